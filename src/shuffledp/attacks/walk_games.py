@@ -34,7 +34,8 @@ from shuffledp.laws import (
     unseen_probability,
 )
 from shuffledp.laws.churned_rounds import ChurnedWays
-from shuffledp.laws.walk_distributions import Ways, graphs_of_rounds
+from shuffledp.laws.walk_collusion import honest_people
+from shuffledp.laws.walk_distributions import Ways, graphs_of_rounds, one_round, transitions
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import RandomWalkShuffler
@@ -59,10 +60,13 @@ class WalkGame(CentralGame):
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
         """Each pair of answers, of the one who is most exposed and of the person named, if it is not the first."""
-        worst = most_exposed(self.shuffler)
+        worst, named = most_exposed(self.shuffler), self.shuffler.colluders
         return [
-            replace(pair, person=person) for pair in pairs for person in dict.fromkeys([pair.person or worst, worst])
-        ]
+            replace(pair, person=person)
+            for pair in pairs
+            for person in dict.fromkeys([pair.person or worst, worst])
+            if person not in named
+        ] or [replace(pair, person=worst) for pair in pairs]
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
         """See `CentralGame.reading`."""
@@ -87,7 +91,7 @@ class CollusionGame(WalkGame):
         """See `Game.play`."""
         randomizer, shuffler = self.pipeline.randomizer, self.shuffler
         answers, read = inputs.answers(which, self.num_users), self.reading(inputs)
-        reader = SightingReader(shuffler, randomizer.model, inputs)
+        reader = (OnionReader if shuffler.onion else SightingReader)(shuffler, randomizer.model, inputs)
         bags = WalkGame.scores.index("bags")
         found = np.empty((runs, len(self.scores)))
         for row in found:
@@ -136,17 +140,21 @@ def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Ways:
 
 
 def most_exposed(shuffler: RandomWalkShuffler) -> int:
-    """Most exposed person, whose report ends where the fewest others are expected; 0 if the graph is too large."""
+    """Most exposed person, whose report ends where the fewest others are expected; of large graphs the first.
+
+    Of those who are not known to collude.
+    """
     options, rounds = _chances(shuffler), shuffler.num_rounds
     graph = _first_rounds(shuffler, rounds)
     held = expected_held(graph, rounds, **options)
+    honest = honest_people(shuffler.colluders, held.size)
     if held.size > LARGEST_SEARCH:
-        return 0
+        return int(honest[0])
     risks = [
         (laws**2 / np.maximum(held - laws, _NEVER)).sum(axis=1)
         for _, laws in position_distributions(graph, rounds, **options)
     ]
-    return int(np.argmax(np.concatenate(risks)))
+    return int(honest[np.argmax(np.concatenate(risks)[honest])])
 
 
 class WalkReader:
@@ -226,7 +234,9 @@ def _log(chances: Floats) -> Floats:
 
 
 def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
-    """Colluders, where they see most of one person: neighbors first, and then whoever is next."""
+    """Colluders, where they see most of one person: neighbors first, and then whoever is next; or known ones."""
+    if shuffler.colluders:
+        return tuple(shuffler.colluders)
     first = graphs_of_rounds(shuffler.graph, max(shuffler.num_rounds, 1))[0]
     beside = (first.neighbors_of(person) if isinstance(first, Graph) else first.contacts_of(person)).tolist()
     rest = [other for other in range(first.num_users) if other != person]
@@ -285,4 +295,64 @@ class SightingReader:
         one, other = (
             np.logaddexp.reduce(np.append(weights + answer - others, self._unseen)) for answer in (first, second)
         )
+        return round(float(one - other), DIGITS)
+
+
+class OnionReader:
+    """Scorer of what colluders see of reports in layers of encryption.
+
+    They follow each of them from one honest person to the next, and so know where the report of the person asked about
+    was first when it had left their hands; in the end they read what is in their hands, and know which honest person it
+    came from last. Of what honest people hand in it is known who did.
+    """
+
+    def __init__(self, shuffler: RandomWalkShuffler, model: LocalModel, inputs: NeighboringInputs) -> None:
+        self.colluders = np.array(colluders_beside(shuffler, inputs.person), dtype=np.int64)
+        self._model, self._inputs = model, inputs
+        self._graphs = graphs_of_rounds(shuffler.graph, shuffler.num_rounds)
+        self._honest = np.ones(shuffler.num_users)
+        self._honest[self.colluders] = 0.0
+        reports = self._honest.copy()
+        reports[inputs.person] = 0.0
+        self._others = _log(self._walked(reports, 0))
+        self._own: dict[tuple[int, int], Floats] = {}
+
+    def _walked(self, law: Floats, first: int) -> Floats:
+        """Expected numbers at places before the first and after each further round; shape (rounds + 1, people)."""
+        found = np.zeros((len(self._graphs) + 1, law.size))
+        found[first] = law
+        for done, matrix in enumerate(transitions(self._graphs)):
+            if done >= first:
+                found[done + 1] = one_round(matrix, found[done], 0.0)
+        return found
+
+    def _own_from(self, rounds: int, place: int) -> Floats:
+        """The logarithms of the same of the report asked about, which left the colluders' hands then and there.
+
+        After 0 rounds: it was not in their hands in the first.
+        """
+        if (rounds, place) not in self._own:
+            law = np.zeros(self._honest.size)
+            law[place] = 1.0
+            begun = law if rounds else self._walked(law, 0)[1] * self._honest
+            self._own[rounds, place] = _log(self._walked(begun, max(rounds, 1)))
+        return self._own[rounds, place]
+
+    def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
+        """The log-likelihood ratio of all that is seen of these reports, if numbers of others' are independent."""
+        seen, person, last = np.isin(trace, self.colluders), self._inputs.person, len(trace) - 1
+        honest, reports = ~seen, np.flatnonzero(self._honest)
+        shown = {name: column[reports] for name, column in columns.items()}
+        first, second, others = (
+            log_likelihood_of(self._model, shown, answer)
+            for answer in (self._inputs.first, self._inputs.second, self._inputs.others)
+        )
+        if not honest[1:, person].any():  # read where it is known whose it is
+            own = int(np.searchsorted(reports, person))
+            return round(float(first[own] - second[own]), DIGITS)
+        came = last - honest[::-1, reports].argmax(axis=0)  # when somebody honest had it last
+        left = int(honest[1:, person].argmax()) + 1
+        law = self._own_from(*((0, person) if left == 1 else (left, int(trace[left, person]))))
+        weights = law[came, trace[came, reports]] - self._others[came, trace[came, reports]]
+        one, other = (np.logaddexp.reduce(weights + answer - others) for answer in (first, second))
         return round(float(one - other), DIGITS)

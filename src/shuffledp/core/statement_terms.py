@@ -53,6 +53,8 @@ class Trust(StrEnum):
     RELAY_APART = "relay-apart"
     NO_COLLUSION = "no-collusion"
     RELAYS = "relays"
+    HONEST_RELAYS = "honest-relays"
+    LAYERS = "layers"
     UNOBSERVED = "unobserved"
     HONEST_USERS = "honest-users"
     EVERYBODY = "everybody"
@@ -91,6 +93,10 @@ _TRUST_IN_WORDS = {
     "name senders",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
     Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
+    Trust.HONEST_RELAYS: "everybody but the colluding people counted really randomized, is online in every round, "
+    "passes reports on as agreed and tells nobody what came from whom; and those people, too, pass on all they get",
+    Trust.LAYERS: "whoever passes a report on takes a layer of encryption off that nobody else can, refuses what came "
+    "before, and sends all of a round at once, in one size and in an order of chance",
     Trust.UNOBSERVED: "nobody watches who sends messages to whom",
     Trust.HONEST_USERS: "everybody counted in the batch really randomized; colluding people must be subtracted",
     Trust.EVERYBODY: "everybody counted really randomized, is online in every round, and works with nobody",
@@ -108,6 +114,8 @@ _TRUSTED = {
     Trust.RELAY_APART: "relay apart",
     Trust.NO_COLLUSION: "no collusion",
     Trust.RELAYS: "everybody on the way",
+    Trust.HONEST_RELAYS: "all but the colluders counted",
+    Trust.LAYERS: "layers of encryption",
     Trust.UNOBSERVED: "no observer",
     Trust.HONEST_USERS: "everybody counted",
     Trust.EVERYBODY: "everybody counted in every round",

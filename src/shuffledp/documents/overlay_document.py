@@ -22,7 +22,7 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.walk_blocks import HANDED_IN, LACKING, chance_of, held_bars, trust_blocks
 from shuffledp.documents.words import NOTHING, count
-from shuffledp.planning import OverlayCost, OverlayDesigns, OverlayPlan, RandomGraph
+from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
 
 _BYTES = 96  # of a message: an encrypted report with its key, tag and round
@@ -47,7 +47,7 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
     )
     return (
         *told(_guarantee(plan, delta), better, passed),
-        *told(f"{_overlay(plan, capital=True)}. {_colluders(plan.cost, plan.num_users)}", on=DETAIL),
+        *told(f"{_overlay(plan, capital=True)}. {_colluders(plan)}", on=DETAIL),
     )
 
 
@@ -69,8 +69,8 @@ def overlay_section(outcome: ColumnOutcome) -> Section | None:
         *told(*plan.warnings, role=Role.DANGER),
         Text(passed, on=PAGE),
         Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
-        Text(_colluders(plan.cost, plan.num_users), on=PAGE),
-        *trust_blocks(plan, epsilon0),
+        Text(_colluders(plan), on=PAGE),
+        *trust_blocks(plan, epsilon0, onion=plan.onion),
         *((Fold("Who handed in how many", tuple(held_bars(walked)), on=PAGE),) if plan.protocol == "all" else ()),
     )
     return Section(anchor="network", title="From hand to hand", blocks=blocks)
@@ -94,12 +94,13 @@ def _guarantee(plan: OverlayPlan, delta: float, *, conditional: bool = False) ->
     )
 
 
-def _colluders(cost: OverlayCost, num_users: int) -> str:
+def _colluders(plan: OverlayPlan) -> str:
     """What colluders see, by chance."""
-    share = f"{100 * cost.colluding / num_users:.3g}%"
+    cost, knows = plan.cost, "whose it is, and not what is in it" if plan.onion else "whose it is"
+    share = f"{100 * cost.colluding / plan.num_users:.3g}%"
     return (
         f"If any {share} of the people collude, the first to receive somebody's report is one of them with a chance of "
-        f"at most {chance_of(cost.first_hop)}, and knows whose it is; a report is ever in their hands with a chance of "
+        f"at most {chance_of(cost.first_hop)}, and knows {knows}; a report is ever in their hands with a chance of "
         f"at most {chance_of(cost.exposure)}."
     )
 

@@ -48,11 +48,12 @@ def held_bars(walked: "Walked") -> Iterable[Block]:
     )
 
 
-def trust_blocks(plan: "WalksPlan", epsilon0: float) -> Iterable[Block]:
-    """What is left if people collude, or messages are watched."""
+def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> Iterable[Block]:
+    """What is left if people collude, or messages are watched; of onions, if more collude than are counted."""
     yield Text("If trust fails", Role.HEADING, on=PAGE)
+    who = "more people than are counted who tell" if onion else "a neighbor who tells"
     yield Text(
-        "Against a neighbor who tells the analyst what came from whom, and against somebody who watches all messages, "
+        f"Against {who} the analyst what came from whom, and against somebody who watches all messages, "
         f"only epsilon0 = {number(epsilon0, 'exactly')} is left.",
         on=PAGE,
     )

@@ -13,6 +13,7 @@ from shuffledp.core.caching import WeakCache
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer
 from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
+from shuffledp.laws.walk_collusion import worst_hiding
 from shuffledp.laws.walk_distributions import people_of
 from shuffledp.laws.walk_likeness import likely_rounds
 from shuffledp.people.graphs import Graph, Overlay
@@ -24,6 +25,8 @@ _NEAR_UNIFORM = 1.05  # times `nearest_epsilon`: what is enough
 MOST_ROUNDS = 1 << 14  # that are tried
 MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
 _GOLDEN = (3 - math.sqrt(5)) / 2
+MOST_ONION_ROUNDS = 64  # of onions that are tried
+_SPARED = 0.2  # part of delta that is left to reports which colluders can follow to their end
 _ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
 _FEWEST: WeakCache[tuple[int | None]] = WeakCache(2 * MOST_SEARCHED)
 
@@ -43,6 +46,7 @@ class NetworkShuffle:
         offline: the chance that a person is offline for a round, below 1.
         colluding: share of the people who may tell the analyst what passed through their hands, below 1.
         fakes: people besides them who may be fake, and tell as much; 0 or more.
+        onion: whether reports are in layers of encryption; on an overlay only.
 
     Raises:
         InvalidParameterError: if the share is out of range, or the randomizer takes no whole number that dummies could
@@ -58,6 +62,7 @@ class NetworkShuffle:
     offline: float = 0.0
     colluding: float = 0.0
     fakes: int = 0
+    onion: bool = False
 
     def __post_init__(self) -> None:
         validate.probability(colluding=self.colluding)
@@ -104,6 +109,7 @@ class NetworkShuffle:
             offline=self.offline,
             submissions=self.submissions,
             num_colluding=self.num_colluding,
+            onion=self.onion,
             **self._dummies(),
         )
 
@@ -144,7 +150,8 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     most help. Of a graph in parts, the fewest that are enough for each part that gains anything.
 
     Args:
-        walk: the shuffle; nothing is enough where people are offline or collude. Of an overlay it is one cycle anyway.
+        walk: the shuffle; nothing is enough where people are offline or collude. Of an overlay it is one cycle anyway,
+            or with reports in layers as many as keep colluders from nearly all of them.
         delta: of the guarantee, strictly between 0 and 1.
         progress: told how many numbers of rounds have been accounted for.
 
@@ -160,7 +167,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     """
     validate.open_probability(delta=delta)
     if isinstance(walk.graph, Overlay):
-        return walk.graph.num_rounds
+        return _past_colluders(walk, walk.graph, delta) if walk.onion and walk.num_colluding else walk.graph.num_rounds
     if walk.offline or walk.num_colluding:
         return None
     settings = (walk.protocol, walk.submissions, walk.laziness, walk.dropout, walk.local, delta)
@@ -170,8 +177,21 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     return found[0]
 
 
+def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
+    """Cycles until what a report tells that no honest person passed to an honest one is a small part of delta."""
+    worth, cycle = math.tanh(walk.local.epsilon0 / 2), overlay.num_rounds  # that is the local delta at epsilon = 0
+    tried = range(cycle, max(MOST_ONION_ROUNDS, cycle) + 1, cycle)
+    alone = (worst_hiding(overlay, walk.num_colluding, each).alone for each in tried)
+    return next((each for each, left in zip(tried, alone, strict=True) if left * worth <= _SPARED * delta), None)
+
+
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
     """Why `fewest_rounds` finds none, as far as that is known, as the end of a sentence."""
+    if isinstance(walk.graph, Overlay):
+        return (
+            f"of {walk.num_colluding} people who may collude, and so many as there are in a group, too many reports "
+            f"are seen after {MOST_ONION_ROUNDS} rounds; larger groups have more honest people"
+        )
     everything = together(walk.graphs)
     for name, share in (("offline", walk.offline), ("colluding", walk.colluding), ("fakes", walk.fakes)):
         if share:

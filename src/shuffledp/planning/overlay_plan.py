@@ -1,7 +1,7 @@
 """Plan of walks on an overlay by design: what they guarantee, cost and expose."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
@@ -84,8 +84,9 @@ class OverlayPlan(Described):
         epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
         surviving: reports that are expected not to be lost on their way.
         offline: the chance that somebody is offline for a round; above 0 nothing is known of positions.
-        cost: of one cycle in which nobody is offline, and nothing lost.
-        risks: if people collude, the planned share of them first.
+        cost: of one cycle in which nobody is offline, and nothing lost; but the exposure is that of all rounds.
+        risks: if people collude, the planned share of them first; empty for onions, whose epsilon counts colluders.
+        onion: whether reports are in layers of encryption, so that colluders recognize none of them.
     """
 
     num_users: int
@@ -97,6 +98,7 @@ class OverlayPlan(Described):
     offline: float
     cost: OverlayCost
     risks: tuple[Risk, ...]
+    onion: bool = False
 
     @property
     def epsilon(self) -> float:
@@ -146,6 +148,7 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
         raise InvalidParameterError("walk must be on an overlay; `plan_walk` is for graphs.")
     shuffler = walk.shuffler(overlay.num_rounds) if shuffler is None else shuffler
     share = walk.colluding + walk.fakes / walk.num_users or _USUAL_SHARE
+    cost = OverlayCost.of(overlay, colluding=colluding_of(share, overlay.num_users))
     return OverlayPlan(
         num_users=walk.num_users,
         protocol=walk.protocol,
@@ -154,8 +157,9 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
         epsilon_of_all=epsilon_of_everything(walk, shuffler.num_rounds, delta),
         surviving=walk.num_users * (1 - shuffler.dropout) ** shuffler.num_rounds,
         offline=walk.offline,
-        cost=OverlayCost.of(overlay, colluding=colluding_of(share, overlay.num_users)),
-        risks=risks_of(shuffler, walk.local, share),
+        cost=replace(cost, exposure=shuffler.model(walk.num_users).exposure(cost.colluding)),
+        risks=() if walk.onion else risks_of(shuffler, walk.local, share),
+        onion=walk.onion,
     )
 
 

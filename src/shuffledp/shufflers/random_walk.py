@@ -22,6 +22,7 @@ from shuffledp.laws.churn_likeness import likeness_given
 from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays
 from shuffledp.laws.link_slots import checked_slots, surplus_chance
+from shuffledp.laws.walk_collusion import left_unseen
 from shuffledp.laws.walk_distributions import graphs_of_rounds, people_of
 from shuffledp.laws.walk_gates import WalkGate
 from shuffledp.people.graphs import Graph, Overlay
@@ -38,7 +39,7 @@ from shuffledp.shufflers.walk_model import (
     checked_chances,
     checked_submissions,
 )
-from shuffledp.shufflers.walk_ways import check_churn, check_graph, check_schedule, drawn_schedule
+from shuffledp.shufflers.walk_ways import check_churn, check_graph, check_schedule, checked_colluders, drawn_schedule
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
@@ -81,7 +82,6 @@ class RandomWalkShuffler:
             their own, and what is stated of handing in all assumes that it draws dummies by itself, from no report.
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
-        num_colluding: people who may tell the analyst what passed through their hands.
         slots: those of the envelope that everybody sends on each link, whatever there is to send, so that traffic tells
             nothing: one number for each round (`shuffledp.calibrate.slots`). None sends reports one by one. Nobody is
             offline and nothing gets lost then.
@@ -90,10 +90,15 @@ class RandomWalkShuffler:
         gate: `walk_gate` of the reports: walk until who was online has mixed enough, and hand in nothing if that takes
             more than ``num_rounds``. For "all" only.
         schedule: who is online in each of the rounds, as it was recorded, in place of drawing it.
+        num_colluding: people who may tell the analyst what passed through their hands: the worst, if not named.
+        colluders: who they are, where that is known or supposed; then ``num_colluding`` is left out. Of up to 1,000
+            people it is worked out what is left of the guarantee on any graph.
+        onion: whether reports are in layers of encryption, one for each who passes them on, so that nobody recognizes
+            one that an honest person has passed on; on an overlay only. Walks are the same; colluders see less.
 
     Raises:
         InvalidParameterError: if an argument is out of range or of the wrong type, somebody in the graph has no
-            neighbor to pass on to, edges have different weights, or there are colluders in no whole number.
+            neighbor to pass on to, edges have different weights, or colluders are nobody, all, or in no whole number.
 
     Example:
         >>> from shuffledp import Graph, KaryRandomizedResponse
@@ -118,6 +123,8 @@ class RandomWalkShuffler:
     surplus: str = SURPLUS[0]
     gate: WalkGate | None = None
     schedule: Schedule | None = None
+    colluders: Sequence[int] = ()
+    onion: bool = False
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
@@ -141,9 +148,9 @@ class RandomWalkShuffler:
         check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=self.schedule)
         if self.schedule is not None:
             check_schedule(self.graph, self.schedule, self.num_rounds)
-        validate.integer_at_least(0, num_colluding=self.num_colluding)
-        if self.num_colluding > self.num_users:
-            raise validate.invalid(f"at most num_users={self.num_users}", num_colluding=self.num_colluding)
+        named = checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
+        for name, value in named.items():
+            object.__setattr__(self, name, value)
 
     def _check_links(self) -> None:
         validate.one_of(SURPLUS, surplus=self.surplus)
@@ -207,6 +214,7 @@ class RandomWalkShuffler:
                 self,
                 graph=part[0] if isinstance(self.graph, Graph) else part,
                 num_colluding=min(self.num_colluding, part[0].num_users),
+                colluders=(),
                 submissions=None if self.submissions is None else min(self.submissions, part[0].num_users),
             )
             for part in sorted(parts_of(self.graphs), key=lambda part: -part[0].num_users)
@@ -259,6 +267,8 @@ class RandomWalkShuffler:
             slots=tuple(self.slots or ()),
             surplus=self.surplus,
             overflow=self.overflow,
+            onion=self.onion,
+            **left_unseen(() if self.is_churned else self.colluders, self.graph, self.num_rounds, self.laziness),
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
 

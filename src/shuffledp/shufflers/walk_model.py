@@ -15,12 +15,13 @@ from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.laws.walk_gates import WalkGate
 from shuffledp.people.graphs.overlays import Overlay, check_cycles, check_sizes
 from shuffledp.shufflers.walk_exposure import average_exposure
+from shuffledp.shufflers.walk_remarks import remarks_on
 
 PROTOCOLS = ("all", "single", "padded")
 SURPLUS = ("waits", "aborts")
 
+_OF_KNOWN_COLLUDERS = ("unseen_chances", "unseen_overlaps")
 _RARE = 28.0  # minus the logarithm of the chance that more reports get lost than a view may lack
-_UNLIKE = 0.05  # in total variation: from here on it is said that estimates may be biased
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,12 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
             ("waits"), chosen uniformly; or nobody hands in anything ("aborts").
         overflow: the chance, at most, that there is a surplus on any link in any round.
+        onion: whether reports are in layers of encryption, one for each who passes them on, so that colluders do not
+            recognize them behind an honest one; on an overlay only.
+        unseen_chances: where it is known who collude, for each number of rounds from 1 on the chance that a report has
+            met none of them, at least; else empty.
+        unseen_overlaps: for each of these, for everybody honest, at most the mean over all other honest people of what
+            the laws of reports that have met none have in common, as for ``mean_overlap``.
 
     Raises:
         InvalidParameterError: if a field is out of range, or two do not go together.
@@ -110,6 +117,9 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     overflow: float = 0.0
     schedule: str = ""
     gate: WalkGate | None = None
+    onion: bool = False
+    unseen_chances: tuple[float, ...] = ()
+    unseen_overlaps: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         validate.integer_at_least(1, num_users=self.num_users)
@@ -129,6 +139,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         self._check_sizes()
         self._check_links()
         self._check_churn()
+        self._check_colluders()
         if self.dummy_model is not None and self.added is not None and self.added.own:
             raise validate.invalid("None where dummies are the reports' own", dummy_model=self.dummy_model.kind)
 
@@ -207,10 +218,9 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             raise validate.invalid("0 without slots", overflow=self.overflow)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; those about overlays, who is online and links only where there are any."""
-        absent = {name for name in ("sizes", "schedule", "gate") if not getattr(self, name)}
-        if not self.slots:
-            absent |= {"slots", "surplus", "overflow"}
+        """The fields; those about overlays, who is online, colluders and links only where there are any."""
+        rare = ("sizes", "schedule", "gate", "slots", "onion", *_OF_KNOWN_COLLUDERS)
+        absent = {name for name in rare if not getattr(self, name)} | (set() if self.slots else {"surplus", "overflow"})
         found = super(RandomWalkShuffleModel, self).to_dict()
         return {name: value for name, value in found.items() if name not in absent}
 
@@ -219,6 +229,23 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         """The same walks on links that carry whatever there is to send."""
         parts = tuple(part.unlimited for part in self.parts)
         return replace(self, slots=(), surplus=SURPLUS[0], overflow=0.0, parts=parts)
+
+    def _check_colluders(self) -> None:
+        if self.onion and not self.sizes:
+            raise validate.invalid("False but on an overlay, where each round mixes groups", onion=True)
+        for chance in (*self.unseen_chances, *self.unseen_overlaps):
+            validate.probability(**{"each of unseen_chances and unseen_overlaps": chance})
+        rounds = {len(self.unseen_chances), len(self.unseen_overlaps)}
+        if rounds not in ({self.num_rounds}, {0}):
+            raise InvalidParameterError(
+                f"unseen_chances and unseen_overlaps must both be one for each of {self.num_rounds} rounds, or left "
+                f"out; got {len(self.unseen_chances)} and {len(self.unseen_overlaps)}."
+            )
+
+    def counting(self, num_honest: int) -> Self:
+        """The shuffle with all but so many people colluding; if these are others than before, nobody knows who."""
+        found = ColludingShuffleModel.counting(self, num_honest)
+        return found if num_honest == self.num_honest else replace(found, **dict.fromkeys(_OF_KNOWN_COLLUDERS, ()))
 
     def with_fakes(self, fakes: int) -> Self:
         """The shuffle with at least this number of colluders, since fake people pass reports on too."""
@@ -265,105 +292,47 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         return min(self.separation, math.tanh(self.near_uniformity / 4))
 
     @property
-    def _favoring(self) -> tuple[str, ...]:
-        """Where some people's reports may be handed in more often than others': a bias that no report shows."""
-        if self.protocol == "all" or not self.num_rounds or self.unlikeness <= _UNLIKE:
-            return ()
-        return (
-            f"After num_rounds={self.num_rounds} two people's positions are known to be at most "
-            f"{in_digits(self.unlikeness, 'at most')} apart, in total variation, so that protocol {self.protocol!r} "
-            "may hand in some people's reports more often than others'. Then estimates are biased where answers go "
-            "with places in the graph, and no standard error counts that; protocol 'all' favors nobody.",
-        )
-
-    @property
-    def _unknown_dummies(self) -> tuple[str, ...]:
-        """What is assumed of dummies that are of no known randomizer."""
-        if self.protocol == "all" or self.dummy_model is not None or (self.added is not None and self.added.own):
-            return ()
-        return (
-            "It is assumed, and cannot be checked, that dummies are made by a function, which looks at no report and "
-            "draws them by itself: one that replays reports shows where they are.",
-        )
-
-    @property
-    def _chosen(self) -> str:
-        """How the next holder of a report is chosen."""
-        return "to where each digit leads that is drawn" if self.sizes else "to a neighbor chosen uniformly"
-
-    @property
-    def _presence(self) -> str:
-        """What is assumed of who is online, and what it does."""
-        if not self.schedule and self.gate is None:
-            return (
-                "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
-                "offline, reports wait or get lost together, and whoever knows when learns where they cannot be: then, "
-                "too, the local guarantee is left."
-            )
-        refused = "Nothing is handed in unless who was online has mixed the walks enough. " * (self.gate is not None)
-        return (
-            f"{refused}Anybody may know who was online when, and it must depend on nobody's answer: somebody who goes "
-            "offline because of an answer, and a server that lies about who was online, are not covered."
-        )
-
-    @property
     def remarks(self) -> tuple[str, ...]:
         """What is assumed of the people who pass reports on, and what remains where it fails."""
-        two_sides = (
-            "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
-            "A laziness above 0 mixes the sides.",
-        )
-        return (
-            *self._favoring,
-            *self._unknown_dummies,
-            *(two_sides if self.is_bipartite and not (self.laziness or self.offline) and self.num_rounds else ()),
-            f"Everybody passes reports on as the protocol says, {self._chosen}, and looks at nothing. "
-            "Colluding people cannot just be subtracted: against a colluding neighbor the local guarantee is left, "
-            "as where a relay deviates: one that keeps, marks or misdirects reports can tell whose they are.",
-            self._presence,
-            self._watched,
-        )
-
-    @property
-    def _watched(self) -> str:
-        """What traffic tells."""
-        if not self.slots:
-            return (
-                "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each "
-                "report to its sender, and the local guarantee is left."
-            )
-        return (
-            "Traffic tells nothing: in each round everybody sends an envelope of one size on every link, whatever "
-            "there is to send, sealed anew and at a fixed time. Some link has more to carry than slots with a chance "
-            f"of at most {in_digits(self.overflow, 'at most')}, which delta counts. Whoever keeps messages from "
-            "arriving is another danger: who is cut off from others hides among fewer."
-        )
+        return remarks_on(self)
 
     def exposure(self, num_colluding: int) -> float:
         """The chance that a report is ever held by a colluder, as for `average_exposure`."""
+        return self._exposure(num_colluding, self.num_rounds)
+
+    @property
+    def first_hop(self) -> float:
+        """The chance that the first to receive a report is one of those who collude, on average over who they are."""
+        return self._exposure(self.num_colluding, min(self.num_rounds, 1))
+
+    def _exposure(self, num_colluding: int, num_rounds: int) -> float:
         leaving: tuple[float, ...] | None = None
         if self.sizes and not self.is_churned:
-            leaving = leaving_chances(Overlay(self.num_users, self.sizes)) * (self.num_rounds // len(self.sizes))
-        return average_exposure(
-            num_users=self.num_users, num_rounds=self.num_rounds, num_colluding=num_colluding, leaving=leaving
-        )
+            cycles = leaving_chances(Overlay(self.num_users, self.sizes)) * (self.num_rounds // len(self.sizes))
+            leaving = cycles[:num_rounds]
+        people = {"num_users": self.num_users, "num_colluding": num_colluding}
+        return average_exposure(**people, num_rounds=num_rounds, leaving=leaving)
 
     @property
     def mixing(self) -> tuple[str, ...]:
         """Chance that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
         if not 0 < self.num_colluding < self.num_users:
             return ()
-        exposure = self.exposure(self.num_colluding)
+        first, ever = (in_digits(each, "at most") for each in (self.first_hop, self.exposure(self.num_colluding)))
+        knows = "whose it is, and not what is in it" if self.onion else "whose it is"
         return (
             f"If any {self.num_colluding} of {self.num_users} people are equally likely to collude, the chance that "
-            f"somebody's report is ever in their hands is at most {in_digits(exposure, 'at most')}; this is an "
-            "average, and it is close to 1 for whoever has colluding neighbors only.",
+            f"somebody's report is ever in their hands is at most {ever}, and that they are the first to receive it, "
+            f"and know {knows}, at most {first}; these are averages, and they are close to 1 for whoever has colluding "
+            "neighbors only.",
         )
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Whom people must trust: no shuffler, but each other."""
+        """Whom people must trust: no shuffler, but each other, or all but the colluders counted."""
         everybody = Trust.EVERYBODY_COUNTED if self.schedule or self.gate is not None else Trust.EVERYBODY
+        if self.num_colluding:
+            return (Trust.HONEST_RELAYS, *((Trust.LAYERS,) if self.onion else ()), Trust.UNOBSERVED)
         return (Trust.FIRST_ROUND, Trust.RELAYS, Trust.UNOBSERVED, everybody)
 
 

@@ -1,4 +1,4 @@
-"""What reports walk along: graphs that will do, and who is online, drawn until a gate opens."""
+"""What reports walk along: graphs that will do, who colludes, and who is online, drawn until a gate opens."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +9,8 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays, rule_for
+from shuffledp.laws.walk_collusion import honest_people
+from shuffledp.laws.walk_distributions import people_of
 from shuffledp.laws.walk_gates import WalkGate
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
@@ -43,6 +45,24 @@ def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> N
         validate.instance_of(WalkGate, gate=gate)
 
 
+def checked_colluders(
+    colluders: Sequence[int], num_colluding: int, graph: Graph | Overlay | Sequence[Graph], *, onion: bool
+) -> dict[str, Any]:
+    """Who collude, ascending, and how many: left out where it is said who; reports in layers on a graph are refused."""
+    validate.instance_of(bool, onion=onion)
+    if onion and not isinstance(graph, Overlay):
+        raise validate.invalid("False on a graph: layers hide on overlays, where each round mixes", onion=True)
+    people, named = people_of(graph), tuple(sorted({int(each) for each in colluders}))
+    validate.integer_at_least(0, num_colluding=num_colluding)
+    if num_colluding > people:
+        raise validate.invalid(f"at most num_users={people}", num_colluding=num_colluding)
+    if named:
+        honest_people(named, people)
+    if named and num_colluding not in (0, len(named)):
+        raise validate.invalid(f"left out beside {len(named)} colluders", num_colluding=num_colluding)
+    return {"colluders": named, "num_colluding": len(named) or num_colluding}
+
+
 def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
     """Refuse a schedule of other people, of other rounds, or with a rule that is not for graphs."""
     ChurnedWays(graph, schedule)
@@ -67,7 +87,7 @@ def drawn_schedule(
     Raises:
         LocalProtocolError: if the gate stays shut.
     """
-    people = graph.num_users if isinstance(graph, Graph | Overlay) else graph[0].num_users
+    people = people_of(graph)
     drawn = Schedule.drawn(people, num_rounds, offline=offline, rule=rule_for(graph), source=source)
     if gate is None:
         return drawn

@@ -75,6 +75,7 @@ class NetworkSection(ShufflerSection):
     dropouts: float = 0.0
     offline: float = 0.0
     colluding: float = 0.0
+    onion: bool = False
     graph_seed: int | None = None
     sha256: str | None = None
     fakes: int = field(default=0, init=False, repr=False)  # of [people]: set by the task
@@ -102,6 +103,8 @@ class NetworkSection(ShufflerSection):
             raise invalid("below 1: nobody would be left to protect", colluding=self.colluding)
         if self.offline and self.protocol != "all":
             raise invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
+        if self.onion and self.overlay is None:
+            raise invalid("left out on a graph: layers hide on overlays, where each round mixes groups", onion=True)
         self._check_auto()
         self._check_source()
 
@@ -160,7 +163,7 @@ class NetworkSection(ShufflerSection):
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the table."""
-        absent = {"fakes", "graph" if self.graph is None else "overlay"}
+        absent = {"fakes", "graph" if self.graph is None else "overlay", *(() if self.onion else ("onion",))}
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
@@ -201,6 +204,7 @@ class NetworkSection(ShufflerSection):
                 offline=self.offline,
                 colluding=self.colluding,
                 fakes=self.fakes,
+                onion=self.onion,
             )
         except InvalidParameterError as error:
             reason = str(error)
@@ -257,6 +261,7 @@ class NetworkSection(ShufflerSection):
             and (self.submissions or 0) == shuffle.submissions
             and (self.laziness, self.dropouts, self.offline) == (shuffle.laziness, shuffle.dropout, shuffle.offline)
             and self.num_colluding(shuffle.num_users) == shuffle.num_colluding
+            and self.onion == shuffle.onion
         )
 
     def num_colluding(self, num_users: int) -> int:

@@ -2,7 +2,8 @@
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
 `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`, `network_in_parts`,
-`network_gate`, `network_constant_pattern` and `network_limits` (all over `network_walks`), `additive_shares`.
+`network_colluders`, `network_gate`, `network_constant_pattern` and `network_limits` (all over `network_walks`),
+`additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
@@ -27,6 +28,7 @@ from shuffledp.accounting.theorems.closed_forms import (
     ClosedFormFMT23,
     HoeffdingBalle19,
 )
+from shuffledp.accounting.theorems.network_colluders import NetworkColluders, NetworkOnion
 from shuffledp.accounting.theorems.network_constant_pattern import NetworkConstantPattern
 from shuffledp.accounting.theorems.network_gate import NetworkGate
 from shuffledp.accounting.theorems.network_in_parts import NetworkParts
@@ -72,7 +74,9 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     NetworkOverlap(),
     NetworkSingle(),
     NetworkParts(),
-    NetworkConstantPattern((NetworkOverlap(), NetworkSingle(), NetworkParts())),
+    NetworkColluders(),
+    NetworkOnion(),
+    NetworkConstantPattern((NetworkOverlap(), NetworkSingle(), NetworkParts(), NetworkColluders(), NetworkOnion())),
     NetworkGate(),
     BlanketPersonalized(),
     ThirdValue(),

@@ -15,7 +15,7 @@ from shuffledp.accounting.numerics import largest_below
 from shuffledp.accounting.theorem import LocalOnly, Theorem, one_message_each
 from shuffledp.accounting.theorems.blanket_laws import HomogeneousChannel, HomogeneousLaplace
 from shuffledp.accounting.theorems.network_single import NetworkSingle
-from shuffledp.accounting.theorems.network_walks import known_walks, walks_of
+from shuffledp.accounting.theorems.network_walks import Walks, known_walks, walks_of
 from shuffledp.accounting.theorems.reductions import uniform_model
 from shuffledp.accounting.theorems.two_levels import BinaryAllEqual, LdpWitness, OthersEqual, ThirdValue
 from shuffledp.core import validate
@@ -23,6 +23,8 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
+from shuffledp.laws.walk_collusion import worst_first_hop
+from shuffledp.people.graphs.overlays import Overlay
 
 _UNIFORM: tuple[Theorem, ...] = (
     BinaryAllEqual(),
@@ -40,9 +42,10 @@ _RISK_ROUND_UP = 1 + 1e-12
 class NetworkFirstHop(Theorem):
     """Colluding neighbors: whoever receives a report in the first round knows whose it is.
 
-    With c the share of a person's neighbors who collude, delta(epsilon) >= c delta_local(epsilon). Nothing is known of
-    who colludes, so c is min(1, m / (n - 1)) at least for somebody. Reports that stay, or are lost, in the first round
-    are not counted, nor people who are offline.
+    With c the chance that the first to receive a person's report colludes, delta(epsilon) >= c delta_local(epsilon). If
+    it is not known who colludes, c is min(1, m / (n - 1)) at least for somebody on a graph, and on an overlay the share
+    of a group that all are in. Reports that stay, or are lost, in the first round are not counted, nor people who are
+    offline. In layers of encryption a first receiver cannot tell what becomes of a report.
     """
 
     id = "network-first-hop"
@@ -60,7 +63,10 @@ class NetworkFirstHop(Theorem):
         requirement = "a randomizer whose law is known"
         value = f"{model.local.kind!r} reports"
         known = Hypothesis("known-local-delta", requirement, value, _local_delta(model.local, 0.0) > 0)
-        return (known_walks(model), some, one_message_each(model), known)
+        onion = walks is not None and walks.onion
+        value = "in layers of encryption" if onion else "recognized"
+        followed = Hypothesis("recognized-reports", "reports that whoever has seen them recognizes", value, not onion)
+        return (known_walks(model), some, followed, one_message_each(model), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The largest epsilon at which that delta is known to exceed the one given; 0 if none is."""
@@ -70,14 +76,24 @@ class NetworkFirstHop(Theorem):
         return largest_below(lambda epsilon: self.delta(model, epsilon=epsilon), level=delta, limit=limit)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The share of neighbors times the local delta, from below."""
+        """The chance of a colluding first receiver times the local delta, from below."""
         walks = walks_of(model)
-        if walks is None:
+        if walks is None or walks.onion:
             return 0.0
         # Of a report that the first round takes to a colluder, whose owner and receiver are online.
-        moved = (1 - walks.laziness) * (1 - walks.dropout) * (1 - walks.offline) ** 2
-        share = min(walks.num_colluding / max(walks.num_users - 1, 1), 1.0) * moved * (1 - _GUARD)
-        return share * _local_delta(model.local, epsilon)
+        there = (1 - walks.dropout) * (1 - walks.offline) ** 2 * (1 - _GUARD)
+        return _first_hop(walks) * there * _local_delta(model.local, epsilon)
+
+
+def _first_hop(walks: Walks) -> float:
+    """The chance that the first round takes a report to a colluder, for somebody at least."""
+    if walks.schedule or walks.gate is not None:
+        return 0.0
+    if walks.unseen_chances:
+        return max(1 - walks.unseen_chances[0] - 4 * _GUARD, 0.0)
+    if walks.sizes:
+        return worst_first_hop(Overlay(walks.num_users, walks.sizes), walks.num_colluding)
+    return min(walks.num_colluding / max(walks.num_users - 1, 1), 1.0) * (1 - walks.laziness)
 
 
 class NetworkHistogram(Theorem):

@@ -55,12 +55,12 @@ _TOLERANCE, _ROUGHLY = 1e-4, 1e-3  # relative, of epsilon
 _ROUND_UP = 1 + 1e-12
 _PAIR = ApproximateStrongPair()
 
-_Curve = Callable[[Floats], Floats]
-_DeltaOfSize = Callable[[ProtocolModel, int], _Curve]
+Curve = Callable[[Floats], Floats]
+_DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 
 @dataclass(frozen=True, slots=True)
-class _Hidden:
+class Hidden:
     """A law Q: with the chance ``exposed`` the victim is alone, else each of the others hides her with a ``chance``.
 
     ``most`` is the largest number of them that counts.
@@ -72,7 +72,7 @@ class _Hidden:
 
 
 @dataclass(frozen=True, slots=True)
-class _Precision:
+class Precision:
     """How finely the number of people to hide among is looked at."""
 
     outside: float
@@ -106,7 +106,7 @@ class NetworkOverlap(WalkTheorem):
             and (walks.mean_overlap > 0 or math.isfinite(walks.near_uniformity) or walks.separation < delta),
         )
         walk = (known_walks(model), *dummies_by_themselves(model), *independent_walks(model), nobody_colludes(model))
-        reports = (*common_reports(model), several_users(model), _uniform_bound(model, walks, delta))
+        reports = (*common_reports(model), several_users(model), uniform_bound(model, walks, delta))
         return (*walk, overlap, *reports)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -119,17 +119,17 @@ class NetworkOverlap(WalkTheorem):
             return min(limit, epsilon_of_one_law(model, walks.num_users, delta))
         outside = next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1])
         sure, guess = _likely(model, walks, delta)
-        highest = min(limit, sure, _turn(model, walks.num_users))
+        highest = min(limit, sure, turn_of(model, walks.num_users))
         if math.isinf(highest):
             return highest
-        fewer, all_of_them = (_Precision(outside, num_blocks) for num_blocks in (_FEWER, _BLOCKS))
+        fewer, all_of_them = (Precision(outside, num_blocks) for num_blocks in (_FEWER, _BLOCKS))
         looks = [(all_of_them, _TOLERANCE)]
         if _num_blocks(walks.num_users - 1, next(_hidings(walks)), all_of_them) > _FEWER:
             looks.insert(0, (fewer, _ROUGHLY))
         for precision, tolerance in looks:
             curve = _curve(model, walks, precision)
 
-            def at(epsilon: float, curve: _Curve = curve) -> float:
+            def at(epsilon: float, curve: Curve = curve) -> float:
                 return float(curve(np.array([epsilon]))[0])
 
             if highest < sure and at(_NO_GAIN * highest) > delta:
@@ -145,9 +145,9 @@ class NetworkOverlap(WalkTheorem):
         if _have_one_law(walks):  # as close as `epsilon` has it
             theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]
             return min(each.delta_at(uniform_model(model, walks.num_users), epsilon=epsilon) for each in theorems)
-        least, asked = 1.0, np.array([min(epsilon, _turn(model, walks.num_users))])
+        least, asked = 1.0, np.array([min(epsilon, turn_of(model, walks.num_users))])
         for outside in _OUTSIDE:
-            least = min(least, float(_curve(model, walks, _Precision(outside, _BLOCKS))(asked)[0]))
+            least = min(least, float(_curve(model, walks, Precision(outside, _BLOCKS))(asked)[0]))
             if outside <= _UNLIKELY * least:
                 break
         return least
@@ -157,11 +157,11 @@ class NetworkOverlap(WalkTheorem):
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return np.ones(len(epsilons))
-        curve = _curve(model, walks, _Precision(_OUTSIDE[2], _COARSE))
-        return curve(np.minimum(epsilons, _turn(model, walks.num_users)))
+        curve = _curve(model, walks, Precision(_OUTSIDE[2], _COARSE))
+        return curve(np.minimum(epsilons, turn_of(model, walks.num_users)))
 
 
-def _uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hypothesis:
+def uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hypothesis:
     """Some theorem says what a uniform shuffle of all would lose."""
     size = 0 if walks is None else walks.num_users
     known = [each.id for each in uniform_theorems(model, size, delta)] if size > 1 else []
@@ -171,13 +171,13 @@ def _uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> H
     return Hypothesis("uniform-bound", "a bound for a uniform shuffle of these reports", value, bool(known))
 
 
-def _hidings(walks: Walks) -> Iterator[_Hidden]:
+def _hidings(walks: Walks) -> Iterator[Hidden]:
     """The two laws Q, with the chance that others' reports arrive."""
     others, arriving = walks.num_users - 1, survival(walks)
     overlapping, common = _product(arriving, walks.mean_overlap), _product(arriving, 1 - walks.separation)
     counted = others if overlapping == 1 else math.floor(math.nextafter(others * overlapping, 0.0))
-    yield _Hidden(exposed=0.0, chance=overlapping, most=counted)
-    yield _Hidden(exposed=walks.separation, chance=common, most=others)
+    yield Hidden(exposed=0.0, chance=overlapping, most=counted)
+    yield Hidden(exposed=walks.separation, chance=common, most=others)
 
 
 def _have_one_law(walks: Walks) -> bool:
@@ -190,11 +190,13 @@ def _product(one: float, other: float) -> float:
     return one * other if one == other == 1 else math.nextafter(one * other, 0.0)
 
 
-def _curve(model: ProtocolModel, walks: Walks, precision: _Precision) -> _Curve:
+def _curve(model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
     """The least of the bounds, and of the local one, at each epsilon."""
     arriving, people = survival(walks), walks.num_users
-    mixtures = [(each.exposed, _mixture(model, people, each, precision)) for each in _hidings(walks)]
-    near = _mixture(model, people, _Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta)
+    mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
+    near = mixture_curve(
+        model, people, Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta
+    )
 
     def curve(epsilons: Floats) -> Floats:
         least = alone = LocalOnly().curve(model, epsilons=epsilons)
@@ -202,15 +204,15 @@ def _curve(model: ProtocolModel, walks: Walks, precision: _Precision) -> _Curve:
             if (exposed * alone < least).any():
                 least = np.minimum(least, exposed * alone + (1 - exposed) * mixture(epsilons))
         least = np.minimum(least, raised(near, epsilons, cost=walks.near_uniformity, known=least))
-        charge = _charges(model, people, epsilons)
+        charge = charges_of(model, people, epsilons)
         return np.minimum(least * arriving * _ROUND_UP + charge, alone)
 
     return curve
 
 
-def _mixture(
-    model: ProtocolModel, people: int, hidden: _Hidden, precision: _Precision, *, of: _DeltaOfSize | None = None
-) -> _Curve:
+def mixture_curve(
+    model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
+) -> Curve:
     """The mean of D(1 + M) at each epsilon, from above; D is that of all theorems if it is not given."""
     if hidden.chance <= 0 or hidden.most < 1:
         return lambda epsilons: LocalOnly().curve(model, epsilons=epsilons)
@@ -230,7 +232,7 @@ def _mixture(
     return curve
 
 
-def _blocks(others: int, hidden: _Hidden, precision: _Precision) -> tuple[float, list[tuple[int, float]]]:
+def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
     """The chance of what is left out, and of each block of how many hide her its least number, and its chance."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
@@ -241,7 +243,7 @@ def _blocks(others: int, hidden: _Hidden, precision: _Precision) -> tuple[float,
     return blocks.outside, [(low, mass) for low, mass in sorted(masses.items()) if mass > 0]
 
 
-def _num_blocks(others: int, hidden: _Hidden, precision: _Precision) -> int:
+def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
     """As many as make numbers in one block nearly equal, but no more than there may be."""
     mean = others * hidden.chance
     spread = math.sqrt(max(mean * (1 - hidden.chance), 0.0) * -2 * math.log(precision.outside))
@@ -249,7 +251,7 @@ def _num_blocks(others: int, hidden: _Hidden, precision: _Precision) -> int:
     return min(max(wanted, _COARSE), precision.num_blocks)
 
 
-def _uniform_delta(model: ProtocolModel, size: int) -> _Curve:
+def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
     """D of this number of people: the least of all theorems; of reports with a remainder, what is not charged."""
     uniform = uniform_model(model, size)
     if _remainder(model):
@@ -263,7 +265,7 @@ def _uniform_delta(model: ProtocolModel, size: int) -> _Curve:
     return curve
 
 
-def _blanket_delta(model: ProtocolModel, size: int) -> _Curve:
+def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
     """The same by blanket bounds alone, which near-uniform positions may be added to."""
     return partial(uniform_curve, model, size, quickly=True)
 
@@ -277,7 +279,7 @@ def _likely(model: ProtocolModel, walks: Walks, delta: float) -> tuple[float, fl
     if math.isfinite(epsilon0):
         typical = 1 + int(max(mean - math.sqrt(mean * (1 - hidden.chance)), 1.0))
         return math.inf, _PAIR.pair(uniform_model(model, typical)).epsilon(delta)
-    unlikely, few = _blocks(walks.num_users - 1, hidden, _Precision(_LITTLE * delta, _COARSE))
+    unlikely, few = _blocks(walks.num_users - 1, hidden, Precision(_LITTLE * delta, _COARSE))
     sure = epsilon_of_one_law(model, 1 + few[0][0], (delta - unlikely) * (1 - 1e-12))
     return sure, sure * math.sqrt((1 + few[0][0]) / (1 + mean))
 
@@ -297,11 +299,11 @@ def _remainder(model: ProtocolModel) -> bool:
     return model.local.guarantee.delta > 0
 
 
-def _charges(model: ProtocolModel, people: int, epsilons: Floats) -> Floats:
+def charges_of(model: ProtocolModel, people: int, epsilons: Floats) -> Floats:
     """What the remainders of all people cost."""
     return _PAIR.charges(uniform_model(model, people), epsilons) if _remainder(model) else np.zeros(len(epsilons))
 
 
-def _turn(model: ProtocolModel, people: int) -> float:
+def turn_of(model: ProtocolModel, people: int) -> float:
     """From where on charges grow by more than anything falls; infinite where there are none."""
     return _PAIR.turn(uniform_model(model, people)) if _remainder(model) else math.inf

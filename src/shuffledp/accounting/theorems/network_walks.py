@@ -37,9 +37,13 @@ class Walks(Protocol):
     parts: "tuple[Walks, ...]"
     schedule: str
     gate: WalkGate | None
+    sizes: tuple[int, ...]
     slots: tuple[int, ...]
     surplus: str
     overflow: float
+    onion: bool
+    unseen_chances: tuple[float, ...]
+    unseen_overlaps: tuple[float, ...]
 
     @property
     def unlimited(self) -> "Walks": ...  # noqa: D102
@@ -95,7 +99,7 @@ def nobody_colludes(model: ProtocolModel) -> Hypothesis:
     return Hypothesis(
         name="no-colluding-relays",
         requirement="no relay that colludes with the analyst: it would know the owner of what comes in the first "
-        "round, and no epsilon below epsilon0 holds with a small delta",
+        "round, and no epsilon below epsilon0 holds with a small delta, unless reports are in layers (onion)",
         value="no walks" if colluding is None else f"num_colluding={colluding}",
         holds=colluding == 0,
     )
