@@ -13,6 +13,7 @@ docs/theorems.md ("Colluders").
 
 import math
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,8 +38,9 @@ from shuffledp.accounting.theorems.network_walks import (
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
-from shuffledp.laws.walk_collusion import Crowd, Hiding, worst_hiding
-from shuffledp.people.graphs.overlays import Overlay
+
+if TYPE_CHECKING:
+    from shuffledp.laws.walk_collusion import Crowd, Hiding
 
 _OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of numbers of people that are not looked at
 _UNLIKELY = 1e-4  # of delta: what such a chance may be
@@ -56,7 +58,7 @@ class _BesideColluders(WalkTheorem):
     is_vectorized = True
 
     @abstractmethod
-    def hidings(self, walks: Walks) -> tuple[Hiding, ...]:
+    def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
         """What colluders may know of one report, in one way or several; empty where nothing is known."""
 
     def concerns(self, model: ProtocolModel) -> bool:
@@ -150,17 +152,19 @@ class NetworkColluders(_BesideColluders):
     id = "network-colluders"
     citation = "uniform shuffling of honest people's reports that have met no colluder"
 
-    def hidings(self, walks: Walks) -> tuple[Hiding, ...]:
+    def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
         """One for the first round of an overlay, and one for each round of known colluders."""
         if not 0 < walks.num_colluding < walks.num_users:
             return ()
+        from shuffledp.laws.walk_collusion import Crowd, Hiding
+
         others = walks.num_users - walks.num_colluding - 1
         found = [
             Hiding(alone=1 - unseen, crowds=(Crowd(unseen, others, overlap, math.floor(others * overlap)),))
             for unseen, overlap in zip(walks.unseen_chances, walks.unseen_overlaps, strict=True)
         ]
         if walks.sizes:
-            found.append(worst_hiding(Overlay(walks.num_users, walks.sizes), walks.num_colluding, 1))
+            found.append(_worst_hiding(walks, 1))
         return tuple(found)
 
     def _of_hidings(self, walks: Walks | None) -> tuple[Hypothesis, ...]:
@@ -186,11 +190,11 @@ class NetworkOnion(_BesideColluders):
     id = "network-onion"
     citation = "uniform shuffling of the reports that honest people pass to honest people in the same round"
 
-    def hidings(self, walks: Walks) -> tuple[Hiding, ...]:
+    def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
         """That of all rounds."""
         if not (walks.onion and walks.sizes and 0 < walks.num_colluding < walks.num_users and not walks.dropout):
             return ()
-        return (worst_hiding(Overlay(walks.num_users, walks.sizes), walks.num_colluding, walks.num_rounds),)
+        return (_worst_hiding(walks, walks.num_rounds),)
 
     def _of_hidings(self, walks: Walks | None) -> tuple[Hypothesis, ...]:
         layered = walks is not None and walks.onion and bool(walks.sizes) and not walks.dropout
@@ -211,6 +215,13 @@ class NetworkOnion(_BesideColluders):
                 holds=bool(hidings) and hidings[0].alone < 1,
             ),
         )
+
+
+def _worst_hiding(walks: Walks, num_rounds: int) -> "Hiding":
+    from shuffledp.laws.walk_collusion import worst_hiding  # for walks alone: other accounts need no graphs
+    from shuffledp.people.graphs.overlays import Overlay
+
+    return worst_hiding(Overlay(walks.num_users, walks.sizes), walks.num_colluding, num_rounds)
 
 
 def _everybody_walks(walks: Walks | None) -> Hypothesis:
@@ -235,7 +246,7 @@ def _some_collude(model: ProtocolModel, walks: Walks | None) -> Hypothesis:
     )
 
 
-def _crowd_curve(model: ProtocolModel, crowd: Crowd, precision: Precision) -> Curve:
+def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> Curve:
     """The mean of D(1 + M) for the number M of others in a crowd."""
     hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

@@ -23,8 +23,6 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
-from shuffledp.laws.walk_collusion import worst_first_hop
-from shuffledp.people.graphs.overlays import Overlay
 
 _UNIFORM: tuple[Theorem, ...] = (
     BinaryAllEqual(),
@@ -92,6 +90,9 @@ def _first_hop(walks: Walks) -> float:
     if walks.unseen_chances:
         return max(1 - walks.unseen_chances[0] - 4 * _GUARD, 0.0)
     if walks.sizes:
+        from shuffledp.laws.walk_collusion import worst_first_hop  # for walks alone: other accounts need no graphs
+        from shuffledp.people.graphs.overlays import Overlay
+
         return worst_first_hop(Overlay(walks.num_users, walks.sizes), walks.num_colluding)
     return min(walks.num_colluding / max(walks.num_users - 1, 1), 1.0) * (1 - walks.laziness)
 
