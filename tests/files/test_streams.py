@@ -12,7 +12,7 @@ from cli.running import task_with, write_answers, write_csv
 from files.whole import read_reports, read_view
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Reports
-from shuffledp.files import parquet, reading, shuffling, stages
+from shuffledp.files import parquet, randomizing, reading, shuffling, stages
 from shuffledp.files.reading import open_parquet, parquet_batches
 from shuffledp.files.shuffling import ReportSpool
 from shuffledp.randomizers import KaryRandomizedResponseModel
@@ -39,7 +39,7 @@ def little_memory(monkeypatch):
     monkeypatch.setattr(reading, "_BYTES_AT_A_TIME", 400)
     monkeypatch.setattr(reading, "_ROWS_AT_A_TIME", 50)
     monkeypatch.setattr(parquet, "_ROWS_OF_GROUP", 10)
-    monkeypatch.setattr(stages, "_BYTES_OF_REPORTS_AT_A_TIME", 30)
+    monkeypatch.setattr(randomizing, "_BYTES_OF_REPORTS_AT_A_TIME", 30)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_files_of_several_row_groups_are_read_back_whole(tmp_path):
     parts, facts = parquet.read_view(folder / "view.parquet", TASK.column)
     views = list(parts)
     assert len(views) > 1
-    assert {view.shuffle for view in views} == {facts.shuffle} == {TASK.model(600).shuffle}
+    assert {view.shuffle for view in views} == {facts.shuffle} == {TASK.column.model(600).shuffle}
     assert len(read_view(folder / "view.parquet", TASK)[0]) == 600
 
 

@@ -119,7 +119,7 @@ MUTANTS = [
     ("network", "fig-5", '"n times S": people *', '"n times S": 1.07 * people *'),
     ("network", "fig-6", '["all, ours"] = ', '["all, ours"] = 1.07 * '),
     ("network", "fig-7", '["all, ours"] = ', '["all, ours"] = 1.07 * '),
-    ("network", "fig-8", "squares = irregularity", "squares = 1.07 * irregularity"),
+    ("network", "fig-8", "irregularity / people", "1.07 * irregularity / people"),
     ("network", "rounds", "float(messages.mean())", "2 * float(messages.mean())"),
     ("d_sigma", "fig-9", "order_width(groups, orders[method])", "order_width(groups, orders[method]) + 3"),
     ("d_sigma", "fig-9", "order_sensitivity(groups, orders", "2 * order_sensitivity(groups, orders"),
