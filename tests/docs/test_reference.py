@@ -146,3 +146,14 @@ def test_the_picture_of_bounds_has_the_panels_that_its_script_draws():
     panels = [[each.get("id") for each in svg.iter() if "axes_" in each.get("id", "")] for svg in (drawn, kept)]
     assert panels[0] == panels[1] == ["axes_1", "axes_2", "axes_3"]
     assert drawn.get("viewBox") == kept.get("viewBox")
+
+
+def test_the_picture_of_overlays_has_the_rounds_that_its_script_draws():
+    """Not byte by byte, for the same reason."""
+    drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "overlays.py"))["picture"]()
+    words = [
+        [each.text for each in ET.fromstring(svg).iter() if each.tag.endswith("text")]  # noqa: S314
+        for svg in (drawn, text_of("figures/overlays.svg"))
+    ]
+    assert words[0] == words[1]
+    assert "best: 4 rounds" in words[0]

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -214,3 +215,36 @@ def test_where_nobody_meets_nothing_is_alike():
     assert found.mean_overlap == pytest.approx(1 / 3, rel=1e-9)
     alone = position_bounds(Graph.from_edges([], 1), 0).likeness
     assert alone.mean_overlap == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("edges", [((0, 1), (1, 2), (0, 2), (2, 3), (3, 4)), ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))])
+@pytest.mark.parametrize("laziness", [0.0, 0.3])
+@pytest.mark.parametrize(("few", "most_rounds"), [(2000, 100), (1, 100), (1, 6), (1, 0)])
+def test_no_way_to_bound_them_is_on_the_wrong_side_of_the_fractions(monkeypatch, edges, laziness, few, most_rounds):
+    """All pairs of laws, a sweep, half of the rounds, the gap: not by a rounding error."""
+    monkeypatch.setattr(walk_positions, "_FEW", few)
+    graph = Graph.from_edges(edges)
+    people, ends = graph.num_users, [graph.neighbors_of(person).tolist() for person in range(graph.num_users)]
+    steps, stay = most_rounds * people * (people + graph.neighbors.size), Fraction(laziness)
+    laws = [[Fraction(one == other) for other in range(people)] for one in range(people)]
+    for rounds in range(1, 13):
+        laws = [
+            [
+                stay * law[place] + sum((1 - stay) * law[end] / len(ends[end]) for end in ends[place])
+                for place in range(people)
+            ]
+            for law in laws
+        ]
+        places, found = range(people), position_bounds(graph, rounds, laziness=laziness, most_steps=steps).likeness
+        overlaps = [
+            sum(
+                min(1, *(law[place] / mine[place] for place in places if mine[place]))
+                for person, law in enumerate(laws)
+                if person != victim
+            )
+            / (people - 1)
+            for victim, mine in enumerate(laws)
+        ]
+        assert Fraction(found.mean_overlap) <= min(overlaps)
+        assert Fraction(found.separation) >= 1 - sum(min(law[place] for law in laws) for place in places)
+    assert found.mean_overlap > 0 or most_rounds == 0
