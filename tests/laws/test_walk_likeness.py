@@ -248,3 +248,13 @@ def test_no_way_to_bound_them_is_on_the_wrong_side_of_the_fractions(monkeypatch,
         assert Fraction(found.mean_overlap) <= min(overlaps)
         assert Fraction(found.separation) >= 1 - sum(min(law[place] for law in laws) for place in places)
     assert found.mean_overlap > 0 or most_rounds == 0
+
+
+def test_rounding_in_very_many_rounds_is_made_up_for_by_the_gap(monkeypatch):
+    monkeypatch.setattr(walk_positions, "_FEW", 10)
+    found = [position_bounds(REGULAR, rounds).likeness for rounds in (20, 60, 300)]
+    assert [each.exact for each in found] == [True] * 3
+    assert 1 > found[2].mean_overlap >= found[1].mean_overlap > 1 - 1e-5 > found[0].mean_overlap
+    assert found[2].mean_overlap > 1 - 1e-11
+    assert found[2].deviations.max() < 1e-11
+    assert (found[2].deviations >= 0).all()

@@ -30,12 +30,11 @@ def usual_likeness(num_users: int, degree: int, num_rounds: int) -> Likeness:
         degree: neighbors of everybody, 3 or more.
         num_rounds: 0 or more.
     """
-    swept = MOST_STEPS // (num_users * num_users * (degree + 1))
-    most, least = math.inf, 0.0
-    if swept:
-        most, least = _extremes(num_users, degree, min(num_rounds, swept))
-    if num_rounds > swept:
-        here, there = _from_squares(num_users, degree, num_rounds, swept if swept >= FEWEST_SWEPT else 0)
+    feasible = MOST_STEPS // (num_users * num_users * (degree + 1))
+    walked = num_rounds if num_rounds <= feasible else feasible if feasible >= FEWEST_SWEPT else 0
+    most, least = _extremes(num_users, degree, walked) if walked else (math.inf, 0.0)
+    for halves in {0, walked} if walked < num_rounds else ():
+        here, there = _from_squares(num_users, degree, num_rounds, halves)
         most, least = min(most, 1 + here), max(least, 1 - there)
     if least <= 0:
         return nothing_alike(num_users)

@@ -8,7 +8,7 @@ a reversible walk with q_v(t) = sum over i of P_v(i)^2 / pi_i
     |P_v(i) / pi_i - 1| <= sqrt((q_v(a) - 1) (q_i(b) - 1)) (1 - gap)^(t - a - b),    a + b <= t,
 
 where q_v(0) = 1 / pi_v: of very many people only the gap is known. As P_v(i) / pi_i after a round more is a mean of
-what it was, of neighbors, the extremes after the last round that is swept are bounds after any later one.
+what it was, of neighbors, the extremes after the last round that is swept are bounds after any later one of one graph.
 """
 
 import math
@@ -147,7 +147,7 @@ def _of_all_pairs(laws: Floats) -> float:
 
 
 def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int = MOST_STEPS) -> Likeness:
-    """Likeness by the extremes of all laws, or by their mean squares after half of the rounds, or by the gap.
+    """Likeness by the extremes of all laws, by their mean squares after half of the rounds, and by the gap.
 
     Args:
         graph: one graph, or one for each round; everybody has a neighbor.
@@ -158,12 +158,29 @@ def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int
     graphs, people = graphs_of_rounds(graph, num_rounds), people_of(graph)
     entries = max((people + each.neighbors.size for each in graphs), default=people)
     feasible = most_steps // (people * entries)
-    if 0 < num_rounds <= feasible:
-        ahead = min(_AHEAD, feasible - num_rounds)
-        return _of_extremes(graphs, swept(graph, num_rounds, laziness=laziness, ahead=ahead))
-    if not isinstance(graph, Graph) or not graph.is_connected:
-        return nothing_alike(people)
-    return _of_squares(graph, num_rounds, laziness, feasible if feasible >= FEWEST_SWEPT else 0)
+    exact, spectral = 0 < num_rounds <= feasible, isinstance(graph, Graph) and graph.is_connected
+    walked = num_rounds if exact else feasible if spectral and num_rounds > feasible >= FEWEST_SWEPT else 0
+    found = nothing_alike(people)
+    if walked:
+        ahead = min(_AHEAD, feasible - walked)
+        found = _of_extremes(graphs[:walked], swept(graph, walked, laziness=laziness, ahead=ahead))
+    if isinstance(graph, Graph) and spectral and not (exact and found.mean_overlap < _NEARLY_ALL):
+        for halves in {0, walked}:  # after very many rounds the gap alone, which rounds nothing, says more
+            found = _better(found, _of_squares(graph, num_rounds, laziness, halves))
+    return replace(found, exact=exact)
+
+
+def _better(one: Likeness, other: Likeness) -> Likeness:
+    """What is known by both."""
+    return Likeness(
+        mean_overlap=max(one.mean_overlap, other.mean_overlap),
+        near_uniformity=min(one.near_uniformity, other.near_uniformity),
+        separation=min(one.separation, other.separation),
+        largest=min(one.largest, other.largest),
+        deviations=np.minimum(one.deviations, other.deviations),
+        worst_start=one.worst_start,
+        exact=False,
+    )
 
 
 def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
@@ -252,11 +269,6 @@ def _of_squares(graph: Graph, num_rounds: int, laziness: float, feasible: int) -
     beyond = (1 - gap) ** (num_rounds - first - second) * (1 + _GUARD)
     away = here * (float(there.max()) * beyond)  # |P_v(i) / pi_i - 1|, for all i
     least, most = np.maximum(1 - away, 0.0), 1 + away
-    if feasible:
-        sweep = swept(graph, feasible, laziness=laziness)
-        off = float(sweep.rounding[feasible - 1])
-        least = np.maximum(least, sweep.least[feasible - 1] * (1 - off))
-        most = np.minimum(most, sweep.most[feasible - 1] * (1 + off))
     apart = np.minimum(float(here.max()) * beyond * there, 1.0)  # the same for all v
     return Likeness(
         mean_overlap=mean_overlap_of_extremes(least, most) * (1 - _GUARD),
