@@ -45,6 +45,7 @@ LEVELS = (
     Level("wholes", ("planning", "attacks", "wire")),
     Level("survey", ("survey",)),
     Level("edges", ("files", "documents")),
+    Level("the device in a browser", ("client",)),
     Level("parties", ("service", "distributed", "planner")),
     Level("above the parties", ("relay", "demo")),
     Level("command line", ("cli", "__main__"), siblings_may_import=True),

@@ -1,5 +1,6 @@
 """`shuffledp collect new` and `show`: what people are invited to, and what it will guarantee."""
 
+import hashlib
 import json
 
 import pytest
@@ -159,3 +160,35 @@ def test_a_collection_that_somebody_changed_is_refused(folder):
     file = folder / "survey.collection"
     file.write_text(file.read_text().replace('"opens"', ' "opens"'))
     assert "to the byte" in refused(2, "collect", "show", file)
+
+
+PAGE = "https://ask.example/survey.html"
+
+
+def test_a_page_is_written_beside_the_collection_with_the_link_that_people_are_invited_by(folder):
+    made = new("--closes", "9000-12-01", "--web", PAGE)
+    collection = Collection.read(folder / "survey.collection")
+    content = (folder / "survey.html").read_bytes()
+    assert collection.page.sha256 == hashlib.sha256(content).hexdigest()
+    assert f"Written: survey.html. Have it served as it is at {PAGE}, best not by the shuffler.\n" in made.out
+    assert made.out.endswith(f"Invite people by the whole of this link: {PAGE}#page={collection.page.sha256}\n")
+    assert f"{PAGE}#page=" in shuffledp("collect", "show", "survey.collection").out.replace("\n", "").replace(" ", "")
+    assert "page" in new("--closes", "9000-12-01", "--web", PAGE, "--json", "--force").json["statements"][0]["trust"]
+
+
+def test_a_page_takes_the_place_of_no_other_file_and_is_not_the_collection(folder):
+    (folder / "survey.html").write_text("mine")
+    found = new("--closes", "9000-12-01", "--web", PAGE, "--force")
+    assert found.code == 2
+    assert "survey.html" in found.err
+    assert (folder / "survey.html").read_text() == "mine"
+    assert not (folder / "survey.collection").exists()
+    assert "must not be called as the page" in new("--closes", "9000-12-01", "--web", PAGE, output="other.html").err
+
+
+def test_a_kind_that_browsers_lack_is_refused_by_name_before_anything_is_written(folder):
+    write_task(folder, release={"minimum_batch": 500}, randomizer={"kind": "olh"})
+    found = new("--closes", "9000-12-01", "--web", PAGE)
+    assert found.code == 2
+    assert "got kind='olh' in column 'cheated'" in found.err
+    assert not list(folder.glob("survey.*"))

@@ -13,6 +13,7 @@ from shuffledp.cli.send_command import Certificates, CollectionFile
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
+    from shuffledp.documents.document import Block
     from shuffledp.survey import Collection
 
 collect_app = typer.Typer(
@@ -62,6 +63,9 @@ def new(
     gateway_key: Annotated[
         Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
     ] = None,
+    web: Annotated[
+        str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
+    ] = None,
     json: Json = False,
     force: Force = False,
 ) -> None:
@@ -72,7 +76,6 @@ def new(
     """
     from shuffledp.core.instants import end_of_day, instant, written
     from shuffledp.files.key_files import read_public
-    from shuffledp.files.writing import new_file
     from shuffledp.relay.directory import Directory
     from shuffledp.survey import Collection, Service, Task
 
@@ -92,9 +95,7 @@ def new(
     )
     if listed is not None:
         listed.check_bound_by(collection)
-    with new_file(output, force=force, is_ours=_is_collection) as file:
-        file.write_bytes(collection.canonical + b"\n")
-    _show(collection, output, as_json=json)
+    _show(_write(collection, output, web, force=force), output, as_json=json)
 
 
 def show(collection: CollectionFile, *, json: Json = False) -> None:
@@ -163,24 +164,54 @@ def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:
 
 def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> None:
     from shuffledp.documents.collection_document import collection_as_dict, collection_document
-    from shuffledp.documents.document import Role, Section, told
+    from shuffledp.documents.document import Section
 
     if as_json:
         print_json(collection_as_dict(collection))
         return
-    where = (
-        ()
-        if written is None
-        else told(f"\nWritten: {written}. Send it to both parties and to all who answer.", role=Role.PATH)
-    )
-    files = Section(anchor="files", title="Files", blocks=where)
+    files = Section(anchor="files", title="Files", blocks=() if written is None else _written(collection, written))
     show_document(lambda: collection_document(collection).followed_by(files))
 
 
-def _is_collection(file: Path) -> bool:
-    """Whether a file is a collection, which may be replaced by another."""
+def _write(collection: "Collection", output: Path, web: str | None, *, force: bool) -> "Collection":
+    """Write a collection, and the page for people if it will be at some address; the collection that was written."""
+    from shuffledp.files.writing import new_file
+    from shuffledp.survey import WebPage
+
+    if web is not None and WebPage.beside(output) == output:
+        raise InvalidParameterError(f"--output must not be called as the page beside it; got {output}.")
+    with new_file(output, force=force, is_ours=_is_ours) as file:
+        if web is not None:
+            from shuffledp.client.respondents_page import with_page
+
+            collection, content = with_page(collection, web)
+            WebPage.beside(file).write_bytes(content)
+        file.write_bytes(collection.canonical + b"\n")
+    return collection
+
+
+def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
+    """What is to be done with the files."""
+    from shuffledp.documents.document import Role, told
+
+    if collection.page is None:
+        return told(f"\nWritten: {file}. Send it to both parties and to all who answer.", role=Role.PATH)
+    page = collection.page
+    return told(
+        f"\nWritten: {file}. Send it to both parties.",
+        f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
+        f"Invite people by the whole of this link: {page.link}",
+        role=Role.PATH,
+    )
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file is a collection, or the page of one, which may be replaced by another."""
+    from shuffledp.client.respondents_page import is_page
     from shuffledp.survey import Collection
 
+    if file.suffix == ".html":
+        return is_page(file)
     try:
         Collection.read(file)
     except InvalidParameterError:

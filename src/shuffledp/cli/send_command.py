@@ -127,9 +127,11 @@ def answers_typed(
 
     columns = collection.task.columns
     asked: dict[str, Sequence[object]] = {}
+    questions = {}
     for column in columns:
         of_answers = column.randomizer.categories_of_answers or ((),)
         asked |= dict(zip(column.inputs, of_answers, strict=True))
+        questions |= {name: column.asked if len(column.inputs) == 1 else printable(name) for name in column.inputs}
     row = _typed(values, list(asked), option="--value", only=len(asked) == 1)
     beside = _typed(public, columns[0].attached, option="--public")
     if lacking := [name for name in columns[0].attached if name not in beside] if ask else []:
@@ -138,7 +140,7 @@ def answers_typed(
         )
     for name, categories in asked.items():
         if ask and name not in row:
-            row[name] = typer.prompt(_question(printable(name), categories))
+            row[name] = typer.prompt(_question(questions[name], categories))
     row |= beside
     written = io.StringIO()
     csv.writer(written).writerows([list(row), list(row.values())])

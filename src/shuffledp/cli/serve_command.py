@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.options import Force, require_extra, screen, show_document
+from shuffledp.cli.options import Force, TaskFile, require_extra, screen, show_document
+from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.service.config import ServiceConfig
@@ -57,12 +58,17 @@ def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
 
 
 def all_roles(
+    task: TaskFile,
     *,
-    demo: Annotated[Path, typer.Option(metavar="TASK.toml", readable=False, help="What is asked.")],
-    input: Annotated[  # noqa: A002
-        Path, typer.Option(readable=False, help="Answers of a simulated crowd: CSV with a header line, or Parquet.")
-    ],
     output: Annotated[Path, typer.Option(help="Folder to make: the release, as `run` writes it.")],
+    input: Annotated[  # noqa: A002
+        Path | None,
+        typer.Option(readable=False, help="Answers of a simulated crowd: CSV with a header line, or Parquet."),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Needed: nobody is protected by one who plays all parties.")
+    ] = False,
+    web: Annotated[bool, typer.Option("--web", help="Ask on a page, too, until a line is entered here.")] = False,
     force: Force = False,
 ) -> None:
     """Show how a collection works: all parties on this machine, with temporary keys and a simulated crowd.
@@ -70,22 +76,39 @@ def all_roles(
     One operator plays everybody, and sees the answers: nobody is protected by it.
     """
     require_extra("service", "serving", NEEDED)
+    if not demo:
+        raise InvalidParameterError("--demo must be given: one who plays all parties protects nobody.")
+    if input is None and not web:
+        raise InvalidParameterError("--input must be a table of a simulated crowd, unless people answer at --web.")
     from shuffledp.cli.progress_bars import watching
-    from shuffledp.documents.sending_document import demonstrated, demonstration_ahead
+    from shuffledp.documents.sending_document import demonstrated, demonstration_ahead, demonstration_open
     from shuffledp.files import new_folder
     from shuffledp.files.devices import randomize_each
     from shuffledp.service.demonstration import demonstration
     from shuffledp.survey import Task
 
-    task = Task.read(demo)
+    asked = Task.read(task)
     show_document(demonstration_ahead)
     with new_folder(output, force=force) as folder, TemporaryDirectory(prefix="shuffledp-demo-") as place:
-        sent = randomize_each(task, input)
-        with watching("people") as watch, demonstration(task, Path(place)) as parties:
-            release = parties.release(sent, progress=partial(watch.progress, "sending"))
+        sent = None if input is None else randomize_each(asked, input)
+        with demonstration(asked, Path(place), web=web) as parties:
+            if sent is not None:
+                with watching("people") as watch:
+                    parties.send(sent, progress=partial(watch.progress, "sending"))
+            if (page := parties.collection.page) is not None:
+                show_document(lambda: demonstration_open(page.link))
+                sys.stdin.readline()
+            release = parties.release()
         shutil.copytree(release, folder, dirs_exist_ok=True)
-        statements = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["statements"]
-    show_document(lambda: demonstrated(statements, sent.num_users, sent.left_out, output))
+        found = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+    left_out = 0 if sent is None else sent.left_out
+    show_document(lambda: demonstrated(found["statements"], _num_people(found), left_out, output))
+
+
+def _num_people(found: Mapping[str, Any]) -> int:
+    """How many people a release is about, from its statement.json."""
+    first = found["columns"][0] if "columns" in found else found
+    return int(first["num_reports"])
 
 
 def run_service(

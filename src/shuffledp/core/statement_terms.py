@@ -47,6 +47,7 @@ class Trust(StrEnum):
 
     ALL_SHARES = "all-shares"
     FIRST_ROUND = "first-round"
+    PAGE = "page"
     ONE_ANSWER = "one-answer"
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
@@ -80,13 +81,14 @@ class Trust(StrEnum):
     @property
     def is_danger(self) -> bool:
         """True where a single party that breaks it reads an answer, or anybody at all can: readers must not miss it."""
-        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.ONE_ANSWER)
+        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.PAGE, Trust.ONE_ANSWER)
 
 
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
     "and no device lies, for a single one moves the mean by any amount",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
+    Trust.PAGE: "whoever serves the page serves this one and no other, which could send answers as they are",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.RELAY_APART: "the relay tells nobody who sent what: without it, even a shuffler that keeps records cannot "
@@ -109,6 +111,7 @@ _TRUST_IN_WORDS = {
 _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
     Trust.FIRST_ROUND: "first receivers",
+    Trust.PAGE: "whoever serves the page",
     Trust.OWN_DEVICE: "devices",
     Trust.SHUFFLER: "shuffler",
     Trust.RELAY_APART: "relay apart",

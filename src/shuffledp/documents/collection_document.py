@@ -68,6 +68,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
         *shuffler,
         *(() if collection.relay is None else (("Relay", collection.relay),)),
         ("Analyzer", _party(collection.analyzer)),
+        *(() if collection.page is None else (("Page", collection.page.link),)),
         ("Opens", shown(collection.opens)),
         ("Closes", shown(collection.closes)),
         ("Reports leave", rule),
@@ -82,9 +83,10 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
 def _question(column: Column) -> str:
     """A private column with its answers, as far as they are few."""
     answers = column.randomizer.targets if column.randomizer.answers == "category" else ()
+    named = column.label if column.question is None else f"{column.question} as {column.label}"
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
     kind = f"{column.randomizer.kind}, epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g}"
-    return f"{column.label} ({listed}; {kind})" if answers else f"{column.label} ({kind})"
+    return f"{named} ({listed}; {kind})" if answers else f"{named} ({kind})"
 
 
 def _party(party: Service) -> str:

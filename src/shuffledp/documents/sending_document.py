@@ -45,6 +45,12 @@ def demonstration_ahead() -> Document:
     return Document(sections=(Section(anchor="ahead", title="", blocks=told(said, role=Role.DANGER)),))
 
 
+def demonstration_open(link: str) -> Document:
+    """Where people answer, and how it ends."""
+    said = (f"Open {link}", "It closes when you press Enter here.")
+    return Document(sections=(Section(anchor="open", title="", blocks=told(*said)),))
+
+
 def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out: int, folder: Path) -> Document:
     """How a collection on one machine ended: what its release says, and where it is."""
     from shuffledp.core.statements import PrivacyStatement

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from shuffledp.client.respondents_page import with_page
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.core.instants import written
@@ -22,7 +23,8 @@ from shuffledp.files.devices import Sent
 from shuffledp.files.key_files import write_key
 from shuffledp.service.client import asked, new_client, send
 from shuffledp.service.event_log import Happened
-from shuffledp.survey import Collection, Service, Task
+from shuffledp.service.web_pages import PLACE
+from shuffledp.survey import Collection, Service, Task, WebPage
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
 
@@ -45,29 +47,38 @@ class Demonstration:
 
     def __init__(self, collection: Collection, key: ShufflerKey, folder: Path) -> None:
         self.collection = collection
-        self._key, self._folder = key, folder
+        self._key, self._folder, self._num_sent = key, folder, 0
 
-    def release(self, sent: Sent, *, progress: Progress) -> Path:
-        """Let a crowd send its reports, close the collection, and wait for the release; the folder with it.
+    def send(self, sent: Sent, *, progress: Progress) -> None:
+        """Let a crowd send its reports.
+
+        Raises:
+            RemoteProtocolError: if the shuffler does not store them.
+        """
+        with new_client() as client:
+            receipt = send(self.collection, sent, client, progress=progress)
+        if receipt.refused:
+            raise RemoteProtocolError(f"the shuffler must store every report; it refused {receipt.refused}.")
+        self._num_sent += sent.num_users
+
+    def release(self) -> Path:
+        """Close the collection, and wait for the release; the folder with it.
 
         Raises:
             RemoteProtocolError: if a service does not do its part.
             BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         """
+        request = CloseRequest.by(self._key, self.collection.id, datetime.now(UTC)).encode()
+        url = f"{self.collection.shuffler.url}{self.collection.path}"
         with new_client() as client:
-            receipt = send(self.collection, sent, client, progress=progress)
-            if receipt.refused:
-                raise RemoteProtocolError(f"the shuffler must store every report; it refused {receipt.refused}.")
-            if sent.num_users < self.collection.minimum:
+            if not asked(client, "GET", url, _PATIENCE).json()["at_least_minimum"]:
                 raise BatchTooSmallError(
-                    f"a release needs at least minimum_batch = {self.collection.minimum} reports; got "
-                    f"{sent.num_users}. Nothing was released."
+                    f"a release needs at least minimum_batch = {self.collection.minimum} reports; there are fewer. "
+                    "Nothing was released."
                 )
-            request = CloseRequest.by(self._key, self.collection.id, datetime.now(UTC)).encode()
-            url = f"{self.collection.shuffler.url}{self.collection.path}/close"
-            asked(client, "POST", url, _PATIENCE, body=request, media_type=CLOSE_TYPE)
+            asked(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
         release = self._folder / "releases" / Path(_FILE).stem
-        until = time.monotonic() + _SECONDS_TO_RELEASE + sent.num_users / _REPORTS_PER_SECOND
+        until = time.monotonic() + _SECONDS_TO_RELEASE + self._num_sent / _REPORTS_PER_SECOND
         while not (release / "statement.json").exists():
             events = [json.loads(line)["event"] for line in (self._folder / "analyzer.log").read_text().splitlines()]
             if _BAD_ENDS & set(events) or time.monotonic() > until:
@@ -77,21 +88,25 @@ class Demonstration:
 
 
 @contextmanager
-def demonstration(task: Task, folder: Path) -> Iterator[Demonstration]:
+def demonstration(task: Task, folder: Path, *, web: bool = False) -> Iterator[Demonstration]:
     """Both parties at work, each in a process of its own, until the block ends.
 
     Args:
         task: what is asked.
         folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
+        web: whether there is a page, too, on which people answer; the shuffler serves it.
 
     Raises:
-        InvalidParameterError: for a task that no service can run.
+        InvalidParameterError: for a task that no service can run, or that no page can ask.
         RemoteProtocolError: if a service does not start.
     """
     now, (first, second) = datetime.now(UTC), free_ports(2)
     ports, key = {"shuffler": first, "analyzer": second}, ShufflerKey.generate()
     mixer, office = party(folder, key, first, now), party(folder, AnalyzerKey.generate(), second, now)
     collection = Collection.new(task, shuffler=mixer, analyzer=office, closes=written(now + _LIFE), now=now)
+    if web:
+        collection, page = with_page(collection, f"{mixer.url}{PLACE}demo")
+        WebPage.beside(folder / _FILE).write_bytes(page)
     (folder / _FILE).write_bytes(collection.canonical)
     further = {"shuffler": 'key = "shuffler.key"\n', "analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
     for role, port in ports.items():

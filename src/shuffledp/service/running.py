@@ -17,6 +17,7 @@ from shuffledp.service.reception import Reception
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import metrics_app, shuffler_app
 from shuffledp.service.sqlite_store import SqliteStore
+from shuffledp.service.web_pages import WithPages, read_pages
 
 _SECONDS_BETWEEN_COUNTS = 60.0
 
@@ -30,11 +31,14 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
         ready: called with the address as soon as it answers.
 
     Raises:
-        InvalidParameterError: if the key is not the collections', or an address cannot be had.
+        InvalidParameterError: if the key is not the collections', a page that it serves is not the one that its
+            collection names, or an address cannot be had.
         LocalProtocolError: if another process runs on the same state.
         StorageError: if the disk cannot be written to.
     """
     key, gateway_keys, collections = config.read_key(), config.read_gateway_keys(), config.read_collections()
+    read = [collection for collection, _ in collections]
+    pages = read_pages(zip(read, map(Path, config.collections), strict=True))
     desks: list[Desk] = []
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(analyzer_client(config.analyzer_certificates))
@@ -49,7 +53,8 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             )
             desks.append(Desk(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(desks[-1].close)
-        endpoints = [endpoint_of(config, shuffler_app(desks, log=log, gateway_keys=gateway_keys))]
+        app = shuffler_app(desks, log=log, gateway_keys=gateway_keys)
+        endpoints = [endpoint_of(config, WithPages(app, read, pages))]
         if config.metrics is not None:
             endpoints.append(Endpoint(app=metrics_app(desks), listening=listen(config.metrics)))
         working = [desk.run() for desk in desks]

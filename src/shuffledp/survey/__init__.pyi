@@ -35,6 +35,7 @@ from .network_section import Walked as Walked
 # the collection file
 from .collection import Collection as Collection
 from .collection import Service as Service
+from .web_page import WebPage as WebPage
 
 # losses that add up, and what comes of a task
 from .budget import composed_columns as composed_columns

@@ -6,12 +6,10 @@ the question, a key or a date has made another collection, into which no report 
 
 import hashlib
 import json
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
@@ -22,11 +20,13 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.validate import invalid
+from shuffledp.survey.addresses import check_address, is_loopback
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.columns import Column
 from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
+from shuffledp.survey.web_page import WebPage
 from shuffledp.wire.keys import KeyState, PublishedKey, Role, from_text, in_text
 
 if TYPE_CHECKING:
@@ -37,11 +37,8 @@ _CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
-_ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
-_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_LONGEST_HOST = 253
 _UNSAID = {  # not written where they have these values
+    "page": None,
     "every": None,
     "transport": "direct",
     "relay": None,
@@ -65,51 +62,17 @@ class Service(Described):
     key: PublishedKey
 
     def __post_init__(self) -> None:
-        _check_address(url=self.url)
+        check_address(url=self.url)
 
     @property
     def is_local(self) -> bool:
         """Whether it is on the machine of whoever asks."""
-        return _is_loopback(urlsplit(self.url).hostname)
+        return is_loopback(urlsplit(self.url).hostname)
 
     @property
     def words(self) -> str:
         """The party for people: its address and the fingerprint of its key."""
         return f"{self.url}, key {self.key.fingerprint}"
-
-
-def _check_address(**named: str) -> None:
-    """Refuse what devices could not trust, or not find."""
-    ((name, url),) = named.items()
-    if not _ADDRESS.fullmatch(url):
-        raise InvalidParameterError(
-            f"{name} must be an address such as https://shuffler.example.org, without names, passwords, '?', '#' or a "
-            "'/' at the end; got another text."
-        )
-    if not _is_possible(url):
-        raise InvalidParameterError(f"{name} must be of a host and a port that can be; got others.")
-    parts = urlsplit(url)
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise invalid("an https address, unless it is on this machine", **named)
-
-
-def _is_possible(url: str) -> bool:
-    """Whether there can be such a host (RFC 1123, section 2.1) and port."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-        if ":" in host or host.rpartition(".")[2].isdecimal():
-            ip_address(host)
-    except ValueError:
-        return False
-    return port != 0 and len(host) <= _LONGEST_HOST and (":" in host or bool(_HOST.fullmatch(host)))
-
-
-def _is_loopback(host: str | None) -> bool:
-    try:
-        return host == "localhost" or ip_address(host or "").is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +90,7 @@ class Collection(Described):
         closes: from when on they are late.
         shuffler: who takes reports in and mixes them; or, with a directory, who carries what members pass on.
         analyzer: who opens and analyzes them.
+        page: where people answer in a browser; None where they have a program.
         every: a batch leaves whenever there are so many reports, at least the task's ``minimum_batch``; None is one
             batch, at the close.
         transport: how devices reach the shuffler: "direct", or "oblivious", through a relay that cannot read what it
@@ -148,6 +112,7 @@ class Collection(Described):
     closes: str
     shuffler: Service
     analyzer: Service
+    page: WebPage | None = None
     every: int | None = None
     transport: str = "direct"
     relay: str | None = None
@@ -188,7 +153,7 @@ class Collection(Described):
             if (given is None) == self.is_oblivious:
                 raise InvalidParameterError(f"{name} must be {wanted} for transport={self.transport!r}.")
         if self.relay is not None:
-            _check_address(relay=self.relay)
+            check_address(relay=self.relay)
             host = urlsplit(self.relay).hostname
             if host == urlsplit(self.shuffler.url).hostname and not self.shuffler.is_local:
                 raise invalid("of another host than the shuffler, whom it hides senders from", relay=self.relay)
@@ -274,15 +239,17 @@ class Collection(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """What must hold of how reports came: nobody makes sure that people answer once; and of a relay."""
-        return (Trust.ONE_ANSWER, *((Trust.RELAY_APART,) if self.is_oblivious else ()))
+        """What must hold of how reports came: nobody makes sure that people answer once; of a page, and of a relay."""
+        page = (Trust.PAGE,) if self.page else ()
+        return (*page, Trust.ONE_ANSWER, *((Trust.RELAY_APART,) if self.is_oblivious else ()))
 
     def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
         """Whom people must trust, by addresses and the fingerprints of keys; of walks, nobody who mixes."""
         known = {"shuffler": self.shuffler} if self.directory is None else {}
         relay = () if self.relay is None else (Party("relay", self.relay),)
+        page = () if self.page is None else (Party("page", self.page.words),)
         named = (known | {"analyst": self.analyzer}).items()
-        return (*(Party(role, each.words if fingerprints else each.url) for role, each in named), *relay)
+        return (*(Party(role, each.words if fingerprints else each.url) for role, each in named), *relay, *page)
 
     def to_dict(self) -> dict[str, Any]:
         """All keys, less those that are as if they were not there."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,8 @@ from shuffledp.survey.section import (
 )
 from shuffledp.survey.shuffler_section import GroupedSection, ShufflerSection, uniform_section
 from shuffledp.survey.stratified_section import StratifiedSection
+
+_LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # a tag of BCP 47
 
 
 class Missing(StrEnum):
@@ -114,6 +117,8 @@ class Column(Described):
     name: str
     value: str
     columns: tuple[str, ...] = ()
+    question: str | None = None
+    language: str | None = None
     public: tuple[str, ...] = ()
     by: str | None = None
     weight: str | None = None
@@ -131,6 +136,7 @@ class Column(Described):
         one_line(name=self.name)
         for column in self.inputs:
             some_text(value=column)
+        check_wording(self.question, self.language)
         require_sha256(part_of=self.part_of)
         for column in self.public:
             some_text(public=column)
@@ -320,6 +326,11 @@ class Column(Described):
         """The column's name where it stands among others."""
         return printable(self.value)
 
+    @property
+    def asked(self) -> str:
+        """What people are asked: the question, or the column's name where the task has none."""
+        return self.label if self.question is None else self.question
+
     def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
         """The randomizer, shuffler and analyzer of the column; ``shuffler`` is that of groups, a graph, or strata."""
         randomizer, analyzer = (
@@ -340,6 +351,14 @@ class Column(Described):
         return self.pipeline(shuffler).model(num_users)
 
 
+def check_wording(question: str | None, language: str | None = None) -> None:
+    """Refuse a question that is no line of text, and what is no language."""
+    if question is not None:
+        one_line(question=question)
+    if language is not None and not _LANGUAGE.fullmatch(language):
+        raise invalid("a language such as 'en' or 'pt-BR' (a tag of BCP 47)", language=language)
+
+
 def digest(task: Mapping[str, Any]) -> str:
     """SHA-256 of a task written as a dictionary, whatever the order of its keys."""
     canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -350,7 +369,7 @@ def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
     """A task less the keys that say nothing: tasks from before there were such keys keep their digests."""
     classes = None if table["weight_classes"] == WEIGHT_CLASSES else table["weight_classes"]
     found = dict(table) | {"weight_classes": classes}
-    for key in ("groups", "by", "weight", "weight_classes"):
+    for key in ("groups", "by", "weight", "weight_classes", "question", "language"):
         found = without_none(found, key)
     return found
 

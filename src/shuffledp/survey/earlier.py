@@ -27,7 +27,14 @@ _ROUNDING = 1e-6  # of the loss of a randomizer, between versions
 _GRID = 1e-4  # of what several protocols lose together, between machines
 _LARGEST = 1 << 30  # bytes, for a task of millions of categories
 _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
-_OF_NO_SHUFFLE = {Trust.OWN_DEVICE, Trust.ONE_ANSWER, Trust.RELAY_APART, Trust.TIME_OF_ANSWER, Trust.OPERATOR}
+_OF_NO_SHUFFLE = {
+    Trust.OWN_DEVICE,
+    Trust.PAGE,
+    Trust.ONE_ANSWER,
+    Trust.RELAY_APART,
+    Trust.TIME_OF_ANSWER,
+    Trust.OPERATOR,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,16 @@ from shuffledp.core.shown import above
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.people.strata import WEIGHT_CLASSES
 from shuffledp.randomness.sources import RandomSource
-from shuffledp.survey.columns import Column, Missing, PeopleSection, ReleaseSection, digest, without_defaults
+from shuffledp.survey.columns import (
+    Column,
+    Missing,
+    PeopleSection,
+    ReleaseSection,
+    check_wording,
+    digest,
+    without_defaults,
+    without_none,
+)
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_section
 from shuffledp.survey.randomizer_section import RandomizerSection
@@ -35,15 +44,18 @@ class ValueSection(Section):
     title: ClassVar[str] = "[[value]]"
     column: str
     columns: tuple[str, ...] = ()
+    question: str | None = None
     randomizer: RandomizerSection
 
     def __post_init__(self) -> None:
         for column in self.columns or (self.column,):
             some_text(column=column)
+        check_wording(self.question)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the block, defaults included."""
-        return as_written(as_columns(super(ValueSection, self).to_dict(), "column"), self.randomizer)
+        """All keys of the block, defaults included; without ``question`` where there is none."""
+        table = as_columns(super(ValueSection, self).to_dict(), "column")
+        return as_written(without_none(table, "question"), self.randomizer)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -65,6 +77,7 @@ class Blocks(Described):
     title: ClassVar[str] = "the task"
     name: str
     value: tuple[ValueSection, ...]
+    language: str | None = None
     public: tuple[str, ...] = ()
     by: str | None = None
     weight: str | None = None
@@ -78,6 +91,7 @@ class Blocks(Described):
 
     def __post_init__(self) -> None:
         one_line(name=self.name)
+        check_wording(None, self.language)
         columns = [block.column for block in self.value]
         if not columns:
             raise invalid("one block or more", value=columns)
@@ -100,9 +114,8 @@ class Blocks(Described):
             shared: dict[str, Any] = {
                 each.name: getattr(self, each.name) for each in fields(self) if each.name != "value"
             }
-            return Column(
-                value=block.column, columns=block.columns, randomizer=block.randomizer, part_of=part_of, **shared
-            )
+            own = {each: getattr(block, each) for each in ("columns", "question", "randomizer")}
+            return Column(value=block.column, part_of=part_of, **own, **shared)
         except InvalidParameterError as error:
             message = str(error)
         raise InvalidParameterError(f"{block.title} of column {block.column!r}: {message}")

@@ -1,0 +1,62 @@
+"""What the browser can do of what a task may ask for, and the models of randomizers as it reads them."""
+
+from typing import Any
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import LocalModel
+from shuffledp.survey import Column, Task
+from shuffledp.wire.keys import PublishedKey
+
+KINDS = ("k-rr", "oue", "hadamard", "one-bit-mean", "rounded-mean")
+KEM = "x25519"
+
+
+def require_browser(task: Task, key: PublishedKey) -> None:
+    """Refuse, by name, what the page for respondents cannot do.
+
+    Args:
+        task: what is asked.
+        key: the analyzer's, which reports are sealed to.
+
+    Raises:
+        InvalidParameterError: for another randomizer, or another mechanism of the key, than the browser has; or for
+            public columns that travel beside reports, which the page does not ask for.
+    """
+    for column in task.columns:
+        _require_randomizer(column)
+        if column.attached:
+            raise InvalidParameterError(
+                f"a task that is answered on a page must be without public columns beside the reports, which the page "
+                f"does not ask for; got {', '.join(map(repr, column.attached))}."
+            )
+    if key.kem != KEM:
+        raise InvalidParameterError(
+            f"the analyzer's key must be of kind {KEM!r} where people answer on a page; got kind {key.kem!r}."
+        )
+
+
+def _require_randomizer(column: Column) -> None:
+    kind = column.randomizer.kind
+    if kind not in KINDS:
+        *others, last = map(repr, KINDS)
+        raise InvalidParameterError(
+            f"a task that is answered on a page must be randomized by {', '.join(others)} or {last}, which the browser "
+            f"has; got kind={kind!r} in column {column.value!r}."
+        )
+
+
+def model_in_text(model: LocalModel) -> dict[str, Any]:
+    """The description of a randomizer with its integers as text: numbers of JavaScript hold 53 bits.
+
+    Example:
+        >>> from shuffledp import KaryRandomizedResponse
+        >>> model_in_text(KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model)
+        {'kind': 'k-rr', 'domain_size': '2', 'share': '4961093570831980854'}
+    """
+    return {key: _in_text(value) for key, value in model.to_dict().items()}
+
+
+def _in_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_text(each) for key, each in value.items()}
+    return str(value) if isinstance(value, int) else value

@@ -1,0 +1,135 @@
+// The randomizers of shuffledp, from the same integers as in Python: a random word of 64 bits is compared with a
+// threshold out of 2^64, and no float decides anything. The same words give the same reports, to the bit.
+//
+// A model is the public description of a randomizer as Python writes it, with its integers as text, since numbers of
+// JavaScript hold 53 bits. A function takes the model, the number of an answer (or a number in the model's range), and
+// `words(count)`, an array of that many random words as BigInt; it returns the bytes of the report.
+
+const WORD_BITS = 64n;
+const WORDS = 1n << WORD_BITS;
+
+// Random words from the browser's cryptographic source.
+export function secureWords(count) {
+  const words = new BigUint64Array(count);
+  for (let start = 0; start < count; start += 8192) {  // the most that the browser gives at once
+    crypto.getRandomValues(words.subarray(start, start + 8192));
+  }
+  return words;
+}
+
+// ---- categories
+
+// k-ary randomized response: words below the threshold keep the answer, each further share leads to the next one.
+function karyResponse(model, answer, words) {
+  return numberOf(responded(model, answer, words), BigInt(model.domain_size) - 1n);
+}
+
+function responded(model, answer, words) {
+  const size = BigInt(model.domain_size);
+  const share = BigInt(model.share);
+  const truth = WORDS - share * (size - 1n);
+  const [word] = words(1);
+  const steps = word < truth ? 0n : (word - truth) / share + 1n;
+  return (BigInt(answer) + steps) % size;
+}
+
+// Optimized unary encoding: every bit is an exact coin, and then the bit of the answer a fair one.
+function unaryEncoding(model, answer, words) {
+  const size = Number(model.domain_size);
+  const width = Math.ceil(size / 8);
+  const bits = new Uint8Array(8 * Math.ceil(width / 8));
+  const view = new DataView(bits.buffer);
+  coins(Math.ceil(width / 8), BigInt(model.false_words), words).forEach((lane, place) => {
+    view.setBigUint64(8 * place, lane, true);
+  });
+  const report = bits.slice(0, width);
+  if (size % 8) {
+    report[width - 1] &= (1 << size % 8) - 1;
+  }
+  const own = words(1)[0] < WORDS / 2n ? 1 : 0;
+  report[answer >> 3] = (report[answer >> 3] & ~(1 << (answer & 7))) | (own << (answer & 7));
+  return report;
+}
+
+// Lanes of 64 coins that are 1 with probability threshold / 2^64: their binary places are compared with those of the
+// threshold, the most significant first, 64 coins at a time, until all are decided.
+function coins(count, threshold, words) {
+  const lanes = new Array(count).fill(0n);
+  let open = lanes.map((_, lane) => [lane, WORDS - 1n]);
+  for (let place = 63n; place >= 0n && open.length && threshold % (2n << place) !== 0n; place -= 1n) {
+    const drawn = words(open.length);
+    const isSet = (threshold >> place) & 1n;
+    open = open.map(([lane, undecided], index) => {
+      const word = drawn[index];
+      if (isSet) {
+        lanes[lane] |= undecided & ~word & (WORDS - 1n);
+        return [lane, undecided & word];
+      }
+      return [lane, undecided & ~word & (WORDS - 1n)];
+    }).filter(([, undecided]) => undecided !== 0n);
+  }
+  return lanes;
+}
+
+// Hadamard response: a word decides the sign, another the column, which moves to its partner if its sign is the other.
+function hadamardResponse(model, answer, words) {
+  const size = BigInt(model.domain_size);
+  const bits = BigInt(size.toString(2).length);
+  const row = BigInt(answer) + 1n;
+  const [sign, column] = words(2);
+  let index = column >> (WORD_BITS - bits);
+  const isOdd = (row & index).toString(2).replaceAll("0", "").length % 2 === 1;
+  if (isOdd !== sign < BigInt(model.false_words)) {
+    index ^= row & -row;
+  }
+  return numberOf(index, (1n << bits) - 1n);
+}
+
+// ---- numbers in a range
+
+// The place of a number on a grid of equal steps: the grid point below, and 2^64 times the rest of a step.
+function gridPosition(model, number, steps) {
+  const share = (number - model.lower) / (model.upper - model.lower);
+  if (share >= 1) {
+    return [steps, 0n];
+  }
+  const fixed = BigInt(Math.floor(share * 2 ** 64));
+  return [(fixed * steps) >> WORD_BITS, (fixed * steps) % WORDS];
+}
+
+// The mean from one bit: the nearer the number is to the upper end, the more words lead to 1.
+function oneBit(model, number, words) {
+  const share = BigInt(model.response.share);
+  const spread = WORDS - 2n * share;
+  const [index, rest] = gridPosition(model, number, 1n);
+  const threshold = ((rest * spread) >> WORD_BITS) + spread * index + share;
+  return Uint8Array.of(words(1)[0] < threshold ? 1 : 0);
+}
+
+// The rounded mean: a number becomes one of the grid points beside it, which goes through randomized response.
+function rounded(model, number, words) {
+  const [below, rest] = gridPosition(model, number, BigInt(model.response.domain_size) - 1n);
+  const point = words(1)[0] < rest ? below + 1n : below;
+  return karyResponse(model.response, point, words);
+}
+
+// ---- what a report looks like
+
+// A number in the fewest of 1, 2, 4 or 8 bytes that hold the largest, the most significant one first.
+function numberOf(value, largest) {
+  const width = [1, 2, 4].find((bytes) => largest < 1n << BigInt(8 * bytes)) ?? 8;
+  return Uint8Array.from({ length: width }, (_, byte) => Number((value >> BigInt(8 * (width - 1 - byte))) & 255n));
+}
+
+export const KINDS = {
+  "k-rr": karyResponse,
+  "oue": unaryEncoding,
+  "hadamard": hadamardResponse,
+  "one-bit-mean": oneBit,
+  "rounded-mean": rounded,
+};
+
+// The bytes of a report on an answer, by the randomizer that a model describes.
+export function randomized(model, answer, words = secureWords) {
+  return KINDS[model.kind](model, answer, words);
+}

@@ -1,0 +1,113 @@
+"""Pages on which people answer, at the shuffler: it hears those that others serve, and may serve them itself.
+
+A page is a file beside its collection's, with the digest that the collection has; nothing else is served. Its browser
+may send reports from wherever the collection says that the page is, and from nowhere else.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.survey import Collection, WebPage
+
+PLACE = "/pages/"  # below the shuffler's address
+_HEADERS = {
+    "content-security-policy": "frame-ancestors 'none'",  # what the page itself cannot ask for
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+}
+_SECONDS_REMEMBERED = "600"
+
+
+def read_pages(collections: Iterable[tuple[Collection, Path]]) -> dict[str, bytes]:
+    """The pages that the shuffler serves, by their paths: of the collections that say so.
+
+    Args:
+        collections: each with its file.
+
+    Raises:
+        InvalidParameterError: if a page is not beside its collection, or has another digest.
+    """
+    pages = {}
+    for collection, file in collections:
+        path = _own_path(collection)
+        if path is None or collection.page is None:
+            continue
+        try:
+            page = WebPage.beside(file).read_bytes()
+        except OSError as error:
+            raise InvalidParameterError(
+                f"the page of a collection must be beside it; got {WebPage.beside(file)}: {error.strerror}."
+            ) from None
+        if hashlib.sha256(page).hexdigest() != collection.page.sha256:
+            raise InvalidParameterError(
+                f"the page must have the digest that its collection names; {WebPage.beside(file)} has another."
+            )
+        pages[path] = page
+    return pages
+
+
+def _own_path(collection: Collection) -> str | None:
+    """Where the shuffler itself serves the page of a collection; None if others do, or nobody."""
+    own = f"{collection.shuffler.url}{PLACE}"
+    if collection.page is None or not collection.page.url.startswith(own):
+        return None
+    return collection.page.url.removeprefix(collection.shuffler.url)
+
+
+class WithPages:
+    """An application that serves pages, too, and is heard by browsers in which a page came from elsewhere.
+
+    Args:
+        app: takes all other requests.
+        collections: all that the application serves.
+        pages: by `read_pages`.
+    """
+
+    def __init__(self, app: ASGIApp, collections: Iterable[Collection], pages: Mapping[str, bytes]) -> None:
+        self._app, self._pages = app, pages
+        with_page = [(each.path, each.page) for each in collections if each.page is not None]
+        self._origins = {f"{path}/reports": page.origin for path, page in with_page}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        path, method = scope.get("path", ""), scope.get("method", "")
+        if path in self._pages and method in ("GET", "HEAD"):
+            await Response(self._pages[path], 200, _HEADERS, "text/html")(scope, receive, send)
+            return
+        origin = self._origins.get(path)
+        if origin is None:
+            await self._app(scope, receive, send)
+        elif method == "OPTIONS":
+            await _permission(origin)(scope, receive, send)
+        else:
+            await self._app(scope, receive, _heard_from(origin, send))
+
+
+def _permission(origin: str) -> Response:
+    """The answer to a browser that asks whether it may send what it is about to."""
+    allowed = {
+        "access-control-allow-origin": origin,
+        "access-control-allow-methods": "POST",
+        "access-control-allow-headers": "content-type",
+        "access-control-max-age": _SECONDS_REMEMBERED,
+    }
+    return Response(b"", 204, allowed)
+
+
+def _heard_from(origin: str, send: Send) -> Send:
+    """Let a page of this origin read the answer."""
+
+    async def send_with_origin(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["access-control-allow-origin"] = origin
+        await send(message)
+
+    return send_with_origin

@@ -1,0 +1,52 @@
+"""The page on which people answer a collection in a browser, as its collection names it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from shuffledp.core.described import Described
+from shuffledp.survey.addresses import check_address
+from shuffledp.survey.section import require_sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPage(Described):
+    """The page on which people answer in a browser, for whoever serves it and whoever checks it.
+
+    The page holds the collection with an empty digest in the place of its own, which no file can hold; the link that
+    people are invited by ends in it, so that the browser completes the collection.
+
+    Args:
+        url: where it is served: https, or http on the machine itself.
+        sha256: of the page, which is one file, in hexadecimal digits; "" as the page itself has it.
+    """
+
+    title: ClassVar[str] = "the page"
+    url: str
+    sha256: str
+
+    def __post_init__(self) -> None:
+        check_address(url=self.url)
+        if self.sha256:
+            require_sha256(sha256=self.sha256)
+
+    @staticmethod
+    def beside(collection_file: Path) -> Path:
+        """The file of the page, beside that of its collection."""
+        return collection_file.with_suffix(".html")
+
+    @property
+    def link(self) -> str:
+        """What people are invited by."""
+        return f"{self.url}#page={self.sha256}"
+
+    @property
+    def words(self) -> str:
+        """The page for people: its address, and the digest where it is known."""
+        return f"{self.url}, SHA-256 {self.sha256}" if self.sha256 else self.url
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, as browsers name it to the shuffler."""
+        return "{0.scheme}://{0.netloc}".format(urlsplit(self.url))

@@ -1,0 +1,102 @@
+"""A collection with a page, a shuffler that the test plays, and the page in a browser."""
+
+from contextlib import contextmanager
+
+from client.loading import watched
+from service.given import Parties
+from shuffledp.client.respondents_page import with_page
+from shuffledp.survey import Task
+from shuffledp.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
+from shuffledp.wire.hpke import Opener
+
+ADDRESS = "https://ask.example/survey.html"
+RANDOMIZE, SEND, AGAIN = "Randomize my answer", "Send", "Send again"
+SMOKES = {
+    "column": "smokes",
+    "question": "Do you smoke?",
+    "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
+}
+NO_PATIENCE = "const real = performance.now.bind(performance); performance.now = () => 1000 * real();"
+
+
+def asking(*blocks, **further):
+    """A task of these questions."""
+    release = {"delta": 1e-6, "minimum_batch": 10, "contact": "the office"}
+    table = {"name": "survey", "language": "en", "value": list(blocks) or [SMOKES], "release": release}
+    return Task.from_dict(table | further)
+
+
+class Asked:
+    """A collection with its page, and what the browser has sent to its shuffler."""
+
+    def __init__(self, task=None, *, address=ADDRESS, parties=None):
+        self.parties = parties or Parties(task or asking())
+        self.collection, self.page = with_page(self.parties.collection, address)
+        self.uploads, self.requests, self.mood = [], [], "up"
+
+    @property
+    def link(self):
+        return self.collection.page.link
+
+    def reports(self, key=None):
+        """The reports of the last upload, opened."""
+        num_columns = len(self.collection.task.columns)
+        (submission,) = UploadRequest.decode(self.uploads[-1], num_columns=num_columns).submissions
+        key = key or self.parties.analyzer_key
+        return [
+            Opener.by([key], collection_id=self.collection.id, column=column).open(report.ciphertext)
+            for column, report in enumerate(submission.reports)
+        ]
+
+    def answer(self, route):
+        """What the shuffler does with a request, as its mood is: up, down, or a `ReportError`."""
+        assert route.request.url == f"{self.collection.shuffler.url}{self.collection.path}/reports"
+        heard = {"access-control-allow-origin": self.collection.page.origin}
+        if route.request.method == "OPTIONS":
+            route.fulfill(status=204, headers=heard | {"access-control-allow-headers": "content-type"})
+            return
+        body = route.request.post_data_buffer
+        self.uploads.append(body)
+        if self.mood == "down":
+            route.abort()
+            return
+        request = UploadRequest.decode(body, num_columns=len(self.collection.task.columns))
+        refused = () if self.mood == "up" else (ReportStatus(request.submissions[0].id, self.mood),)
+        route.fulfill(body=UploadResponse.to(request, refused).encode(), headers=heard)
+
+    @contextmanager
+    def device(self, browser, **further):
+        """A browser of somebody who has not answered; it may send to nobody but the shuffler."""
+        context = browser.new_context(**{"viewport": {"width": 1000, "height": 900}} | further)
+        context.add_init_script(NO_PATIENCE)
+        context.on("request", lambda request: self.requests.append((request.method, request.url)))
+        served = {"body": self.page, "content_type": "text/html"}
+        context.route(f"{self.collection.page.url}*", lambda route: route.fulfill(**served))
+        context.route(f"{self.collection.shuffler.url}/**", self.answer)
+        yield context
+        context.close()
+
+    @contextmanager
+    def opened(self, context, link=None):
+        """The page in a tab; nothing may go wrong in it."""
+        tab = context.new_page()
+        wrong = watched(tab)
+        tab.goto(link or self.link)
+        tab.locator("#facts time").wait_for()
+        yield tab
+        assert wrong == []
+
+
+LATE = ReportError.TASK_EXPIRED
+
+
+def randomize(tab):
+    """Let the page randomize what is filled in, and wait until it shows what of."""
+    tab.get_by_role("button", name=RANDOMIZE).click()
+    tab.get_by_role("heading", name="This is what will be sent").wait_for()
+    return tab.locator("#randomized dd").all_inner_texts()
+
+
+def says(tab, text):
+    """Wait until the page says this."""
+    tab.locator("#notice").get_by_text(text).wait_for()

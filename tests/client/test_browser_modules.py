@@ -1,0 +1,239 @@
+"""The client's modules in a real browser, held to the vectors that Python is held to."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from client.loading import loaded
+from shuffledp.client.browser_randomizers import KINDS
+from shuffledp.wire.grammar import Report, ReportError, ReportStatus, UploadRequest, UploadResponse
+from shuffledp.wire.hpke import Opener, Sealer
+from shuffledp.wire.keys import AnalyzerKey, from_pem
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+REPORTS = json.loads((GOLDEN / "client" / "reports.json").read_text(encoding="utf-8"))["cases"]
+WIRE = json.loads((GOLDEN / "wire.json").read_text(encoding="utf-8"))
+IKM = "7268600d403fce431561aef583ee1613527cff655c1343f29812e66706df3234"  # RFC 9180, A.1.1: ikmE
+TOOLS = """
+const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (each) => parseInt(each, 16));
+const hex = (data) => Array.from(data, (each) => each.toString(16).padStart(2, "0")).join("");
+"""
+AGAIN = """async (cases) => {
+  const { KINDS, randomized } = await import("/randomizers.js");
+  const wrong = [];
+  for (const { model, reports } of cases) {
+    for (const [answer, text, expected] of reports) {
+      const recorded = text.split(" ").map((word) => BigInt(`0x${word}`));
+      let used = 0;
+      const words = (count) => recorded.slice(used, used += count);
+      const report = hex(randomized(model, answer, words));
+      if (report !== expected || used !== recorded.length) {
+        wrong.push([model, answer, text, report, used]);
+      }
+    }
+  }
+  return [Object.keys(KINDS), wrong];
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    with loaded(browser) as found:
+        yield found
+
+
+def run(page, function, *given):
+    """What a function of JavaScript returns, which has `bytes` and `hex`."""
+    return page.evaluate(f"(given) => {{ {TOOLS} return ({function})(...given); }}", list(given))
+
+
+def test_the_same_random_words_give_the_same_reports_as_in_python(page):
+    kinds, wrong = run(page, AGAIN, REPORTS)
+    assert wrong == []
+    assert set(kinds) == set(KINDS) == {case["model"]["kind"] for case in REPORTS}
+
+
+def test_the_messages_are_those_of_the_protocol(page):
+    id_, info, config, report, stored, refused = run(
+        page,
+        """async (file, config, enc, payload, own, stored, refused) => {
+          const wire = await import("/wire.js");
+          const id = await wire.collectionId(file);
+          const decoded = wire.decodedConfig(bytes(config));
+          const report = await wire.report(decoded.id, bytes(enc), bytes(payload));
+          return [
+            hex(id), hex(wire.reportInfo(id, 0)),
+            [decoded.id, decoded.kem, decoded.kdf, decoded.aead, hex(decoded.publicKey)], hex(report),
+            wire.refusal(bytes(stored), bytes(own)), wire.refusal(bytes(refused), bytes(own)),
+          ];
+        }""",
+        WIRE["collection"],
+        WIRE["messages"]["HpkeConfig"],
+        *(part.hex() for part in _ciphertext()),
+        WIRE["messages"]["Report"],
+        UploadResponse.to(_request(), ()).encode().hex(),
+        WIRE["messages"]["UploadResponse"],
+    )
+    key = from_pem(WIRE["analyzer_key"]).config
+    assert (id_, info) == (WIRE["collection_id"], WIRE["info"])
+    assert config == [key.id, key.kem, key.kdf, key.aead, key.public_key.hex()]
+    assert report == WIRE["messages"]["Report"]
+    assert (stored, refused) == (None, 7)
+
+
+def _ciphertext():
+    sealed = Report.decode(bytes.fromhex(WIRE["messages"]["Report"])).ciphertext
+    return sealed.enc, sealed.payload
+
+
+def _request():
+    return UploadRequest.decode(bytes.fromhex(WIRE["messages"]["UploadRequest"]), num_columns=1)
+
+
+def test_answers_of_a_shuffler_that_are_not_as_the_protocol_says_are_told_apart(page):
+    own = _request()
+    good = UploadResponse.to(own, ()).encode()
+    other = UploadResponse((ReportStatus(bytes(16), ReportError.TASK_EXPIRED),), b"").encode()
+    bad = [b"", good[:-1], good + b"\0", good[:-1] + b"\1", b"\0\0\0\1" + good[4:], other, bytes(len(good))]
+    found = run(
+        page,
+        """async (own, answers) => {
+          const { INVALID, refusal } = await import("/wire.js");
+          return answers.map((each) => refusal(bytes(each), bytes(own)) === INVALID);
+        }""",
+        own.encode().hex(),
+        [each.hex() for each in (*bad, good)],
+    )
+    assert found == [True] * len(bad) + [False]
+
+
+def test_with_the_same_secret_the_browser_seals_the_vector_to_the_byte(page):
+    found = run(
+        page,
+        """async (file, config, plaintext, secret) => {
+          const { sealed } = await import("/sealing.js");
+          const { collectionId, decodedConfig } = await import("/wire.js");
+          const [key, id] = [decodedConfig(bytes(config)), await collectionId(file)];
+          return hex(await sealed(key, id, 0, bytes(plaintext), bytes(secret).buffer));
+        }""",
+        WIRE["collection"],
+        WIRE["messages"]["HpkeConfig"],
+        WIRE["plaintext"],
+        IKM,
+    )
+    assert found == WIRE["messages"]["Report"]
+
+
+def test_a_ciphertext_from_either_opens_in_the_other(page):
+    key, id_, report = AnalyzerKey.generate(), bytes(range(32)), b"a report"
+    sealed = Sealer.to(key.config, collection_id=id_, column=1).seal(report)
+    upload, opened = run(
+        page,
+        """async (config, id, plaintext, secret, enc, payload) => {
+          const { submission, suite } = await import("/sealing.js");
+          const { decodedConfig, reportInfo } = await import("/wire.js");
+          const hpke = suite();
+          const key = await hpke.kem.importKey("raw", bytes(secret).buffer, false);
+          const info = reportInfo(bytes(id), 1);
+          const recipient = await hpke.createRecipientContext({ recipientKey: key, enc: bytes(enc), info });
+          const sent = await submission(decodedConfig(bytes(config)), bytes(id), [bytes("00"), bytes(plaintext)]);
+          return [hex(sent), hex(new Uint8Array(await recipient.open(bytes(payload))))];
+        }""",
+        key.public.hex(),
+        id_.hex(),
+        report.hex(),
+        key.private_key.private_bytes_raw().hex(),
+        sealed.enc.hex(),
+        sealed.payload.hex(),
+    )
+    assert bytes.fromhex(opened) == report
+    (submission,) = UploadRequest.decode(bytes.fromhex(upload), num_columns=2).submissions
+    for column, plaintext in enumerate((b"\0", report)):
+        opener = Opener.by([key], collection_id=id_, column=column)
+        assert opener.open(submission.reports[column].ciphertext) == plaintext
+
+
+def test_a_key_for_other_algorithms_is_refused(page):
+    config = bytearray(AnalyzerKey.generate().public)
+    config[1:3] = b"\x64\x7a"
+    found = run(
+        page,
+        """async (config) => {
+          const { sealed } = await import("/sealing.js");
+          const { decodedConfig } = await import("/wire.js");
+          const key = decodedConfig(bytes(config));
+          return sealed(key, new Uint8Array(32), 0, new Uint8Array(1)).catch((error) => error.message);
+        }""",
+        config.hex(),
+    )
+    assert found == "the analyzer's key is for other algorithms"
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome", "attempts"),
+    [
+        (["break", 503, "stored"], "stored", 3),
+        (["stored"], "stored", 1),
+        ([404], "refused", 1),
+        (["late"], "late", 1),
+        (["break"] * 100, "unreachable", None),
+    ],
+)
+def test_the_very_same_bytes_are_sent_until_there_is_an_answer(page, answers, outcome, attempts):
+    seen, said = [], iter(answers)
+    upload = bytes.fromhex(WIRE["messages"]["UploadRequest"])
+    good = {
+        "stored": UploadResponse.to(_request(), ()).encode(),
+        "late": bytes.fromhex(WIRE["messages"]["UploadResponse"]),
+    }
+
+    def answer(route):
+        seen.append((route.request.post_data_buffer, route.request.headers["content-type"]))
+        now = next(said)
+        if now == "break":
+            route.abort()
+        elif isinstance(now, int):
+            route.fulfill(status=now, body="")
+        else:
+            route.fulfill(body=good[now])
+
+    page.route("**/reports", answer)
+    try:
+        found = run(
+            page,
+            """async (upload, patience) => {
+              const { send } = await import("/sending.js");
+              let now = 0;
+              return send("/collections/x/reports", bytes(upload), { patience, clock: () => now += 100 });
+            }""",
+            upload.hex(),
+            900 if attempts is None else 60_000,
+        )
+    finally:
+        page.unroute("**/reports")
+    assert found == outcome
+    assert set(seen) == {(upload, "application/vnd.shuffledp.upload")}
+    assert len(seen) == attempts or (attempts is None and len(seen) > 1)
+
+
+def test_two_tabs_cannot_each_seal_an_answer(page):
+    made, state, second = run(
+        page,
+        """async () => {
+          const { Memory } = await import("/memory.js");
+          const id = new Uint8Array(32);
+          const two = [new Memory(id), new Memory(id)];
+          let made = 0;
+          const slow = async () => {
+            await new Promise((done) => setTimeout(done, 5));
+            made += 1;
+            return bytes("0102");
+          };
+          const kept = await Promise.all(two.map((each) => each.keepOnce(slow)));
+          const state = [two[1].state, hex(two[1].upload), kept.filter(Boolean).length];
+          two[0].stored();
+          return [made, state, [await two[1].keepOnce(slow), two[1].state]];
+        }""",
+    )
+    assert (made, state, second) == (1, ["pending", "0102", 1], [False, "answered"])

@@ -1,0 +1,87 @@
+"""People at the page, with real services and a server of files between them: from the link to the release."""
+
+import functools
+import http.server
+import json
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from client.answering import RANDOMIZE, SEND, asking, says
+from client.loading import watched
+from service.processes import place, until
+from shuffledp.client.respondents_page import with_page
+from shuffledp.service.client import asked, new_client
+from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
+
+PEOPLE = 4
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server of files that says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def files_served(folder):
+    """The address of a folder, on another port than everything else."""
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def answer(browser, link):
+    """Somebody answers Yes in a browser of their own; what the page asked for, and of whom."""
+    context = browser.new_context()
+    tab, requests = context.new_page(), []
+    wrong = watched(tab)
+    tab.on("request", lambda request: requests.append((request.method, request.url)))
+    tab.goto(link)
+    tab.get_by_label("Yes").check()
+    tab.get_by_role("button", name=RANDOMIZE).click()
+    tab.get_by_role("button", name=SEND).click()
+    says(tab, "Stored by the shuffler")
+    context.close()
+    assert wrong == []
+    return requests
+
+
+def closed(where):
+    """Close the collection, and wait for the release."""
+    collection = where.parties.collection
+    body = CloseRequest.by(where.parties.shuffler_key, collection.id, datetime.now(UTC)).encode()
+    with new_client() as client:
+        asked(client, "POST", f"{where.url}{collection.path}/close", 10.0, body=body, media_type=CLOSE_TYPE)
+    until((where.release / "release.html").exists)
+    return json.loads((where.release / "statement.json").read_text())
+
+
+def test_people_answer_on_a_page_that_others_serve_and_the_release_names_it(browser, tmp_path):
+    public = tmp_path / "public"
+    public.mkdir()
+    task = asking(release={"delta": 1e-6, "minimum_batch": PEOPLE})
+    with files_served(public) as address, place(tmp_path, task) as where:
+        collection, page = with_page(where.parties.collection, f"{address}/survey.html")
+        where.parties.collection = collection
+        (tmp_path / "survey.collection").write_bytes(collection.canonical)
+        (public / "survey.html").write_bytes(page)
+        where.start("shuffler")
+        where.start("analyzer")
+        seen = [answer(browser, collection.page.link) for _ in range(PEOPLE)]
+        released = closed(where)
+        log = where.log("shuffler").read_text()
+    upload = f"{where.url}{collection.path}/reports"
+    assert {each for requests in seen for each in requests} == {("GET", f"{address}/survey.html"), ("POST", upload)}
+    assert [column["num_reports"] for column in released["columns"]] == [PEOPLE]
+    statement = released["statements"][0]
+    assert statement["trust"][:2] == ["page", "one-answer"]
+    assert {"role": "page", "name": collection.page.words} in statement["parties"]
+    assert "127.0.0.1" not in log

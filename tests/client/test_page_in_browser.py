@@ -1,0 +1,341 @@
+"""The page on which people answer, in a real browser: what it sends, to whom, and what it remembers."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from client.answering import AGAIN, LATE, RANDOMIZE, SEND, SMOKES, Asked, asking, randomize, says
+from service.given import Parties
+from shuffledp.survey import Collection
+from shuffledp.wire.grammar import ReportError
+from shuffledp.wire.keys import in_text
+
+PICTURES = os.environ.get("SHUFFLEDP_PICTURES")  # a folder for screenshots, to be looked at
+ANSWERED = "This browser has answered already"
+PENDING = "Your randomized answer is sealed on this device"
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return Asked()
+
+
+@pytest.fixture
+def device(asked, browser):
+    asked.uploads.clear()
+    asked.requests.clear()
+    asked.mood = "up"
+    with asked.device(browser) as context:
+        yield context
+
+
+def remembered(tab):
+    return tab.evaluate("JSON.stringify(localStorage)")
+
+
+def is_asked(tab):
+    return tab.get_by_role("button", name=RANDOMIZE).is_visible()
+
+
+def test_an_answer_is_randomized_shown_sent_and_remembered(asked, device):
+    with asked.opened(device) as tab:
+        before = tab.locator("body").inner_text()
+        assert "Your answer never leaves this browser" in before
+        assert "at least 10 people" in before
+        tab.get_by_label("Yes").check()
+        (shown,) = randomize(tab)
+        assert not asked.uploads
+        kept = remembered(tab)
+        assert not is_asked(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+    (report,) = asked.reports()
+    assert ["No", "Yes"][report[0]] == shown
+    assert json.loads(kept) == {f"shuffledp {in_text(asked.collection.id)}": in_text(asked.uploads[0])}
+    assert asked.requests == [
+        ("GET", asked.link.partition("#")[0]),
+        ("POST", f"https://mixer.example{asked.collection.path}/reports"),
+    ]
+
+
+def test_a_second_answer_is_refused_after_a_reload_and_in_another_tab(asked, device):
+    with asked.opened(device) as tab:
+        tab.get_by_label("No").check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+        assert re.fullmatch(r'\{"shuffledp [A-Za-z0-9_-]{43}":"answered"\}', remembered(tab))
+        tab.reload()
+        says(tab, ANSWERED)
+        assert not is_asked(tab)
+    with asked.opened(device) as tab:
+        says(tab, ANSWERED)
+        assert not is_asked(tab)
+    assert len(asked.uploads) == 1
+
+
+def test_without_an_answer_of_the_shuffler_the_very_same_bytes_are_sent_after_a_reload(asked, device):
+    asked.mood = "down"
+    with asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "The shuffler did not answer")
+        assert tab.get_by_role("button", name=AGAIN).is_enabled()
+        tab.reload()
+        says(tab, PENDING)
+        assert not is_asked(tab)
+        asked.mood = "up"
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+    assert len(asked.uploads) > 1
+    assert len(set(asked.uploads)) == 1
+
+
+def test_who_leaves_between_sealing_and_sending_finds_the_same_and_nothing_of_the_answer(asked, device):
+    with asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        kept = remembered(tab)
+        tab.close()
+    with asked.opened(device) as tab:
+        says(tab, PENDING)
+        assert remembered(tab) == kept
+        assert not tab.locator("#randomized").is_visible()
+        assert tab.locator("input:checked").count() == 0
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+
+
+def test_of_two_tabs_one_answers(asked, device):
+    with asked.opened(device) as first, asked.opened(device) as second:
+        first.get_by_label("Yes").check()
+        second.get_by_label("No").check()
+        randomize(first)
+        says(second, PENDING)
+        assert not is_asked(second)
+        first.get_by_role("button", name=SEND).click()
+        says(first, "Stored by the shuffler")
+        says(second, ANSWERED)
+    assert len(asked.uploads) == 1
+
+
+@pytest.mark.parametrize(
+    ("mood", "said"),
+    [
+        (LATE, "The collection is closed"),
+        (ReportError.TASK_NOT_STARTED, "The collection is not open yet"),
+        (ReportError.REPORT_DROPPED, "The shuffler could not store it"),
+        (ReportError.HPKE_UNKNOWN_CONFIG_ID, "The shuffler refused it"),
+        (ReportError.INVALID_MESSAGE, "The shuffler refused it"),
+    ],
+)
+def test_a_refusal_is_said_and_lets_nobody_randomize_again(asked, device, mood, said):
+    asked.mood = mood
+    with asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, said)
+        tab.reload()
+        says(tab, PENDING)
+        assert not is_asked(tab)
+
+
+def test_where_the_clock_says_that_the_key_has_expired_its_successor_is_sealed_to(browser):
+    parties = Parties.with_successor(asking())
+    asked = Asked(parties=parties)
+    with asked.device(browser) as device:
+        device.clock.set_fixed_time(parties.now.timestamp() * 1000 + 13 * 3600 * 1000)
+        with asked.opened(device) as tab:
+            tab.get_by_label("Yes").check()
+            randomize(tab)
+            tab.get_by_role("button", name=SEND).click()
+            says(tab, "Stored by the shuffler")
+    assert len(asked.reports(parties.successor)) == 1
+
+
+def test_a_report_that_was_randomized_is_sealed_anew_where_the_shuffler_wants_another_key(browser):
+    asked = Asked(parties=Parties.with_successor(asking()))
+    asked.mood = ReportError.OUTDATED_CONFIG
+    with asked.device(browser) as device, asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "The shuffler refused it")
+    parties = asked.parties
+    assert len(asked.uploads) == 2
+    second = asked.reports(parties.successor)
+    asked.uploads.pop()
+    assert asked.reports() == second
+
+
+def test_every_kind_of_question_is_asked_and_becomes_what_the_task_says(browser, asked, monkeypatch):
+    promised = asked.collection.promised()
+    monkeypatch.setattr(Collection, "promised", lambda _: promised)  # of five columns it takes seconds to account for
+    section = {"epsilon0": 30.0}  # at which a report is what was answered, but for a chance of 1e-12
+    pair = {"kind": "k-rr", **section, "categories": [["a", "b"], ["x", "y", "z"]]}
+    bins = {"kind": "k-rr", **section, "edges": [0, 18, 65, 120], "out_of_range": "clip"}
+    many = {"kind": "hadamard", **section, "categories": [f"c{each}" for each in range(20)]}
+    rounded = {"kind": "rounded-mean", **section, "lower": 0, "upper": 10, "num_levels": 10}
+    bit = {"kind": "one-bit-mean", **section, "lower": -1, "upper": 1}
+    task = asking(
+        {"columns": ["first", "second"], "randomizer": pair},
+        {"column": "age", "question": "How old?", "randomizer": bins},
+        {"column": "city", "question": "Where?", "randomizer": many},
+        {"column": "mark", "question": "Which mark?", "randomizer": rounded},
+        {"column": "end", "question": "Which end?", "randomizer": bit},
+    )
+    asked = Asked(task)
+    with asked.device(browser) as device, asked.opened(device) as tab:
+        tab.get_by_role("radiogroup", name="first").get_by_label("b").check()
+        tab.get_by_role("button", name=RANDOMIZE).click()
+        assert tab.locator("#wrong").inner_text() == "Please answer: first and second"
+        tab.get_by_role("radiogroup", name="second").get_by_label("y").check()
+        group = tab.get_by_role("group", name="How old?")
+        group.get_by_role("spinbutton").fill("65")
+        tab.get_by_label("Where?").select_option("c7")
+        tab.get_by_role("group", name="Which mark?").get_by_role("spinbutton").fill("11")
+        tab.get_by_role("group", name="Which end?").get_by_role("spinbutton").fill("1")
+        tab.get_by_role("button", name=RANDOMIZE).click()
+        assert tab.locator("#wrong").inner_text() == "Please answer: Which mark?"
+        tab.get_by_role("group", name="Which mark?").get_by_role("spinbutton").fill("7")
+        shown = randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+    reports = asked.reports()
+    assert [report[0] for place, report in enumerate(reports) if place != 2] == [1 * 3 + 1, 2, 7, 1]
+    assert shown[:2] + shown[3:] == ["b, y", "65 to 120", "7", "1"]
+    assert "c7" in shown[2].split("; ")
+    assert (reports[2][0] & 8).bit_count() % 2 == 0
+
+
+def test_not_saying_is_an_answer_where_the_task_takes_it_for_one(browser):
+    unary = {"kind": "k-rr", "epsilon0": 30.0, "categories": ["a", "b"]}
+    asked = Asked(asking({"column": "first", "randomizer": unary}, missing="category"))
+    with asked.device(browser) as device, asked.opened(device) as tab:
+        tab.get_by_label("I would rather not say").check()
+        assert randomize(tab) == ["no answer"]
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+    assert asked.reports() == [b"\x02"]
+
+
+def test_text_of_the_task_is_shown_as_text(browser):
+    evil = "</script><script>document.title='x'</script><!-- <b>&amp;"
+    block = SMOKES | {
+        "question": evil,
+        "randomizer": SMOKES["randomizer"] | {"categories": ["No", evil]},
+    }
+    asked = Asked(asking(block, name="<i>survey {script} {data}</i>"))
+    with asked.device(browser) as device, asked.opened(device) as tab:
+        assert tab.title() == "<i>survey {script} {data}</i>" == tab.locator("h1").inner_text()
+        assert "</script><script>" in tab.locator("legend").inner_text()
+        tab.get_by_label("No", exact=True).check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+    assert len(asked.reports()) == 1
+
+
+def test_a_copy_on_the_disk_randomizes_and_sends_nothing(asked, device, tmp_path):
+    copy = tmp_path / "survey.html"
+    copy.write_bytes(asked.page)
+    with asked.opened(device, f"{copy.as_uri()}#{asked.link.partition('#')[2]}") as tab:
+        says(tab, "This is a copy to look at")
+        for _ in range(2):
+            tab.get_by_label("Yes").check()
+            assert randomize(tab)[0] in ("No", "Yes")
+        assert not tab.get_by_role("button", name=SEND).is_visible()
+        assert remembered(tab) == "{}"
+    assert [method for method, url in asked.requests if not url.startswith("file:")] == []
+
+
+def test_without_https_or_without_the_whole_link_nothing_is_asked(asked, device):
+    plain = asked.link.replace("https:", "http:")
+    device.route("http://ask.example/**", lambda route: route.fulfill(body=asked.page, content_type="text/html"))
+    for link, said in ((plain, "opened over https"), (asked.link.partition("#")[0], "The link is not complete")):
+        with asked.opened(device, link) as tab:
+            says(tab, said)
+            assert not is_asked(tab)
+            assert not tab.get_by_role("button", name=SEND).is_visible()
+
+
+def test_a_browser_that_keeps_nothing_sends_nothing(asked, device):
+    device.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
+    with asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        tab.get_by_role("button", name=RANDOMIZE).click()
+        says(tab, "This browser may not remember")
+        assert not tab.locator("#review").is_visible()
+    assert asked.uploads == []
+
+
+def test_it_is_answered_by_keyboard_alone(asked, device):
+    with asked.opened(device) as tab:
+        for key in ("Tab", "ArrowDown", "Tab", "Enter"):
+            tab.keyboard.press(key)
+        tab.get_by_role("heading", name="This is what will be sent").wait_for()
+        assert tab.evaluate("document.activeElement.id") == "review-title"
+        while tab.evaluate("document.activeElement.id") != "send":
+            tab.keyboard.press("Tab")
+        tab.keyboard.press("Enter")
+        says(tab, "Stored by the shuffler")
+
+
+CONTRASTS = """() => {
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (text) => parts(text).slice(0, 3).map((each) => each / 255)
+    .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+    .reduce((total, each, place) => total + each * [0.2126, 0.7152, 0.0722][place], 0);
+  const behind = (part) => {
+    const color = getComputedStyle(part).backgroundColor;
+    return parts(color)[3] === 0 && part.parentElement ? behind(part.parentElement) : color;
+  };
+  const found = [];
+  for (const part of document.querySelectorAll("body *")) {
+    const hasText = Array.from(part.childNodes).some((each) => each.nodeType === 3 && each.data.trim());
+    if (hasText && part.checkVisibility()) {
+      const [dark, bright] = [light(getComputedStyle(part).color), light(behind(part))].sort((a, b) => a - b);
+      found.push([(bright + 0.05) / (dark + 0.05), part.tagName, part.textContent.slice(0, 30)]);
+    }
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1000), ("dark", 400)])
+def test_it_can_be_read_and_fits_on_a_narrow_screen(asked, browser, scheme, width):
+    asked.mood = "down"
+    with (
+        asked.device(browser, color_scheme=scheme, viewport={"width": width, "height": 800}) as device,
+        asked.opened(device) as tab,
+    ):
+        for each in tab.locator("#promise summary").all():
+            each.click()
+        _look(tab, scheme, "1")
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.locator("#review summary").click()
+        _look(tab, scheme, "2")
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "The shuffler did not answer")
+        _look(tab, scheme, "3")
+
+
+def _look(tab, scheme, number):
+    """Texts have the contrast that WCAG asks for (1.4.3), fields a name, and nothing is wider than the screen."""
+    if PICTURES:
+        tab.screenshot(path=Path(PICTURES) / f"respondents-{scheme}-{number}.png", full_page=True)
+    contrasts = tab.evaluate(CONTRASTS)
+    assert len(contrasts) > 5
+    assert [each for each in contrasts if each[0] < 4.5] == []
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    unnamed = "each => each.labels?.length || each.ariaLabel || each.textContent.trim() ? null : each.outerHTML"
+    fields = tab.locator("input, select, button, summary").all()
+    assert [field.evaluate(unnamed) for field in fields] == [None] * len(fields)
+    assert tab.evaluate("document.documentElement.lang") == "en"
+    assert tab.locator("h1").count() == tab.locator("main").count() == 1

@@ -1,0 +1,94 @@
+"""Makes the vectors that the browser's client is held to, ``client/reports.json``: reports of given random words.
+
+``python tests/golden/record_client.py`` writes them anew; they must only ever be added to. Words are those of a digest,
+and others at the edges, where a threshold that is off by one shows.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+from shuffledp import (
+    HadamardResponse,
+    KaryRandomizedResponse,
+    OneBitMean,
+    OptimizedUnaryEncoding,
+    RoundedMean,
+)
+from shuffledp.client.browser_randomizers import model_in_text
+from shuffledp.testing import RecordedSource
+from shuffledp.wire.report_bytes import ReportLayout
+
+FILE = Path(__file__).parent / "client" / "reports.json"
+LAST = (1 << 64) - 1
+
+
+def randomizers():
+    """Each kind in several sizes, with answers."""
+    for epsilon0, size in ((1.0, 2), (2.5, 3), (1e-6, 5), (8.0, 256), (3.0, 257), (0.5, 65_536), (30.0, 65_537)):
+        yield KaryRandomizedResponse(epsilon0=epsilon0, domain_size=size), (0, size // 2, size - 1)
+    for epsilon0, size in ((1.0, 2), (2.0, 7), (0.1, 8), (4.0, 9), (1.5, 64), (3.0, 65), (2.0, 200)):
+        yield OptimizedUnaryEncoding(epsilon0=epsilon0, domain_size=size), (0, size // 2, size - 1)
+    for epsilon0, size in ((1.0, 2), (2.0, 3), (0.2, 7), (30.0, 8), (1.0, 255), (3.0, 256), (2.0, 65_536)):
+        yield HadamardResponse(epsilon0=epsilon0, domain_size=size), (0, size // 2, size - 1)
+    for epsilon0, lower, upper in ((1.0, 0, 1), (0.01, -5, 300), (30.0, 18.5, 99.25), (2.0, -1e100, 1e100)):
+        yield OneBitMean(epsilon0=epsilon0, lower=lower, upper=upper), numbers(lower, upper)
+    for epsilon0, lower, upper, levels in ((6.0, 0, 1, 1), (8.0, -3, 4, 7), (4.0, 0.1, 0.3, 300), (20.0, 0, 1e-99, 3)):
+        yield RoundedMean(epsilon0=epsilon0, lower=lower, upper=upper, num_levels=levels), numbers(lower, upper)
+
+
+def numbers(lower, upper):
+    """The ends of a range, numbers next to them, and some between."""
+    width = upper - lower
+    inside = [lower + width * share for share in (1e-12, 1 / 3, 0.5, 0.777, 1 - 1e-9)]
+    beside = [float(np.nextafter(lower, upper)), float(np.nextafter(upper, lower))]
+    return tuple(float(each) for each in (lower, upper, *beside, *inside))
+
+
+def edges(model):
+    """Words at which some decision changes, and those beside them."""
+    response = getattr(model, "response", model)
+    share = getattr(response, "share", None)
+    found = [0, 1, LAST - 1, LAST, 1 << 63, (1 << 63) - 1]
+    if share is not None:
+        truth = (1 << 64) - share * (response.domain_size - 1)
+        found += [truth - 1, truth, truth + share - 1, truth + share, share - 1, share, LAST - share, LAST - share + 1]
+    else:
+        found += [model.false_words - 1, model.false_words]
+    return [word for word in found if 0 <= word <= LAST]
+
+
+def streams(model, label):
+    """Sequences of words, long enough for any report: edges, each first and then second, and digests."""
+    drawn = [int.from_bytes(hashlib.sha256(f"{label} {each}".encode()).digest()[:8], "big") for each in range(600)]
+    for word in edges(model):
+        yield [word, *drawn]
+        yield [drawn[0], word, *drawn[1:]]
+    yield drawn
+
+
+def vectors():
+    cases = []
+    for number, (randomizer, answers) in enumerate(randomizers()):
+        layout, reports = ReportLayout.of(randomizer.model), []
+        for place, answer in enumerate(answers):
+            every = list(streams(randomizer.model, f"{number} {place}"))
+            for words in every if place == 0 else every[-3:]:
+                source = RecordedSource(words)
+                (report,) = layout.encode(randomizer.randomize([answer], source=source))
+                used = words[: len(words) - source.remaining]
+                reports.append([answer, " ".join(f"{word:x}" for word in used), report.hex()])
+        cases.append({"model": model_in_text(randomizer.model), "reports": reports})
+    return {
+        "provenance": "made by record_client.py with the randomizers of this library: the answer, the random words in "
+        "hexadecimal digits (all are used), and the bytes of the report",
+        "cases": cases,
+    }
+
+
+if __name__ == "__main__":
+    FILE.write_text(
+        json.dumps(vectors(), indent=1).replace("\n     ", "").replace("\n    ]", "]") + "\n", encoding="utf-8"
+    )
