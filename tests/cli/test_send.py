@@ -55,6 +55,15 @@ def test_a_pair_and_a_number_in_bins_are_answered_by_their_columns(sending):
     assert len(UploadRequest.decode(shuffler.bodies[0], num_columns=2).submissions[0].reports) == 2
 
 
+def test_an_answer_that_is_not_given_is_asked_for_by_the_question_of_the_task(sending, monkeypatch):
+    prompts = []
+    monkeypatch.setattr("typer.prompt", lambda text: prompts.append(text) or "Yes")
+    done, shuffler = sending(task=ONE | {"question": "Do you smoke?"})
+    assert done.code == 0, done.err
+    assert prompts == ["Do you smoke? (No, Yes)"]
+    assert len(shuffler.bodies) == 1
+
+
 def test_a_second_answer_from_one_device_is_refused_before_anything_is_sent(sending):
     sending("--value", "Yes", task=ONE)
     done, shuffler = sending("--value", "No")

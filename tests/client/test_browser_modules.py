@@ -223,7 +223,7 @@ def test_two_tabs_cannot_each_seal_an_answer(page):
         """async () => {
           const { Memory } = await import("/memory.js");
           const id = new Uint8Array(32);
-          const two = [new Memory(id), new Memory(id)];
+          const two = [new Memory(id, id), new Memory(id, id)];
           let made = 0;
           const slow = async () => {
             await new Promise((done) => setTimeout(done, 5));

@@ -54,7 +54,7 @@ def test_an_answer_is_randomized_shown_sent_and_remembered(asked, device):
         says(tab, "Stored by the shuffler")
     (report,) = asked.reports()
     assert ["No", "Yes"][report[0]] == shown
-    assert json.loads(kept) == {f"shuffledp {in_text(asked.collection.id)}": in_text(asked.uploads[0])}
+    assert list(json.loads(kept).values()) == [f"{in_text(asked.collection.id)} {in_text(asked.uploads[0])}"]
     assert asked.requests == [
         ("GET", asked.link.partition("#")[0]),
         ("POST", f"https://mixer.example{asked.collection.path}/reports"),
@@ -121,6 +121,19 @@ def test_of_two_tabs_one_answers(asked, device):
         says(first, "Stored by the shuffler")
         says(second, ANSWERED)
     assert len(asked.uploads) == 1
+
+
+def test_a_link_with_another_digest_leads_to_no_second_answer(asked, device):
+    with asked.opened(device, asked.link[:-8] + "00000000") as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        kept = remembered(tab)
+    with asked.opened(device) as tab:
+        says(tab, "This browser has sealed an answer to this survey by another link")
+        assert not is_asked(tab)
+        assert not tab.get_by_role("button", name=SEND).is_visible()
+        assert remembered(tab) == kept
+    assert asked.uploads == []
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,13 @@ def test_the_collection_has_the_digest_of_the_page_and_the_page_the_rest_of_the_
     assert Collection.read(tmp_path / "survey.collection") == collection
 
 
+def test_a_collection_as_the_page_has_it_is_none(made, tmp_path):
+    file = tmp_path / "survey.collection"
+    file.write_text(data_of(made[1])["collection"])
+    with pytest.raises(InvalidParameterError, match="the page of a collection must have its digest"):
+        Collection.read(file)
+
+
 def test_the_page_is_one_small_file_that_may_run_its_script_and_speak_to_the_shuffler(made, tmp_path):
     page = made[1].decode()
     assert len(made[1]) < LARGEST

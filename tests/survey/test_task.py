@@ -225,3 +225,37 @@ def test_what_toml_can_write_but_is_no_loss_is_refused(tmp_path, value):
 
 def test_an_empty_file_is_refused_with_the_first_key_it_lacks(tmp_path):
     assert unreadable(tmp_path, "") == "the task must have the key 'name'; got the keys none."
+
+
+def test_a_question_and_a_language_are_part_of_the_task_where_they_are_said():
+    plain = Task.from_dict(task_with())
+    asked = Task.from_dict(task_with() | {"question": "Did you?", "language": "pt-BR"})
+    assert "question" not in plain.to_dict()
+    assert "language" not in plain.to_dict()
+    assert (plain.column.asked, asked.column.asked) == ("cheated", "Did you?")
+    assert Task.from_dict(asked.to_dict()) == asked
+    assert asked.sha256 != plain.sha256
+    assert asked.written.language == "pt-BR"
+
+
+def test_each_block_has_its_question_and_the_task_one_language():
+    blocks = [{"column": name, "question": f"{name}?", "randomizer": TASK["randomizer"]} for name in ("a", "b")]
+    table = {key: value for key, value in task_with().items() if key not in ("value", "randomizer")}
+    task = Task.from_dict(table | {"value": blocks, "language": "de"})
+    assert [column.asked for column in task.columns] == ["a?", "b?"]
+    assert {column.language for column in task.columns} == {"de"}
+    assert Task.from_dict(task.to_dict()) == task
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("question", "", "question must be text that is not empty"),
+        ("question", "two\nlines", "question must be text that is not empty, in one line"),
+        ("language", "english!", "language must be a language such as 'en'"),
+        ("language", "", "language must be a language such as 'en'"),
+    ],
+)
+def test_a_question_that_is_no_line_and_a_language_that_is_none_are_refused(key, value, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        Task.from_dict(task_with() | {key: value})

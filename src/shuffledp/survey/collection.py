@@ -267,8 +267,9 @@ class Collection(Described):
         """The collection in a file.
 
         Raises:
-            InvalidParameterError: if it cannot be read, is larger than 4 MiB, is no JSON, names a key twice, or is not
-                what ``canonical`` writes: then somebody has changed it, and its id would be another.
+            InvalidParameterError: if it cannot be read, is larger than 4 MiB, is no JSON, names a key twice, has a page
+                without its digest, or is not what ``canonical`` writes: then somebody has changed it, and its id would
+                be another.
         """
         try:
             content = read_whole(Path(path), most=_LARGEST).strip()
@@ -281,6 +282,8 @@ class Collection(Described):
             if isinstance(error, InvalidParameterError):
                 raise
             raise InvalidParameterError(f"the collection file must be JSON; got {path}, which is not.") from None
+        if found.page is not None and not found.page.sha256:
+            raise InvalidParameterError(f"the page of a collection must have its digest; got {path} without one.")
         if found.canonical != content:
             raise InvalidParameterError(
                 f"the collection file must be as `shuffledp collect new` wrote it, to the byte; got {path}, which says "

@@ -2,31 +2,35 @@
 // an answer, and never a randomized one.
 //
 // Whoever randomizes the same answer often can be averaged out. So what is sealed is written down before anything is
-// shown or sent, and sent again as it is; one tab at a time, so that two cannot each seal an answer.
+// shown or sent, and sent again as it is; one tab at a time, so that two cannot each seal an answer. It is remembered of
+// the page, whichever link it was opened by: links that differ in the digest lead to different ids, and not to a second
+// answer.
 
 import { fromText, inText } from "./wire.js";
 
 const DONE = "answered";
 
 export class Memory {
-  constructor(id, storage = localStorage, locks = navigator.locks) {
-    this.key = `shuffledp ${inText(id)}`;
+  // Of a page by its digest, for the collection that it asks for.
+  constructor(page, id, storage = localStorage, locks = navigator.locks) {
+    this.key = `shuffledp ${inText(page)}`;
+    this.id = inText(id);
     this.storage = storage;
     this.locks = locks;
   }
 
-  // "nothing", "pending" (an upload waits) or "answered".
+  // "nothing", "pending" (an upload waits), "elsewhere" (one for another id does) or "answered".
   get state() {
     const held = this.storage.getItem(this.key);
-    if (held === null) {
-      return "nothing";
+    if (held === null || held === DONE) {
+      return held ?? "nothing";
     }
-    return held === DONE ? DONE : "pending";
+    return held.startsWith(`${this.id} `) ? "pending" : "elsewhere";
   }
 
   // The upload that waits.
   get upload() {
-    return fromText(this.storage.getItem(this.key));
+    return fromText(this.storage.getItem(this.key).split(" ")[1]);
   }
 
   // Keep what `make` makes, which is called only if nothing is kept yet; whether that was so.
@@ -42,7 +46,7 @@ export class Memory {
 
   // Keep an upload, and make sure that it is kept.
   replace(upload) {
-    const text = inText(upload);
+    const text = `${this.id} ${inText(upload)}`;
     this.storage.setItem(this.key, text);
     if (this.storage.getItem(this.key) !== text) {
       throw new Error("this browser keeps nothing");

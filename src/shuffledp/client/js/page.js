@@ -22,6 +22,7 @@ const SAID = {
   sending: ["Sending …", "note"],
   stored: ["Stored by the shuffler. Thank you. This browser remembers that it has answered, and not what.", "good"],
   answered: ["This browser has answered already. A second answer would protect you less, and bend the result.", "good"],
+  elsewhere: ["This browser has sealed an answer to this survey by another link. Open that one again; if this one is right, tell whoever asked you.", "danger"],
   unreachable: ["The shuffler did not answer. Your sealed answer stays on this device: send it again here, later or now. It counts once.", "danger"],
   late: ["The collection is closed. Your answer was not taken in.", "danger"],
   early: ["The collection is not open yet. Your sealed answer stays on this device: open this page again when it has opened.", "danger"],
@@ -153,9 +154,9 @@ function resume() {
   const { state } = memory.held;
   if (state === "nothing") {
     show("questions");
-  } else if (state === "answered") {
+  } else if (state !== "pending") {
     show();
-    say("answered");
+    say(state);
   } else if (at("sending").hidden) {
     show("sending");
     say("pending");
@@ -176,7 +177,7 @@ async function begin() {
   }
   try {
     memory.id = await collectionId(DATA.collection.replace(UNFINISHED, `${UNFINISHED.slice(0, -1)}${digest}"`));
-    memory.held = new Memory(memory.id);
+    memory.held = new Memory(await collectionId(DATA.collection), memory.id);
     memory.held.whenChanged(resume);
     resume();
   } catch {
