@@ -65,6 +65,7 @@ def on_overlay(**keys) -> NetworkSection:
             r"\[shuffler\] overlay must have groups, .* or a largest number of contacts, .*; got neither",
         ),
         ({"overlay": {"groups": [5, 6], "contacts": 9}}, "got both"),
+        ({"overlay": None, "graph": "friends.csv", "onion": True}, "onion must be left out on a graph"),
         ({"overlay": {"groups": []}}, "groups must be one size or more"),
         ({"overlay": {"groups": [30, 1]}}, "each of groups must be an integer that is 2 or more"),
         ({"overlay": {"contacts": 0}}, "contacts must be an integer that is 1 or more"),
@@ -185,3 +186,23 @@ def test_rounds_that_cannot_be_found_must_be_given():
     message = r"\[shuffler\] rounds must be a number here: no number .*; reports get lost .*; got rounds='auto'"
     with pytest.raises(InvalidParameterError, match=message):
         section(rounds="auto", dropouts=0.5).walking((GRAPH,), BIT, 0.05)
+
+
+def test_reports_in_layers_walk_until_colluders_follow_nearly_none():
+    alone = on_overlay(overlay={"groups": [1000]}, colluding=0.01, onion=True)
+    overlay = alone.overlay.of(1000)
+    assert alone.walking(overlay, BIT, 1e-5).num_rounds == 5
+    assert alone.walking(overlay, BIT, 1e-2).num_rounds == 3
+    assert alone.walking(overlay, BIT, 1e-5).onion
+    plan = alone.plan(overlay, BIT, 1e-5, shuffler=alone.walking(overlay, BIT, 1e-5))
+    assert (plan.onion, plan.risks) == (True, ())
+    assert plan.cost.first_hop < plan.cost.exposure == pytest.approx(0.049, abs=1e-3)
+    assert alone.to_dict()["onion"] is True
+    assert "onion" not in on_overlay().to_dict()
+    assert NetworkSection.from_dict(alone.to_dict()) == alone
+    described = alone.walking(overlay, BIT, 1e-5).model(1000)
+    assert alone.describes(described)
+    assert not on_overlay(overlay={"groups": [1000]}, colluding=0.01).describes(described)
+    with pytest.raises(InvalidParameterError, match="larger groups have more honest people"):
+        on_overlay(colluding=0.2, onion=True).walking(on_overlay().overlay.of(30), BIT, 1e-5)
+    assert on_overlay(onion=True).walking(on_overlay().overlay.of(30), BIT, 1e-5).num_rounds == 2
