@@ -91,3 +91,4 @@ from .planning import calibrate as calibrate
 
 # tasks and files
 from .survey import Task as Task
+from . import distributed as distributed

@@ -196,6 +196,28 @@ class Pipeline:
             model, num_reports, seeded = described, num_reports + len(view), seeded or view.seeded
         if model is None:
             raise validate.invalid("one part of a view or more", number_of_views=0)
+        return self.conclude(summary, model, num_reports, delta=delta, seeded=seeded, trust=trust)
+
+    def conclude(
+        self,
+        summary: Any,
+        model: ProtocolModel,
+        num_reports: int,
+        *,
+        delta: float,
+        seeded: bool = False,
+        trust: tuple[Trust, ...] = (),
+    ) -> Release:
+        """`analyze` for who has the sum of the analyzer's summaries of all parts of a view, wherever these are.
+
+        Args:
+            summary: the sum.
+            model: what was run, for all people.
+            num_reports: those in all parts.
+            delta: as in `run`.
+            seeded: as in `analyze`; so are ``trust`` and what is raised.
+            trust: see there.
+        """
         _require_everybody(model, num_reports)
         model = model.with_fakes(self.fakes)
         estimate = self._named(self.analyzer.estimate(summary))

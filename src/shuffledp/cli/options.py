@@ -93,6 +93,18 @@ Honest = Annotated[float, typer.Option(help="Share of the people who do not coll
 Published = Annotated[bool, typer.Option("--published-only", help="Leave out what only this project proves.")]
 
 
+class Engine(StrEnum):
+    """What does the work: this machine, or PySpark."""
+
+    ONE_MACHINE = "one-machine"
+    SPARK = "spark"
+
+
+OnEngine = Annotated[
+    Engine, typer.Option("--engine", help="What does the work: spark takes tables that have outgrown one machine.")
+]
+
+
 def named(option: str) -> str:
     """An option as it is typed."""
     return f"--{option.replace('_', '-')}"

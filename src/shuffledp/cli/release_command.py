@@ -7,12 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import Earlier, Force, Json, NoFigures, Png, Seed, TaskFile, show_result, whole
+from shuffledp.cli.options import (
+    Earlier,
+    Engine,
+    Force,
+    Json,
+    NoFigures,
+    OnEngine,
+    Png,
+    Seed,
+    TaskFile,
+    screen,
+    show_result,
+    whole,
+)
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
-    from shuffledp.files.in_memory import Input
+    from shuffledp.files.in_memory import Input, TableFiles
     from shuffledp.randomness.sources import RandomSource
     from shuffledp.survey import Outcome
 
@@ -40,6 +53,7 @@ def run(
     *,
     input: Answers,  # noqa: A002
     output: Folder,
+    engine: OnEngine = Engine.ONE_MACHINE,
     earlier: Earlier = None,
     png: Png = False,
     no_figures: NoFigures = False,
@@ -55,7 +69,7 @@ def run(
 
     drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
-        outcome, document = _run(task, input, folder, _source(seed), drawn, earlier=earlier or ())
+        outcome, document = _run(task, input, folder, seed, drawn, earlier=earlier or (), engine=engine)
     show_release(outcome, document, output, as_json=json)
 
 
@@ -140,7 +154,7 @@ def demo(
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
         with new_folder(folder / _RELEASE, force=False) as release:
-            outcome, document = _run(task_file, [survey], release, _source(seed), drawn)
+            outcome, document = _run(task_file, [survey], release, seed, drawn)
     show_release(outcome, document, output / _RELEASE, as_json=json)
 
 
@@ -148,10 +162,11 @@ def _run(
     task_file: Path,
     answers: Sequence[Path],
     folder: Path,
-    source: "RandomSource | None",
+    seed: int | None,
     drawn: dict[str, bool],
     *,
     earlier: Sequence[Path] = (),
+    engine: Engine = Engine.ONE_MACHINE,
 ) -> "tuple[Outcome, Document]":
     """All stages at once, and their pages."""
     from shuffledp.cli.progress_bars import watching
@@ -161,9 +176,24 @@ def _run(
 
     task, beside = Task.read(task_file), task_file.parent
     given = _held(answers)
+    if engine is Engine.SPARK:
+        from shuffledp.distributed import run_on, session_at
+
+        with watching("tasks") as watch, session_at(folder.parent, quiet=not screen().verbose) as session:
+            outcome = run_on(session, task, _in_files(given), folder, seed=seed, watch=watch, earlier=earlier)
+        return write_release(outcome, folder, **drawn)
     with watching() as watch:
-        outcome = stages.run(task, given, folder, source=source, watch=watch, earlier=earlier, beside=beside)
+        outcome = stages.run(task, given, folder, source=_source(seed), watch=watch, earlier=earlier, beside=beside)
     return write_release(outcome, folder, **drawn)
+
+
+def _in_files(given: "Input") -> "Path | TableFiles":
+    """What workers can read by themselves."""
+    from shuffledp.files.in_memory import TableFiles
+
+    if not isinstance(given, Path | TableFiles):
+        raise InvalidParameterError("--input must be files where --engine is spark; got -.")
+    return given
 
 
 def show_release(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bool) -> None:

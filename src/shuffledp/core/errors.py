@@ -47,3 +47,7 @@ class MalformedMessageError(RemoteProtocolError):
 
 class UndecryptableReportError(RemoteProtocolError):
     """Report that is sealed to another key, for another collection or column, or is not as it was sealed."""
+
+
+class EngineError(ShuffleDPError, RuntimeError):
+    """Failure of the machines that a job was given to, or of one of its tasks; what they read is not shown."""

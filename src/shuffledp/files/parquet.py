@@ -78,7 +78,7 @@ class ReportsWriter:
 
     def __init__(self, path: Path, column: Column) -> None:
         self._path, self._column = path, column
-        self._file = _PartFile(path, secret=column.randomizer.randomizer().model.guarantee.is_trivial)
+        self._file = PartFile(path, secret=column.randomizer.randomizer().model.guarantee.is_trivial)
 
     def __enter__(self) -> Self:
         return self
@@ -134,8 +134,8 @@ class ViewWriter:
 
     def __init__(self, path: Path, column: Column) -> None:
         self._path, self._column = path, column
-        self._file = _PartFile(path)
-        self._beside = _PartFile(_labels_beside(path))
+        self._file = PartFile(path)
+        self._beside = PartFile(_labels_beside(path))
         self._label_table: Table | None = None
 
     def __enter__(self) -> Self:
@@ -242,7 +242,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class _PartFile:
+class PartFile:
     """A Parquet file that is written in parts, says at the end what it is, and only then gets its name.
 
     A part is written in another thread while the next one is made; what goes wrong there is raised with that one.
@@ -275,11 +275,12 @@ class _PartFile:
             self._writing.result()
             self._writing = None
 
-    def close(self, facts: FileFacts) -> None:
-        """Say what the file is, after one part or more."""
+    def close(self, facts: FileFacts | None) -> None:
+        """Say what the file is, after one part or more; None if another file says it."""
         self._wait()
         writer = cast(pq.ParquetWriter, self._writer)
-        writer.add_key_value_metadata({_KEY.decode(): json.dumps(facts.to_dict(), allow_nan=False)})
+        if facts is not None:
+            writer.add_key_value_metadata({_KEY.decode(): json.dumps(facts.to_dict(), allow_nan=False)})
         writer.close()
 
     def sha256(self) -> str:

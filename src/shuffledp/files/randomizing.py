@@ -1,7 +1,7 @@
 """From a file of answers to reports: the private column, public columns and people's names, batch after batch."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.table import Table
 from shuffledp.files.answer_readers import reader_for
-from shuffledp.files.in_memory import Input
 from shuffledp.files.parquet import ReportPart
 from shuffledp.files.reading import (
     RowProblem,
@@ -36,11 +35,20 @@ _SHARES = 16  # in which names of people are compared
 class RandomizedReports:
     """The reports of a private column, part after part; what is counted is complete after the last part.
 
-    Public columns come along only where the shuffler will keep them.
+    Public columns come along only where the shuffler will keep them. ``read`` reads the batches of ``answers``, as
+    `read_table` does.
     """
 
-    def __init__(self, column: Column, answers: Input, source: RandomSource, watch: Watch) -> None:
-        self._column, self._answers, self._source, self._watch = column, answers, source, watch
+    def __init__(
+        self,
+        column: Column,
+        answers: Any,
+        source: RandomSource,
+        watch: Watch,
+        *,
+        read: Callable[..., Iterator[pa.RecordBatch]] = read_table,
+    ) -> None:
+        self._column, self._answers, self._source, self._watch, self._read_table = column, answers, source, watch, read
         self._randomizer = column.randomizer.randomizer()
         self._reader, self._people = reader_for(column), PeopleCheck(column.people.id)
         self._public = PublicReader(column)
@@ -58,7 +66,7 @@ class RandomizedReports:
         column, path, messages = self._column, self._answers, self._randomizer.model.num_messages
         names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
-        for batch in read_table(path, names, encoded=column.inputs, present=column.public, progress=progress):
+        for batch in self._read_table(path, names, encoded=column.inputs, present=column.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
             column.require_room(self._num_kept)

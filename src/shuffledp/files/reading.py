@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 from shuffledp.core.flow import Progress
 from shuffledp.core.text import plural
-from shuffledp.files.in_memory import CsvInMemory, Input, OneInput, TableInMemory
+from shuffledp.files.in_memory import CsvInMemory, OneInput, TableInMemory
 
 Result = TypeVar("Result")
 Part = TypeVar("Part")
@@ -131,7 +131,7 @@ def is_parquet(path: Path) -> bool:
     return beginning == _PARQUET_MAGIC or path.suffix in (".parquet", ".pq")
 
 
-def guarded(path: Input, step: Callable[[], Result]) -> Result:
+def guarded(path: object, step: Callable[[], Result]) -> Result:
     """The result of a step that reads from a file, whose own errors may quote a row.
 
     What the step raises is replaced by an `InputDataError` without its text, raised after the old one is gone, so that
@@ -166,12 +166,12 @@ def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) 
 
     One row group after the other: an iterator over several keeps what it has read of columns of lists.
     """
-    rows, wanted = _rows_at_a_time(file, columns), None if columns is None else list(columns)
+    rows, wanted = rows_at_a_time(file, columns), None if columns is None else list(columns)
     for group in range(file.metadata.num_row_groups):
         yield from file.iter_batches(batch_size=rows, row_groups=[group], columns=wanted)
 
 
-def _rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
+def rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
     """How many rows of these columns (or of all) to read at once: half a million, or fewer so that memory is bounded.
 
     A row of a column of lists is as wide as its lists are long on average.

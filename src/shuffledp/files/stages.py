@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from shuffledp.analyzers import StratifiedEstimate
 from shuffledp.core.flow import Shuffler, View
@@ -234,13 +235,18 @@ def release_of_column(
     estimate = release.estimate.with_targets(column.targets)
     if inside is not None and isinstance(estimate, StratifiedEstimate):
         stratified, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
-    release = replace(release, estimate=estimate)
-    release = _with_remarks(column, release, facts)
     walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
-    outcome = ColumnOutcome(
-        column=column, flow=facts.flow, release=release, regional=regional, stratified=stratified, walked=walked
-    )
-    return outcome.with_files(place, names)
+    release = replace(release, estimate=estimate)
+    further = {"regional": regional, "stratified": stratified, "walked": walked}
+    return outcome_of(column, release, facts, place, names, **further)
+
+
+def outcome_of(
+    column: Column, release: Release, facts: FileFacts, place: Path, names: Sequence[str], **further: Any
+) -> ColumnOutcome:
+    """The outcome of a column from its release, with the files of its view and whatever ``further`` is known."""
+    release = _with_remarks(column, release, facts)
+    return ColumnOutcome(column=column, flow=facts.flow, release=release, **further).with_files(place, names)
 
 
 def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release:

@@ -65,7 +65,7 @@ def read_table(
     total: int | None
     batches: Iterator[pa.RecordBatch]
     if isinstance(answers, TableFiles):
-        total = _rows_of(answers.paths, [*columns, *present])
+        total = rows_of(answers.paths, [*columns, *present])
         # One after the other: there may be more of them than a process may have open.
         batches = chain.from_iterable(open_batches(file, columns, **names)[1] for file in answers.paths)
     else:
@@ -112,7 +112,7 @@ class _Layout:
         return cls("Parquet", sorted(schema.names), plain, opened.metadata.num_rows)
 
 
-def _rows_of(files: Sequence[Path], named: Sequence[str]) -> int | None:
+def rows_of(files: Sequence[Path], named: Sequence[str]) -> int | None:
     """How many rows files hold, if they tell; refused if they differ in their format, columns, or types of the named.
 
     Of the columns, only those that the task names are named: without a header line, names would be answers.

@@ -37,9 +37,14 @@ def is_release(folder: Path) -> bool:
     ours = listed | _drawn_files(folder / _PAGE) if listed else set()
     return bool(ours) and all(
         (entry.name in ours and entry.is_file())
-        or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and is_release(entry))
+        or (entry.name in columns and entry.is_dir() and not entry.is_symlink() and _is_part(entry, listed))
         for entry in folder.iterdir()
     )
+
+
+def _is_part(folder: Path, listed: set[str]) -> bool:
+    """Whether a folder in a release is that of a column, or of the parts of a view, which the release lists."""
+    return is_release(folder) or all(f"{folder.name}/{entry.name}" in listed for entry in folder.iterdir())
 
 
 def is_stage(folder: Path) -> bool:

@@ -1,0 +1,81 @@
+"""A task on a data frame of Spark, or on files, from Python: the whole release in one call."""
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.validate import instance_of
+from shuffledp.distributed.engine import require_supported, run_on
+from shuffledp.distributed.session import explained, session_at
+from shuffledp.documents.release_document import write_release
+from shuffledp.files.reading import check_columns
+from shuffledp.files.table_files import table_files
+from shuffledp.files.writing import new_folder
+from shuffledp.survey import Outcome, Task
+
+
+def run(
+    task: Task,
+    answers: Any,
+    output: str | Path,
+    *,
+    session: Any = None,
+    seed: int | None = None,
+    earlier: Sequence[str | Path] = (),
+    force: bool = False,
+) -> Outcome:
+    """All stages of a task on PySpark, as the command ``run`` with ``--engine spark`` does them.
+
+    A data frame is first written to files, in a private folder beside the output, which is gone in the end: what a
+    frame gives twice need not be the same, and a task that Spark runs twice must read the same. Whoever runs this sees
+    the raw answers, and the statements say so.
+
+    Guarantees:
+        1. Given the reports, all orders of the view over all its parts are equally likely, exactly.
+        2. Each report is in the view once, whatever tasks Spark runs twice; or nothing is released.
+        3. What Spark is told, and may write down, holds neither the key of the job nor an answer.
+
+    Args:
+        task: the task, whose shuffle is uniform.
+        answers: one row per person: a data frame of Spark; or a file, a folder of files, or several files, CSV or
+            Parquet, which the workers see under the same names.
+        output: folder to make, which the workers see under the same name.
+        session: the session of Spark; None is that of the frame, the active one, or one of our own in this machine.
+        seed: for experiments only: makes the run repeatable, and withdraws its statements.
+        earlier: the ``statement.json`` of earlier releases about the same people that the task names.
+        force: whether an earlier release of this name is replaced.
+
+    Raises:
+        UnsupportedModelError: for a task that the engine does not do.
+        InvalidParameterError: if ``output`` exists, or ``earlier`` is not as the task says.
+        InputDataError: for answers that do not fit the task; the message tells rows, and no answer.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+        EngineError: if there is no Spark or no Java, or Spark fails.
+    """
+    instance_of(Task, task=task)
+    for column in task.columns:
+        require_supported(column)
+    is_frame = hasattr(answers, "mapInArrow")
+    if session is None and is_frame:
+        session = answers.sparkSession
+    with new_folder(Path(output), force=force) as folder, tempfile.TemporaryDirectory(dir=folder.parent) as private:
+        with session_at(folder.parent) if session is None else nullcontext(session) as found:
+            if is_frame:
+                files = [_written(task, answers, Path(private) / "answers")]
+            else:
+                files = [Path(answers)] if isinstance(answers, str | Path) else [Path(each) for each in answers]
+            releases = [Path(each) for each in earlier]
+            outcome = run_on(found, task, table_files(files), folder, seed=seed, earlier=releases)
+        outcome, _ = write_release(outcome, folder)
+    return outcome
+
+
+def _written(task: Task, frame: Any, folder: Path) -> Path:
+    """The columns that the task names, as Parquet."""
+    names = list(dict.fromkeys(name for column in task.columns for name in (*column.inputs, *column.public)))
+    check_columns("the data frame", frame.columns, names)
+    with explained():
+        frame.select([f"`{name.replace('`', '``')}`" for name in names]).write.parquet(folder.absolute().as_uri())
+    return folder

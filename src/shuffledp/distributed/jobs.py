@@ -1,0 +1,91 @@
+"""A column of a task as a job of Spark: shares in, parts of a view and their summaries out, each exactly once."""
+
+import pickle
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.errors import EngineError, InputDataError, ShuffleDPError
+from shuffledp.distributed import tasks
+from shuffledp.distributed.kernels import Job, PartFacts, ShareFacts
+from shuffledp.distributed.session import explained
+from shuffledp.files.reading import Watch
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_MOST_TASKS_OF_DIGESTS = 200
+
+
+def view_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
+    """Run a job; what was counted in each share, and the parts that are not empty, both in order.
+
+    Raises:
+        InputDataError: for answers that do not fit the task: the first that a share says.
+        EngineError: if a task failed, or reports were lost or came twice.
+    """
+    count = len(job.shares)
+    with explained(), _watched(session, watch, steps):
+        blocks = session.range(0, count, 1, count).mapInArrow(tasks.of_shares(job), tasks.BLOCKS)
+        parts = blocks.repartitionById(job.num_parts + 1, "part").mapInArrow(tasks.of_parts(job), tasks.RESULTS)
+        results = _results(parts)
+    _raise_first(job, [each for each in results if isinstance(each, tuple)])
+    facts = sorted((each for each in results if isinstance(each, ShareFacts)), key=lambda each: each.share)
+    made = sorted((each for each in results if isinstance(each, PartFacts)), key=lambda each: each.part)
+    whole = [each.share for each in facts] == list(range(count)) and len({each.part for each in made}) == len(made)
+    if not whole or sum(each.num_reports for each in facts) != sum(each.num_reports for each in made):
+        raise EngineError("Spark must hand on each report once; some were lost or came twice. Nothing was released.")
+    return facts, made
+
+
+def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:
+    """The SHA-256 of each file, as the workers see them; refused if these are of another version than this process."""
+    task = tasks.of_files(tuple(files))
+    with explained():
+        numbers = session.range(0, len(files), 1, min(len(files), _MOST_TASKS_OF_DIGESTS))
+        results = _results(numbers.mapInArrow(task, tasks.RESULTS))
+    others = sorted({worker for _, _, worker in results} - {tasks.worker()})
+    if others:
+        raise EngineError(f"the workers must be as this process is, {tasks.worker()}; one has {others[0]}.")
+    return {files[number]: sha256 for number, sha256, _ in results}
+
+
+def require_unchanged(before: dict[Path, str], after: dict[Path, str]) -> None:
+    """Refuse an input that changed under the job, since tasks that ran twice may have read two different ones."""
+    for file, sha256 in before.items():
+        if after[file] != sha256:
+            raise InputDataError(f"{file} must stay as it is while it is read; it has changed. Nothing was released.")
+
+
+def _results(frame: Any) -> list[Any]:
+    """What the tasks say, who are as trustworthy as this process: they are the same code."""
+    return [pickle.loads(content) for content in frame.toArrow().column(0).to_pylist()]  # noqa: S301
+
+
+def _raise_first(job: Job, failed: Sequence[tuple[int, ShuffleDPError]]) -> None:
+    for share, error in sorted(failed, key=lambda each: each[0]):
+        raise type(error)(f"{str(error).removesuffix('.')} (in {job.shares[share]}).") from None
+
+
+@contextmanager
+def _watched(session: Any, watch: Watch, steps: Sequence[str]) -> Iterator[None]:
+    """Tell how many tasks of each of Spark's stages are done while the block runs, where the session tells that."""
+    ended, seen = threading.Event(), dict[int, str]()
+    remote = "connect" in type(session).__module__
+    tracker = None if remote else session.sparkContext.statusTracker()
+
+    def look() -> None:
+        while tracker is not None and not ended.wait(_SECONDS_BETWEEN_LOOKS):
+            for number in sorted(tracker.getActiveStageIds()):
+                stage = tracker.getStageInfo(number)
+                step = seen.setdefault(number, steps[min(len(seen), len(steps) - 1)])
+                if stage is not None:
+                    watch.progress(step, stage.numCompletedTasks, stage.numTasks)
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        looking.join()

@@ -1,0 +1,208 @@
+"""What a worker does with its share: randomize, scatter, permute, summarize, write; without any engine.
+
+Kernels take and give plain values, and call the same readers, randomizers, permutations and analyzers as one machine.
+All words of a task come from the key of the job and the task's own labels (column, stage, number), so that a task that
+runs twice makes the same bytes.
+
+Reports travel in blocks: those of one share that go to one part, in Arrow's own format. Every report goes to a part
+drawn uniformly and independently; each part, when all its blocks are there, is put in the order of their origin and
+becomes a `View`, whose constructor permutes it. The parts follow one another. Of n reports in m parts, an order arises
+with probability equal to the sum over all sizes n_1 + ... + n_m = n of m^-n / (n_1! ... n_m!), whichever order it is
+(Rao 1961, Sandelius 1962): all orders are equally likely, exactly.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shuffledp.core.errors import EngineError
+from shuffledp.core.flow import Reports, Summary, View
+from shuffledp.core.table import Table
+from shuffledp.distributed.job_key import source_of
+from shuffledp.distributed.shares import Share, read_share
+from shuffledp.files.parquet import PartFile
+from shuffledp.files.randomizing import RandomizedReports
+from shuffledp.files.reading import Watch
+from shuffledp.pipeline import Pipeline
+from shuffledp.randomness.sources import RandomSource, uniform_integers
+from shuffledp.survey import Column, DataFlow
+
+_BYTES_HELD = 1 << 26  # of reports, before they are scattered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every task of a job is told about a column; nothing of it is secret.
+
+    Args:
+        column: the column, as JSON can hold it.
+        number: of the column in its task; a label of all its keys.
+        key: file of the master key.
+        folder: where the parts of the view go; all workers see it.
+        work: a private folder beside it.
+        shares: of the table.
+        num_parts: of the view.
+    """
+
+    column: dict[str, Any]
+    number: int
+    key: Path
+    folder: Path
+    work: Path
+    shares: tuple[Share, ...]
+    num_parts: int
+
+    def source(self, stage: str, number: int) -> RandomSource:
+        """The words of one task."""
+        return source_of(self.key, self.number, stage, number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Reports of one share on their way to a part, with their place among all blocks."""
+
+    part: int
+    origin: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareFacts:
+    """What is counted in a share.
+
+    Args:
+        share: its number.
+        flow: counts of people.
+        num_reports: reports made.
+        clipped: answers that were moved into the range; for the operator's eyes only.
+    """
+
+    share: int
+    flow: DataFlow
+    num_reports: int
+    clipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartFacts:
+    """What is said of a part of the view: its number, its file with how many reports it holds, and their summary."""
+
+    part: int
+    name: str
+    num_reports: int
+    sha256: str
+    summary: Summary
+
+
+class _Clipped(Watch):
+    """Note of how many answers were moved into the range."""
+
+    count = 0
+
+    def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
+        """Keep the number."""
+        del column, received, clipping
+        self.count = count
+
+
+def randomize(job: Job, share: int) -> Iterator[Block | ShareFacts]:
+    """Read a share, randomize it and scatter the reports over the parts; in the end, what was counted.
+
+    Raises:
+        InputDataError: for answers that do not fit the task; the message tells rows of the share, and no answer.
+    """
+    column, watch = Column.from_dict(job.column), _Clipped()
+    source, scatter = job.source("randomize", share), job.source("scatter", share)
+    made = RandomizedReports(column, job.shares[share], source, watch, read=read_share)
+    held: list[Reports] = []
+    size, origin = 0, share << 32
+    for reports, _ in made:  # a uniform shuffle keeps no public column
+        held.append(reports)
+        size += sum(each.nbytes for each in reports.columns.values())
+        if size > _BYTES_HELD:
+            yield from scattered(Reports.concat(held), job.num_parts, origin, scatter)
+            held, size, origin = [], 0, origin + job.num_parts
+    if held:
+        yield from scattered(Reports.concat(held), job.num_parts, origin, scatter)
+    yield ShareFacts(share=share, flow=made.flow, num_reports=made.num_reports, clipped=watch.count)
+
+
+def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSource) -> Iterator[Block]:
+    """The reports in blocks, each report in that of a part drawn uniformly and independently; ``origin`` is the least.
+
+    As many numbers as there are parts, from ``origin`` on, are those of the blocks.
+    """
+    chosen = uniform_integers(num_parts, len(reports), source=source)
+    kind = np.uint16 if num_parts <= 1 << 16 else np.int64  # which numpy sorts by counting
+    order = np.argsort(chosen.astype(kind), kind="stable")
+    sorted_reports = reports.take(order).to_arrow().replace_schema_metadata(None)
+    start = 0
+    for part, count in enumerate(np.bincount(chosen, minlength=num_parts).tolist()):
+        if count:
+            content = _encoded(sorted_reports.slice(start, count))
+            yield Block(part=part, origin=origin + part, content=content)
+        start += count
+
+
+def permute(job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
+    """Put the reports of a part in a uniformly random order, write them, and sum them up."""
+    column = Column.from_dict(job.column)
+    pipeline = column.pipeline()
+    view = gathered(pipeline, blocks, job.source("permute", part))
+    name = f"part-{part:05d}.parquet"
+    sha256 = write_part(column, view.reports, job.folder / name, job.work)
+    summary = pipeline.analyzer.summarize(view)
+    return PartFacts(part=part, name=name, num_reports=len(view), sha256=sha256, summary=summary)
+
+
+def gathered(pipeline: Pipeline, blocks: Sequence[Block], source: RandomSource) -> View:
+    """The reports of a part in a uniformly random order, which depends on the source and not on how blocks arrived."""
+    ordered = sorted(blocks, key=lambda block: block.origin)
+    if len({block.origin for block in ordered}) != len(ordered):
+        raise EngineError("Spark must hand on each report once; a block came twice. Nothing was released.")
+    table = pa.concat_tables([_decoded(block.content) for block in ordered])
+    reports = Reports.from_table(Table.from_arrow(table), pipeline.randomizer.model, seeded=source.reproducible)
+    # How many people there are is known when all shares are read; a summary does not depend on it.
+    return View(reports=reports, shuffle=pipeline.shuffler.model(max(1, len(reports))), source=source)
+
+
+def write_part(column: Column, reports: Reports, path: Path, work: Path) -> str:
+    """Write reports as one file, which appears when it is whole, and in the place of itself; its SHA-256."""
+    local = column.randomizer.randomizer().model
+    with tempfile.TemporaryDirectory(prefix="part.", dir=work) as place:
+        file = PartFile(Path(place) / path.name, secret=local.guarantee.is_trivial)
+        try:
+            file.write(column.randomizer.named(reports.to_arrow()))
+            file.close(None)
+            sha256 = file.sha256()
+            file.publish()
+        finally:
+            file.discard()
+        os.replace(Path(place) / path.name, path)
+    return sha256
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file of the input."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _encoded(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _decoded(content: bytes) -> pa.Table:
+    with pa.ipc.open_stream(pa.py_buffer(content)) as stream:
+        return stream.read_all()

@@ -1,0 +1,147 @@
+"""Spark: whether it is there, a session of our own, and errors of Spark in one line that shows no data."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.errors import EngineError, ShuffleDPError
+
+_LEAST_SPARK = (4, 1)
+_LEAST_JAVA = 17
+# What Spark's messages say of a cause, and what is said in their place: they also quote paths, code and data.
+_CAUSES = (
+    (r"EngineError: (.*)", "{}"),
+    (r"Cannot run program", "the workers' Python cannot be started; set PYSPARK_PYTHON to one that is there."),
+    (r"PYTHON_VERSION_MISMATCH", "the workers' Python is of another version; set PYSPARK_PYTHON."),
+    (
+        r"ModuleNotFoundError: No module named '([\w.]+)'",
+        'the workers\' Python has no module {}; install "shuffledp[cli,spark]" there, or set PYSPARK_PYTHON.',
+    ),
+    (r"No space left on device", "a disk is full (No space left on device)."),
+    (r"OutOfMemoryError", "Spark ran out of memory; give its workers more (spark.executor.memory)."),
+    (r"Job (?:\d+ )?cancelled", "the job was cancelled."),
+)
+
+
+def require_spark() -> None:
+    """Refuse to go on without PySpark or Java, or with ones that are too old.
+
+    Raises:
+        EngineError: with what to install.
+    """
+    if importlib.util.find_spec("pyspark") is None:
+        raise EngineError('the engine spark needs pyspark; install it: pip install "shuffledp[cli,spark]".')
+    import pyspark
+
+    found = tuple(int(number) for number in re.findall(r"\d+", pyspark.__version__)[:2])
+    if found < _LEAST_SPARK:
+        least = ".".join(map(str, _LEAST_SPARK))
+        raise EngineError(f"the engine spark needs PySpark {least} or later; this is {pyspark.__version__}.")
+    if "SPARK_REMOTE" not in os.environ:  # the Java of somebody else then
+        _require_java()
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    if java is None:
+        where = f"there is none in JAVA_HOME={home}" if home else "none is found"
+        raise EngineError(f"the engine spark needs Java {_LEAST_JAVA} or later; {where}.")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < _LEAST_JAVA:
+        is_found = version[1] if version else "of an unknown version"
+        raise EngineError(f"the engine spark needs Java {_LEAST_JAVA} or later; {java} is {is_found}.")
+
+
+@contextmanager
+def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
+    """The session that is active in this process; or else one of our own, stopped when the block ends.
+
+    A session of our own takes Spark's settings as they are configured. Where no master is, it runs in this machine,
+    listens on no other interface than the loopback, and keeps what it spills in the private ``folder``; ``quiet`` is
+    without its logs.
+
+    Raises:
+        EngineError: if there is no Spark or no Java, or the session cannot be started.
+    """
+    require_spark()
+    from pyspark.sql import SparkSession
+
+    with explained():
+        active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    with explained(), _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
+        session = _started(folder)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _started(folder: Path) -> Any:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if "SPARK_REMOTE" in os.environ:
+        return SparkSession.builder.getOrCreate()
+    SparkContext._ensure_initialized()  # so that what is configured is known
+    conf = SparkConf()
+    conf.setIfMissing("spark.master", "local[*]")
+    ours = {"spark.app.name": "shuffledp", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    if str(conf.get("spark.master")).startswith("local"):
+        here = "127.0.0.1"
+        ours |= {"spark.driver.bindAddress": here, "spark.driver.host": here, "spark.local.dir": str(folder)}
+    for name, value in ours.items():
+        conf.setIfMissing(name, value)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Have nothing written to the error stream of this process, or of those that it starts meanwhile and for good."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn errors of Spark in the block into ours, without their text, which may quote data."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            yield
+    except (ShuffleDPError, OSError):
+        raise
+    except Exception as error:
+        reason = _reason(error)
+    else:
+        return
+    raise EngineError(f"Spark stopped the job: {reason} Nothing was released.")
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    for cause, said in _CAUSES:
+        found = re.search(cause, text)
+        if found:
+            return said.format(*found.groups())
+    return f"{type(error).__name__}; its logs say more."

@@ -1,0 +1,110 @@
+"""How a table in files is divided among workers: into shares of whole row groups, or of whole files of CSV.
+
+A share is the same rows in the same order whenever it is read, so that a task that runs twice reads the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from shuffledp.core.flow import Progress
+from shuffledp.files.in_memory import TableFiles
+from shuffledp.files.reading import guarded, is_parquet, is_text, open_batches, open_parquet, rows_at_a_time
+from shuffledp.files.table_files import rows_of
+
+_ROWS_OF_SHARE = 1 << 20
+_BYTES_OF_SHARE = 1 << 25
+_LEAST_BYTES_OF_ROW = 3  # of CSV: an answer, and what ends the line
+_COMPRESSION = 10  # at least as many times as large are compressed files of text
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of a file: those of a row group of Parquet, with the number of the first, or all of CSV."""
+
+    path: Path
+    group: int | None = None
+    first_row: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path} from row {self.first_row + 1} on" if self.first_row else str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Rows that one task reads: those of its pieces, one after the other."""
+
+    pieces: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        more = f", and {len(self.pieces) - 1} more" if len(self.pieces) > 1 else ""
+        return f"{self.pieces[0]}{more}"
+
+
+def divide(answers: Path | TableFiles, named: Sequence[str]) -> tuple[tuple[Share, ...], int]:
+    """The shares of a table, in the order of its rows, and how many rows there are, or, of CSV, at most.
+
+    Raises:
+        InvalidParameterError: if there is no such file, or it may not be read.
+        InputDataError: as `shuffledp.files.table_files.read_table`.
+    """
+    files = answers.paths if isinstance(answers, TableFiles) else (answers,)
+    rows = rows_of(files, named)
+    shares: list[Share] = []
+    pieces: list[Piece] = []
+    held = 0.0
+    for piece, size in _pieces(files):
+        pieces.append(piece)
+        held += size
+        if held >= 1:
+            shares.append(Share(tuple(pieces)))
+            pieces, held = [], 0.0
+    if pieces:
+        shares.append(Share(tuple(pieces)))
+    return tuple(shares), rows if rows is not None else sum(map(_most_rows, files))
+
+
+def _pieces(files: Sequence[Path]) -> Iterator[tuple[Piece, float]]:
+    """The smallest pieces, and how large each is beside a share."""
+    for file in files:
+        if not is_parquet(file):
+            yield Piece(file), file.stat().st_size / _BYTES_OF_SHARE
+            continue
+        metadata, first_row = open_parquet(file).metadata, 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            yield (
+                Piece(file, number, first_row),
+                max(group.num_rows / _ROWS_OF_SHARE, group.total_byte_size / _BYTES_OF_SHARE),
+            )
+            first_row += group.num_rows
+
+
+def read_share(
+    share: Share,
+    columns: Sequence[str],
+    *,
+    encoded: Sequence[str] = (),
+    present: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a share, as `shuffledp.files.table_files.read_table` reads those of a table; there may be none."""
+    del progress  # whoever reads one share of many knows nothing of the others
+    for piece in share.pieces:
+        if piece.group is None:
+            yield from open_batches(piece.path, columns, encoded=encoded, present=present)[1]
+            continue
+        schema = open_parquet(piece.path).schema_arrow
+        texts = [name for name in encoded if is_text(schema.field(name).type)]
+        file = open_parquet(piece.path, as_dictionaries=texts)
+        rows = rows_at_a_time(file, columns)
+        batches = file.iter_batches(batch_size=rows, row_groups=[piece.group], columns=list(dict.fromkeys(columns)))
+        yield from iter(partial(guarded, piece.path, partial(next, batches, None)), None)
+
+
+def _most_rows(file: Path) -> int:
+    """More rows than a file of CSV can hold, but for one of blank lines."""
+    return file.stat().st_size * (1 if file.suffix == ".csv" else _COMPRESSION) // _LEAST_BYTES_OF_ROW + 1

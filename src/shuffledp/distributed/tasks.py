@@ -1,0 +1,106 @@
+"""Kernels as Spark calls them: from Arrow batches to Arrow batches, in a worker.
+
+What goes wrong on purpose comes back as a value, so that Spark neither repeats it nor writes it down; of everything
+else only the kind of error is told, since its text may quote what a file holds.
+"""
+
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shuffledp._version import __version__
+from shuffledp.core.errors import EngineError, ShuffleDPError
+from shuffledp.distributed import kernels
+from shuffledp.distributed.kernels import Block, Job
+
+BLOCKS = "part int, origin long, content binary"
+RESULTS = "content binary"
+_BLOCKS = pa.schema([("part", pa.int32()), ("origin", pa.int64()), ("content", pa.binary())])
+_RESULTS = pa.schema([("content", pa.binary())])
+
+Batches = Iterable[pa.RecordBatch]
+Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+def of_shares(job: Job) -> Task:
+    """The task that randomizes shares, given their numbers, and scatters blocks; what it counted is one part more."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for share in _numbers(batches):
+            try:
+                for made in _told(kernels.randomize(job, share)):
+                    if isinstance(made, Block):
+                        yield _row(_BLOCKS, made.part, made.origin, made.content)
+                    else:
+                        yield _row(_BLOCKS, job.num_parts, share, pickle.dumps(made))
+            except ShuffleDPError as error:
+                yield _row(_BLOCKS, job.num_parts, share, pickle.dumps((share, error)))
+
+    return task
+
+
+def of_parts(job: Job) -> Task:
+    """The task that permutes, writes and sums up parts, given their blocks; and hands on what was counted in shares."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        parts: dict[int, list[Block]] = {}
+        for batch in batches:
+            for row in batch.to_pylist():
+                if row["part"] == job.num_parts:
+                    yield _row(_RESULTS, row["content"])
+                else:
+                    parts.setdefault(row["part"], []).append(Block(**row))
+        for part, blocks in parts.items():
+            made = next(_told(kernels.permute(job, part, blocks) for _ in range(1)))
+            yield _row(_RESULTS, pickle.dumps(made))
+
+    return task
+
+
+def of_files(files: tuple[Path, ...]) -> Task:
+    """The task that says what a file of the input holds, in a digest, and who says so."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for number in _numbers(batches):
+            made = next(_told(kernels.digest(files[number]) for _ in range(1)))
+            yield _row(_RESULTS, pickle.dumps((number, made, worker())))
+
+    return task
+
+
+def worker() -> str:
+    """Which Python and which version of the library this is."""
+    return f"Python {sys.version_info.major}.{sys.version_info.minor} with shuffledp {__version__}"
+
+
+def _numbers(batches: Batches) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def _row(schema: pa.Schema, *values: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array([value], kind) for value, kind in zip(values, schema.types, strict=True)], schema=schema
+    )
+
+
+def _told(made: Iterator[Any]) -> Iterator[Any]:
+    """What is made; an error that is not ours without its text, and without the error that it came from."""
+    while True:
+        try:
+            each = next(made)
+        except StopIteration:
+            return
+        except ShuffleDPError:
+            raise
+        except Exception as error:
+            reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
+        else:
+            yield each
+            continue
+        raise EngineError(f"a worker failed: {reason}.")

@@ -1,0 +1,58 @@
+"""Tasks and tables for the engine, and a job done by its kernels in this process, without any engine."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shuffledp.distributed import kernels
+from shuffledp.distributed.job_key import key_file
+from shuffledp.distributed.kernels import Block, Job
+from shuffledp.distributed.shares import divide
+from shuffledp.files.table_files import table_files
+from shuffledp.survey import Task
+
+ANSWERS = ("No", "Yes", "Unsure")
+
+
+def task_with(**changes):
+    written = {
+        "name": "survey",
+        "value": "answer",
+        "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": list(ANSWERS)},
+        "release": {"delta": 1e-6},
+    }
+    return Task.from_dict({**written, **changes})
+
+
+def write_table(folder: Path, *, files: int = 3, rows: int = 100, groups: int = 2) -> Path:
+    """A folder of Parquet files, each of these row groups, with a row of answers and numbers for each person."""
+    folder.mkdir()
+    for file in range(files):
+        numbers = [file * rows + row for row in range(rows)]
+        table = pa.table({"answer": [ANSWERS[n * n % 3] for n in numbers], "number": numbers})
+        pq.write_table(table, folder / f"p{file}.parquet", row_group_size=-(-rows // groups))
+    return folder
+
+
+def job_on(place: Path, task: Task, answers: Path, key: Path, *, num_parts: int = 3) -> Job:
+    """A job whose parts are written beside the key."""
+    shares, _ = divide(table_files([answers]), task.column.inputs)
+    folder = place / "parts"
+    folder.mkdir(exist_ok=True)
+    column = task.column.to_dict()
+    return Job(column=column, number=0, key=key, folder=folder, work=place, shares=shares, num_parts=num_parts)
+
+
+def done_here(job: Job):
+    """What a job says of its shares and parts, by the kernels alone."""
+    made = [each for share in range(len(job.shares)) for each in kernels.randomize(job, share)]
+    blocks: dict[int, list[Block]] = {}
+    for each in made:
+        if isinstance(each, Block):
+            blocks.setdefault(each.part, []).append(each)
+    facts = [each for each in made if not isinstance(each, Block)]
+    return facts, [kernels.permute(job, part, blocks[part]) for part in sorted(blocks)]
+
+
+__all__ = ["ANSWERS", "done_here", "job_on", "key_file", "task_with", "write_table"]

@@ -1,0 +1,145 @@
+"""A task on a session of Spark in this machine: what one machine releases, and no key in what Spark leaves behind.
+
+Skipped, with the reason, where there is no pyspark or no Java.
+"""
+
+import base64
+import sys
+import warnings
+
+import pyarrow.parquet as pq
+import pytest
+
+from cli.running import stub_pages
+from distributed.tables import done_here, job_on, key_file, task_with, write_table
+from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError, UnsupportedModelError
+from shuffledp.distributed import engine, job_key, run_on
+from shuffledp.distributed import run as run_frame
+from shuffledp.distributed.session import require_spark
+from shuffledp.files import is_release, stages
+from shuffledp.files.table_files import table_files
+
+SECRET = bytes(range(100, 132))
+
+try:
+    require_spark()
+except ShuffleDPError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+pytestmark = pytest.mark.xdist_group("spark")  # one process, and one session, for all of them
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def session(place):
+    from pyspark.sql import SparkSession
+
+    logs = place / "events"
+    logs.mkdir()
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # half the processor time
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": logs.as_uri(),
+        "spark.local.dir": str(place / "spills"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as changed:
+        warnings.simplefilter("ignore")
+        changed.setenv("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        started = builder.getOrCreate()
+        started.sparkContext.setLogLevel("OFF")
+        yield started
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def table(place):
+    return write_table(place / "answers")
+
+
+def released(session, folder, task, table, **options):
+    folder.mkdir()
+    return run_on(session, task, table_files([table]), folder, **options)
+
+
+def test_the_release_is_that_of_one_machine_and_its_words_those_of_the_kernels(session, place, table, tmp_path):
+    task = task_with(people={"expected": 400})
+    one, view = stages.run(task, table_files([table]), tmp_path), tmp_path / "out" / "release.parquet"
+    found = released(session, tmp_path / "out", task, table, parts=3)
+    assert [each.to_dict() for each in found.statements] == [each.to_dict() for each in one.statements]
+    assert found.column.flow == one.column.flow
+    assert found.column.model == one.column.model
+    assert is_release(tmp_path / "out")
+    seeded = released(session, tmp_path / "seeded", task, table, seed=7, parts=3)
+    assert seeded.seeded
+    with key_file(tmp_path, 7) as key:
+        _, parts = done_here(job_on(tmp_path, task, table, key))
+    files = {f"release.parquet/{part.name}": part.sha256 for part in parts}
+    assert files.items() <= seeded.column.files.items()
+    assert len(pq.read_table(view)) == 300
+
+
+def test_the_key_is_in_nothing_that_spark_writes(session, place, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(job_key, "_fresh_key", lambda: SECRET)
+    released(session, tmp_path / "out", task_with(), table, parts=2)
+    written = [path for root in (place, tmp_path) for path in root.rglob("*") if path.is_file()]
+    assert any(path.parent.name.startswith("eventlog") or "events" in str(path) for path in written)
+    forms = (SECRET, SECRET.hex().encode(), base64.b64encode(SECRET), repr(SECRET).encode())
+    assert [path for path in written if any(form in path.read_bytes() for form in forms)] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_does_not_fit_is_refused_without_it_and_releases_nothing(session, table, tmp_path, monkeypatch):
+    with pytest.raises(BatchTooSmallError, match="got 300"):
+        released(session, tmp_path / "few", task_with(release={"delta": 1e-6, "minimum_batch": 301}), table)
+    other = write_table(tmp_path / "other")
+    changed = pq.read_table(other / "p1.parquet").set_column(0, "answer", [["SECRET"] + ["No"] * 99])
+    pq.write_table(changed, other / "p1.parquet")
+    with pytest.raises(InputDataError, match=r"answers are something else: row .*\(in .*parquet") as caught:
+        released(session, tmp_path / "wrong", task_with(), other)
+    assert "SECRET" not in str(caught.value)
+    assert not (tmp_path / "wrong" / "statement.json").exists()
+
+
+def test_a_table_in_a_frame_is_released_as_one_in_files(session, table, tmp_path, monkeypatch):
+    stub_pages(monkeypatch)
+    frame = session.read.parquet(str(table))
+    outcome = run_frame(task_with(), frame.where("number >= 50"), tmp_path / "out")
+    assert outcome.column.flow.received == 250
+    assert (tmp_path / "out" / "release.html").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_input_that_changes_under_the_job_is_refused(session, tmp_path, monkeypatch):
+    other, view_of = write_table(tmp_path / "other"), engine.view_of
+
+    def changing(*job):
+        found = view_of(*job)
+        (other / "p0.parquet").write_bytes((other / "p0.parquet").read_bytes() + b"x")
+        return found
+
+    monkeypatch.setattr(engine, "view_of", changing)
+    with pytest.raises(InputDataError, match=r"p0\.parquet must stay as it is while it is read; it has changed\."):
+        released(session, tmp_path / "out", task_with(), other)
+    assert not (tmp_path / "out" / "statement.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [({"shuffler": {"kind": "none"}}, "'none'"), ({"people": {"id": "number"}}, "'number'")],
+)
+def test_what_one_machine_does_alone_is_refused_by_name(table, tmp_path, changes, named):
+    with pytest.raises(UnsupportedModelError, match=named):
+        released(None, tmp_path / "out", task_with(**changes), table)
