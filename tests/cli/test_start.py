@@ -57,7 +57,7 @@ LEAN = {
     ),
     "leakage": (LEAKAGE, 185, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "audit": (AUDIT, 205, NO_PICTURE),
-    "graph": (["graph", "inspect", "edges.csv"], 167, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "graph": (["graph", "inspect", "edges.csv"], 166, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """
 import runpy, sys
