@@ -3,7 +3,7 @@
 Processor seconds of the server are compared, since a client beside it takes the other core::
 
     python -m benchmarks.collection_service           # all of it
-    python -m benchmarks.collection_service intake    # or one of intake, relayed, opening, release
+    python -m benchmarks.collection_service intake    # or one of intake, relayed, tokens, opening, release
 """
 
 import asyncio
@@ -38,11 +38,13 @@ from shuffledp.service.shuffler_app import shuffler_app
 from shuffledp.service.sqlite_store import SqliteStore
 from shuffledp.survey import Collection, Service, Task
 from shuffledp.wire.binary_http import BinaryRequest
+from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.grammar import UPLOAD_TYPE, BatchedReport, HpkeCiphertext, Report
 from shuffledp.wire.hpke import Sealer
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PublishedKey, ShufflerKey, in_text
 from shuffledp.wire.oblivious_http import OHTTP_REQUEST, encapsulate
 from shuffledp.wire.report_bytes import ReportLayout
+from shuffledp.wire.tokens import BLIND_RSA, PendingToken, Token, TokenChallenge, TokenCheck, TokenResponse
 
 LARGE = 1_000_000
 CONNECTIONS = 32
@@ -230,6 +232,24 @@ def relayed() -> None:
     )
 
 
+def tokens() -> None:
+    """Microseconds to check a token at the shuffler, and tokens that an issuer signs in a second."""
+    key = IssuerKey.generate()
+    challenge = TokenChallenge(BLIND_RSA, b"issuer.example", bytes(32), b"a.example")
+    pending = PendingToken.new(challenge, key.public)
+    blinded, signing = pending.request.blinded_msg, time.process_time()
+    signed = [blind_sign(key.private_key, blinded) for _ in range(100)]
+    rate = len(signed) / (time.process_time() - signing)
+    shown = pending.finalize(challenge, key.public, TokenResponse(signed[0])).shown()
+    check, found = TokenCheck(challenge, [key.public]), []
+    for _ in range(5):
+        start = time.process_time()
+        for _ in range(2_000):
+            check(Token.of_shown(shown))
+        found.append((time.process_time() - start) / 2_000 * 1e6)
+    print(f"a token: {min(found):.0f} us of processor time to read and check (at most 40); {rate:.0f} signed a second")
+
+
 # ---- opening --------------------------------------------------------------------------------------------------------
 
 
@@ -293,7 +313,7 @@ async def _release() -> None:
     )
 
 
-PARTS = {"intake": intake, "relayed": relayed, "opening": opening, "release": release}
+PARTS = {"intake": intake, "relayed": relayed, "tokens": tokens, "opening": opening, "release": release}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

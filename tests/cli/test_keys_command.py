@@ -56,7 +56,7 @@ def test_a_key_is_never_replaced(folder):
 
 def test_a_shuffler_has_no_choice_how_reports_are_sealed(folder):
     line = refused(2, "keys", "new", "--role", "shuffler", "--kem", "mlkem768-x25519", "--output", "key.pem")
-    assert "--kem must be left out for a shuffler" in line
+    assert "--kem must be left out for the shuffler" in line
 
 
 def test_a_gateways_key_has_a_successor_of_its_kind(folder):

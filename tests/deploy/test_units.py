@@ -49,7 +49,7 @@ def test_a_unit_may_do_little(unit, installed):
 
 
 def test_there_is_a_unit_for_each_role():
-    assert [unit.stem for unit in UNITS] == ["shuffledp-analyzer", "shuffledp-shuffler"]
+    assert [unit.stem for unit in UNITS] == ["shuffledp-analyzer", "shuffledp-issuer", "shuffledp-shuffler"]
 
 
 def test_the_example_of_a_proxy_is_understood_and_keeps_no_records(tmp_path):

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 
 from service.given import Parties
 from shuffledp.files.key_files import write_key
-from shuffledp.service.config import AnalyzerConfig, ShufflerConfig
+from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ShufflerConfig
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.running import run_analyzer, run_shuffler
+from shuffledp.service.running import run_analyzer, run_issuer, run_shuffler
 
 _SECONDS = 30.0
 
@@ -74,6 +74,20 @@ class Process:
             until(lambda: os.waitpid(self.pid, os.WNOHANG)[0])
             self.pid = 0
 
+    def holds(self, *traces):
+        """Which of some bytes are anywhere in its memory."""
+        found = set()
+        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb", 0) as memory:
+            for line in maps:
+                place, permissions, _, _, inode, *_ = line.split()
+                start, stop = (int(each, 16) for each in place.split("-"))
+                if permissions.startswith("rw") and inode == "0":  # of no file
+                    memory.seek(start)
+                    with suppress(OSError):
+                        part = memory.read(stop - start)
+                        found |= {trace for trace in traces if trace in part}
+        return found
+
     def memory(self):
         """Its resident memory in bytes."""
         with open(f"/proc/{self.pid}/statm") as file:
@@ -83,17 +97,19 @@ class Process:
 class Place:
     """A folder with the keys, the collection and the configurations of both parties, and their processes."""
 
-    def __init__(self, folder, asked=None, *, analyzer_port=None, limits="", **further):
+    def __init__(self, folder, asked=None, *, analyzer_port=None, limits="", kind=Parties, **further):
         self.folder = folder
-        self.ports = {"shuffler": free_port(), "analyzer": free_port(), "metrics": free_port()}
+        self.ports = {role: free_port() for role in ("shuffler", "analyzer", "issuer", "metrics")}
         self.url = f"http://127.0.0.1:{self.ports['shuffler']}"
         analyzer = f"http://127.0.0.1:{analyzer_port or self.ports['analyzer']}"
-        self.parties = Parties(asked, shuffler=self.url, analyzer=analyzer, **further)
-        parties = self.parties
+        if kind is not Parties:
+            further["issuer"] = f"http://127.0.0.1:{self.ports['issuer']}"
+        self.parties = parties = kind(asked, shuffler=self.url, analyzer=analyzer, **further)
         for name, key in (
             ("shuffler", parties.shuffler_key),
             ("analyzer", parties.analyzer_key),
             *([("gateway", parties.gateway_key)] if parties.gateway_key else ()),
+            *([("issuer", parties.issuer_key)] if kind is not Parties else ()),
         ):
             write_key(folder / f"{name}.key", key, self.parties.published(key))
         (folder / "survey.collection").write_bytes(self.parties.collection.canonical)
@@ -106,6 +122,9 @@ class Place:
         (folder / "analyzer.toml").write_text(
             common.format(self.ports["analyzer"], "analyzer") + 'keys = ["analyzer.key"]\nreleases = "releases"\n'
         )
+        (folder / "issuer.toml").write_text(
+            common.format(self.ports["issuer"], "issuer") + 'keys = ["issuer.key"]\ninvited = ["invited.json"]\n'
+        )
         self.running = {}
 
     def start(self, role):
@@ -113,6 +132,7 @@ class Place:
         service, config = {
             "shuffler": (run_shuffler, ShufflerConfig),
             "analyzer": (run_analyzer, AnalyzerConfig),
+            "issuer": (run_issuer, IssuerConfig),
         }[role]
         made = Process(service, config.read(self.folder / f"{role}.toml"), self.log(role))
         self.running[role] = made

@@ -293,7 +293,7 @@ def test_a_device_takes_no_answer_that_is_not_the_gateways_to_its_request(change
 
 
 def test_each_attempt_is_sealed_anew_around_the_same_report(monkeypatch):
-    monkeypatch.setattr(sending, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
     parties, answers = Parties.with_relay(), []
     relay = Answering(parties.gateway_key)
 

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from shuffledp.cli import collect_command, keys_command, relay_command, serve_command
+from shuffledp.cli import collect_command, keys_command, relay_command, serve_command, tokens_command
 from shuffledp.cli.account_command import account, calibrate, leakage
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
@@ -42,7 +42,7 @@ for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):
     keys_command.keys_app.command()(on_screen(about_keys))
 for about_collections in (collect_command.new, collect_command.show, collect_command.status, collect_command.close):
     collect_command.collect_app.command()(on_screen(about_collections))
-for role in (serve_command.shuffler, serve_command.analyzer):
+for role in (serve_command.shuffler, serve_command.analyzer, serve_command.issuer):
     serve_command.serve_app.command()(on_screen(role))
 serve_command.serve_app.command("all")(on_screen(serve_command.all_roles))
 for about_relays in (
@@ -54,12 +54,14 @@ for about_relays in (
     relay_command.demo,
 ):
     relay_command.relay_app.command()(on_screen(about_relays))
+tokens_command.tokens_app.command()(on_screen(tokens_command.issue))
 for group in (
     graph_app,
     keys_command.keys_app,
     collect_command.collect_app,
     serve_command.serve_app,
     relay_command.relay_app,
+    tokens_command.tokens_app,
 ):
     app.add_typer(group)
 

@@ -29,7 +29,28 @@ class TransportName(StrEnum):
     """How devices reach the shuffler."""
 
     DIRECT = "direct"
+    TOKEN = "token"  # noqa: S105  the name of a transport
     OBLIVIOUS = "oblivious"
+
+
+Transport = Annotated[
+    TransportName,
+    typer.Option(
+        help="token: each invited person answers once, by a token of the issuer. oblivious: through a relay, so that "
+        "the shuffler does not see who sends; also with an issuer."
+    ),
+]
+Relay = Annotated[str | None, typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on.")]
+GatewayKeyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
+]
+Issuer = Annotated[str | None, typer.Option(metavar="URL", help="Who gives a token to each invited person.")]
+IssuerKeyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, help="The issuer's public key file.")
+]
+ReadyMade = Annotated[
+    bool, typer.Option("--ready-made", help="The issuer makes the tokens, and can then tell whose is which.")
+]
 
 
 @collect_app.callback()
@@ -54,15 +75,12 @@ def new(
         Path | None,
         typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on."),
     ] = None,
-    transport: Annotated[
-        TransportName, typer.Option(help="oblivious: through a relay, so that the shuffler does not see who sends.")
-    ] = TransportName.DIRECT,
-    relay: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on.")
-    ] = None,
-    gateway_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
-    ] = None,
+    transport: Transport = TransportName.DIRECT,
+    relay: Relay = None,
+    gateway_key: GatewayKeyFile = None,
+    issuer: Issuer = None,
+    issuer_key: IssuerKeyFile = None,
+    ready_made: ReadyMade = False,
     web: Annotated[
         str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
     ] = None,
@@ -80,6 +98,8 @@ def new(
     from shuffledp.survey import Collection, Service, Task
 
     listed = None if directory is None else Directory.read(directory)
+    if (issuer is None) != (issuer_key is None):
+        raise InvalidParameterError("--issuer and --issuer-key must be given together, or neither of them.")
     collection = Collection.new(
         Task.read(task),
         shuffler=Service(url=shuffler, key=read_public(shuffler_key)),
@@ -91,6 +111,8 @@ def new(
         transport=transport.value,
         relay=relay,
         gateway=None if gateway_key is None else read_public(gateway_key),
+        issuer=None if issuer is None or issuer_key is None else Service(url=issuer, key=read_public(issuer_key)),
+        ready_made=ready_made,
         now=datetime.now(UTC),
     )
     if listed is not None:

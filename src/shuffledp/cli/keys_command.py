@@ -30,6 +30,7 @@ class KeyRole(StrEnum):
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"
     GATEWAY = "gateway"
+    ISSUER = "issuer"
 
 
 class KemName(StrEnum):
@@ -50,7 +51,7 @@ def new(
         KeyRole,
         typer.Option(
             help="analyzer: opens reports. shuffler: signs the batches that it sends on. gateway: of a shuffler, opens "
-            "what comes through a relay."
+            "what comes through a relay. issuer: signs tokens, of one collection."
         ),
     ],
     output: Output,

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from shuffledp.files.in_memory import CsvInMemory
     from shuffledp.service.client import Receipt
+    from shuffledp.service.own_token import OwnToken
     from shuffledp.survey import Collection
 
 CollectionFile = Annotated[
@@ -47,6 +49,10 @@ def send(
     people_are_simulated: Annotated[
         bool, typer.Option("--people-are-simulated", help="Needed beside --input: nobody may answer for others.")
     ] = False,
+    invitation: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Yours alone, where people are invited one by one."),
+    ] = None,
     state: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where this device remembers that it has answered.")
     ] = None,
@@ -61,19 +67,18 @@ def send(
     """
     require_extra("service", "sending", ["httpx"])
     from shuffledp.documents.sending_document import sent_document
-    from shuffledp.files.devices import randomize_each
-    from shuffledp.service.answered import Answered, answer_once, usual_folder
+    from shuffledp.service.answered import usual_folder
     from shuffledp.service.client import new_client, statuses
     from shuffledp.survey import Collection
 
     read, left_out = Collection.read(collection), 0
     _check(input, value or public, simulated=people_are_simulated)
+    _check_invitation(read, input, invitation)
+    folder = usual_folder() if state is None else state
     with new_client(certificates=ca, to=read) as client:
         if input is None:
-            memory = Answered(read.id, usual_folder() if state is None else state)
-            typed = answers_typed(read, value or [], public or [], ask=memory.pending() is None)
-            randomized = partial(randomize_each, read.task, typed)
-            receipt = answer_once(read, randomized, memory, client, patience=patience)
+            device = _Device(read, folder, client, patience, ca)
+            receipt = device.answer(value or [], public or [], invitation)
         else:
             receipt, left_out = _crowd(read, input, client, patience)
     if json:
@@ -104,6 +109,51 @@ def _check(table: Path | None, typed: Sequence[str] | None, *, simulated: bool) 
             "--people-are-simulated must be given beside --input: whoever has people's answers in a table has seen "
             "them, and a release of the collection would say that nobody has. For answers that you hold: shuffledp run."
         )
+
+
+def _check_invitation(collection: "Collection", table: Path | None, invitation: Path | None) -> None:
+    """Refuse an invitation to what needs none, and a crowd where each person has one."""
+    if invitation is not None and collection.issuer is None:
+        raise InvalidParameterError("--invitation must be left out: anybody may answer this collection.")
+    if table is not None and collection.issuer is not None:
+        raise InvalidParameterError("--input must be left out: people answer this collection by invitation alone.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Device:
+    """One person's device, which answers a collection."""
+
+    collection: "Collection"
+    folder: Path
+    client: "httpx.Client"
+    patience: float
+    certificates: Path | None
+
+    def answer(self, values: Sequence[str], public: Sequence[str], invitation: Path | None) -> "Receipt":
+        """What became of the answer; of the one that was left to be sent, if there is one."""
+        from shuffledp.files.devices import randomize_each
+        from shuffledp.service.answered import Answered, answer_once
+        from shuffledp.service.own_token import OwnToken
+
+        memory = Answered(self.collection.id, self.folder)
+        left = memory.pending()
+        own = None if self.collection.issuer is None else OwnToken(self.collection, self.folder)
+        token = "" if own is None else self._token(own, invitation)
+        typed = answers_typed(self.collection, values, public, ask=left is None)
+        randomized = partial(randomize_each, self.collection.task, typed)
+        receipt = answer_once(self.collection, randomized, memory, self.client, patience=self.patience, token=token)
+        if own is not None and not receipt.refused:
+            own.spent()
+        return receipt
+
+    def _token(self, own: "OwnToken", file: Path | None) -> str:
+        """The header field that shows this person's token, which is asked for unless it is kept."""
+        from shuffledp.service.client import new_client
+        from shuffledp.service.invitations import Invitation
+
+        invitation = None if file is None else Invitation.read(file, self.collection)
+        with new_client(certificates=self.certificates) as client:
+            return own.get(invitation, client, patience=self.patience).shown()
 
 
 def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patience: float) -> "tuple[Receipt, int]":

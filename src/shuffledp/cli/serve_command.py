@@ -1,4 +1,4 @@
-"""The commands that run the parties of a collection: `serve shuffler`, `serve analyzer`, and `serve all` for show."""
+"""The commands that run the parties of a collection: `serve shuffler`, `analyzer` and `issuer`, and `all` for show."""
 
 import asyncio
 import json
@@ -55,6 +55,18 @@ def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
     from shuffledp.service.running import run_analyzer
 
     run_service(run_analyzer, AnalyzerConfig.read(config), tls_cert, tls_key)
+
+
+def issuer(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
+    """Sign one token for each invitation, without seeing it.
+
+    Signing is not constant-time: run it on a machine that it shares with nobody.
+    """
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.service.config import IssuerConfig
+    from shuffledp.service.running import run_issuer
+
+    run_service(run_issuer, IssuerConfig.read(config), tls_cert, tls_key)
 
 
 def all_roles(

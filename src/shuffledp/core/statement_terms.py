@@ -52,6 +52,8 @@ class Trust(StrEnum):
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
     RELAY_APART = "relay-apart"
+    ISSUER = "issuer"
+    READY_MADE_TOKENS = "ready-made-tokens"
     NO_COLLUSION = "no-collusion"
     RELAYS = "relays"
     HONEST_RELAYS = "honest-relays"
@@ -93,6 +95,8 @@ _TRUST_IN_WORDS = {
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.RELAY_APART: "the relay tells nobody who sent what: without it, even a shuffler that keeps records cannot "
     "name senders",
+    Trust.ISSUER: "the issuer gives one token each to real people alone, but for the fake senders that are counted",
+    Trust.READY_MADE_TOKENS: "the issuer made each person's token, would know it again, and tells nobody whose it is",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
     Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
     Trust.HONEST_RELAYS: "everybody but the colluding people counted really randomized, is online in every round, "
@@ -115,6 +119,8 @@ _TRUSTED = {
     Trust.OWN_DEVICE: "devices",
     Trust.SHUFFLER: "shuffler",
     Trust.RELAY_APART: "relay apart",
+    Trust.ISSUER: "issuer",
+    Trust.READY_MADE_TOKENS: "issuer, who can name people",
     Trust.NO_COLLUSION: "no collusion",
     Trust.RELAYS: "everybody on the way",
     Trust.HONEST_RELAYS: "all but the colluders counted",

@@ -39,11 +39,7 @@ def collection_as_dict(collection: Collection) -> dict[str, Any]:
     """The id, the parties' fingerprints, what is promised, and all that the file says."""
     return {
         "collection_id": in_text(collection.id),
-        "fingerprints": {
-            "shuffler": collection.shuffler.key.fingerprint,
-            "analyzer": collection.analyzer.key.fingerprint,
-            **({} if collection.gateway is None else {"gateway": collection.gateway.fingerprint}),
-        },
+        "fingerprints": {role.value: key.fingerprint for role, key in collection.keys.items()},
         "statements": [each.to_dict() for each in collection.promised()],
         "collection": collection.to_dict(),
     }
@@ -56,7 +52,8 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
     if collection.every is not None:
         rule = f"whenever there are {collection.every:,}, and the rest {rule}"
     asked = "; ".join(_question(column) for column in task.columns)
-    bound, shuffler = collection.directory, (("Shuffler", _party(collection.shuffler)),)
+    bound = collection.directory
+    shuffler: tuple[tuple[str, str], ...] = (("Shuffler", _party(collection.shuffler)),)
     if bound is not None:
         rule = "when all have voted that they saw the same rounds"
         shuffler = (
@@ -69,6 +66,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
         *(() if collection.relay is None else (("Relay", collection.relay),)),
         ("Analyzer", _party(collection.analyzer)),
         *(() if collection.page is None else (("Page", collection.page.link),)),
+        *(() if collection.issuer is None else (("Issuer", _issuer(collection.issuer, collection.ready_made)),)),
         ("Opens", shown(collection.opens)),
         ("Closes", shown(collection.closes)),
         ("Reports leave", rule),
@@ -87,6 +85,11 @@ def _question(column: Column) -> str:
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
     kind = f"{column.randomizer.kind}, epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g}"
     return f"{named} ({listed}; {kind})" if answers else f"{named} ({kind})"
+
+
+def _issuer(issuer: Service, ready_made: bool) -> str:
+    how = "makes a token for each invited person" if ready_made else "signs a token for each invited person, blindly"
+    return f"{_party(issuer)}; {how}"
 
 
 def _party(party: Service) -> str:
@@ -117,7 +120,7 @@ def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
         "role": key.role.value,
         "fingerprint": key.fingerprint,
         "state": key.state(now).value,
-        "algorithm": key.kem or "ed25519",
+        "algorithm": key.algorithm,
         "config_id": config_id,
         "active_from": key.active_from,
         "expires": key.expires,

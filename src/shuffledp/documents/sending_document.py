@@ -36,6 +36,18 @@ def sent_document(
     return Document(sections=(Section(anchor="sent", title="", blocks=tuple(blocks)),))
 
 
+def invited_document(number: int, folder: Path, *, ready_made: bool) -> Document:
+    """What there is for whom, after invitations were made."""
+    known = "Whoever keeps this folder can tell whose token is whose: send each person theirs, and destroy it."
+    blocks = (
+        *told(known if ready_made else "", role=Role.DANGER),
+        *told(f"{count_of(number, 'invitation')}, each for one person alone. people.csv says whose is which."),
+        *told("" if ready_made else "For the issuer: invited.json, which holds digests in no order."),
+        *told(f"Folder: {folder}", role=Role.PATH),
+    )
+    return Document(sections=(Section(anchor="invited", title="", blocks=blocks),))
+
+
 def demonstration_ahead() -> Document:
     """What must be known before all parties are started on one machine."""
     said = (

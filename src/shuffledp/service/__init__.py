@@ -10,6 +10,9 @@ The shuffler: `store` and `sqlite_store` (what it remembers), `group_commit` (ma
 The analyzer: `batch_store` (each batch once), `opening`, `releasing`, `reception` (a collection at work),
 `analyzer_app`.
 
-Both: `config`, `event_log` (all that is ever logged), `http_messages`, `serving` (limits of connections), `running`.
-People: `client` (seal and send), `relayed` (through a relay), `answered` (what a device remembers).
+The issuer: `invitations` (one for each person), `issuer_store` (which were used), `issuer_app`.
+
+All: `config`, `event_log` (all that is ever logged), `http_messages`, `serving` (limits of connections), `running`.
+People: `client` (seal and send), `relayed` (through a relay), `answered` and `own_token` (what a device
+remembers).
 """

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,7 +18,7 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.files.devices import Sent
 from shuffledp.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
 from shuffledp.survey import Collection
-from shuffledp.wire.grammar import UploadRequest
+from shuffledp.wire.grammar import UploadRequest, UploadResponse
 
 
 def usual_folder() -> Path:
@@ -61,15 +62,7 @@ class Answered:
 
     def about_to_send(self, body: bytes) -> None:
         """Write down a sealed request, on the disk before this returns."""
-        partial = self._pending.with_suffix(".partial")
-        with suppress(FileNotFoundError):
-            partial.unlink()
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(handle, "wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self._pending)
+        write_down(self._pending, body)
 
     def stored(self) -> None:
         """The shuffler has it: only that is remembered."""
@@ -81,8 +74,27 @@ class Answered:
         self._pending.unlink(missing_ok=True)
 
 
+def write_down(path: Path, data: bytes) -> None:
+    """Write a file that its owner alone may read: whole or not at all, on the disk before this returns."""
+    partial = path.with_suffix(".partial")
+    with suppress(FileNotFoundError):
+        partial.unlink()
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
 def answer_once(
-    collection: Collection, randomized: Callable[[], Sent], memory: Answered, client: httpx.Client, *, patience: float
+    collection: Collection,
+    randomized: Callable[[], Sent],
+    memory: Answered,
+    client: httpx.Client,
+    *,
+    patience: float,
+    token: str = "",
 ) -> Receipt:
     """Send the answer of one person, or what was left to be sent the last time.
 
@@ -92,19 +104,21 @@ def answer_once(
         memory: of this device.
         client: made by `shuffledp.service.client.new_client`.
         patience: seconds for which a service that does not answer is asked again.
+        token: as `shuffledp.wire.tokens.Token.shown` writes it, where the collection has tokens.
 
     Raises:
         LocalProtocolError: if this device has answered already.
         RemoteProtocolError: if the shuffler does not answer; the report stays to be sent.
     """
+    deliver = partial(upload, collection, client=client, patience=patience, token=token)
     left = memory.pending()
     if left is not None:
-        return _sent(collection, left, memory, client, patience)
+        return _sent(collection, left, memory, deliver)
     sent, receipt = randomized(), Receipt()
     for config in configs_of(collection, datetime.now(UTC)):
         body = UploadRequest(tuple(sealed(collection, sent, config))).encode()
         memory.about_to_send(body)
-        receipt = _sent(collection, body, memory, client, patience)
+        receipt = _sent(collection, body, memory, deliver)
         if not set(receipt.refused) & set(OTHER_KEY):
             break
     return receipt
@@ -117,8 +131,8 @@ def _is_outdated(collection: Collection, body: bytes) -> bool:
     return submission.reports[0].ciphertext.config_id not in active
 
 
-def _sent(collection: Collection, body: bytes, memory: Answered, client: httpx.Client, patience: float) -> Receipt:
-    refused = upload(collection, body, client, patience=patience).refused
+def _sent(collection: Collection, body: bytes, memory: Answered, deliver: Callable[[bytes], UploadResponse]) -> Receipt:
+    refused = deliver(body).refused
     if not refused:
         memory.stored()
         return Receipt(1)

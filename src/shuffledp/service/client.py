@@ -146,13 +146,16 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
     return receipt
 
 
-def upload(collection: Collection, body: bytes, client: httpx.Client, *, patience: float) -> UploadResponse:
-    """Send an encoded request until the shuffler answers it; the same bytes each time.
+def upload(
+    collection: Collection, body: bytes, client: httpx.Client, *, patience: float, token: str = ""
+) -> UploadResponse:
+    """Send an encoded request until the shuffler answers it; the same bytes each time, with the same token.
 
     Raises:
         RemoteProtocolError: if it does not answer in time, or not as the protocol says.
     """
-    answer = asked(client, "POST", f"{collection.shuffler.url}{collection.path}/reports", patience, body=body)
+    url = f"{collection.shuffler.url}{collection.path}/reports"
+    answer = asked(client, "POST", url, patience, body=body, authorization=token)
     try:
         return UploadResponse.decode(answer.content)
     except MalformedMessageError:
@@ -161,7 +164,14 @@ def upload(collection: Collection, body: bytes, client: httpx.Client, *, patienc
 
 
 def asked(
-    client: httpx.Client, method: str, url: str, patience: float, *, body: bytes = b"", media_type: str = UPLOAD_TYPE
+    client: httpx.Client,
+    method: str,
+    url: str,
+    patience: float,
+    *,
+    body: bytes = b"",
+    media_type: str = UPLOAD_TYPE,
+    authorization: str = "",
 ) -> httpx.Response:
     """The answer to a request, asked for again with growing pauses while there is none.
 
@@ -170,6 +180,7 @@ def asked(
     """
     until, wait = time.monotonic() + patience, FIRST_WAIT
     headers = {"Content-Type": media_type} if body else {}
+    headers |= {"Authorization": authorization} if authorization else {}
     while True:
         reason = "no answer"
         try:
@@ -209,6 +220,7 @@ def statuses(refused: Mapping[ReportError, int]) -> Sequence[str]:
         ReportError.TASK_EXPIRED: "the collection is closed",
         ReportError.TASK_NOT_STARTED: "the collection is not open yet",
         ReportError.OUTDATED_CONFIG: "the analyzer's key has expired, and no other that the collection names is taken",
+        ReportError.TOKEN_SPENT: "the token has been spent: whoever had the invitation has answered already",
         ReportError.REPORT_DROPPED: "the shuffler could not store it; send it again later",
     }
     return [

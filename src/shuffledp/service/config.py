@@ -20,10 +20,21 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key
+from shuffledp.service.invitations import Invited
 from shuffledp.service.serving import host_and_port
 from shuffledp.survey import Collection
 from shuffledp.survey.section import Section, read_whole
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, PrivateKey, PublishedKey, Role, ShufflerKey, in_text
+from shuffledp.wire.keys import (
+    AnalyzerKey,
+    GatewayKey,
+    IssuerKey,
+    PrivateKey,
+    PublishedKey,
+    Role,
+    ShufflerKey,
+    from_text,
+    in_text,
+)
 
 Key = TypeVar("Key", bound=PrivateKey)
 
@@ -169,6 +180,34 @@ class AnalyzerConfig(ServiceConfig):
         return keys
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuerConfig(ServiceConfig):
+    """What an issuer is told.
+
+    Args:
+        keys: files of the keys that sign tokens, each for one collection alone: what is signed cannot be read, so that
+            by a key of two collections an invitation to one would be good for the other.
+        invited: files of the digests of invitations, as ``shuffledp tokens issue`` wrote them.
+    """
+
+    keys: tuple[str, ...]
+    invited: tuple[str, ...]
+
+    def read_keys(self) -> list[IssuerKey]:
+        """The keys; refused if there is none, or one is another party's."""
+        keys = [key for key in (read_key(Path(file)) for file in self.keys) if isinstance(key, IssuerKey)]
+        if not keys or len(keys) != len(self.keys):
+            raise InvalidParameterError("keys must be one or more of an issuer; they are others.")
+        return keys
+
+    def read_invited(self) -> dict[str, set[bytes]]:
+        """The digests of invitations, by the id of the collection that they are to."""
+        found: dict[str, set[bytes]] = {}
+        for each in map(Invited.read, map(Path, self.invited)):
+            found.setdefault(each.collection, set()).update(from_text(code, name="codes") for code in each.codes)
+        return found
+
+
 def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:
     """Those of a party's keys that a collection names; refused if there is none."""
     named = {party.key, *party.successors}
@@ -197,6 +236,7 @@ _PATHS = {
     "key",
     "keys",
     "gateway_keys",
+    "invited",
     "releases",
     "analyzer_certificates",
 }

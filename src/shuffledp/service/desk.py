@@ -14,7 +14,7 @@ from pathlib import Path
 from secrets import token_bytes
 
 from shuffledp._version import __version__
-from shuffledp.core.errors import MalformedMessageError, ShuffleDPError
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError, ShuffleDPError
 from shuffledp.core.instants import instant
 from shuffledp.service.batch_order import draw_for, encoded
 from shuffledp.service.batches import (
@@ -35,6 +35,7 @@ from shuffledp.service.batches import (
 )
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.group_commit import GroupCommit
+from shuffledp.service.http_messages import Problem, Refused
 from shuffledp.service.intake import Count, Row, Terms, counted_as, refusal
 from shuffledp.service.public_columns import shapes_of
 from shuffledp.service.store import Made, Outgoing, StorageError, Store
@@ -51,6 +52,7 @@ from shuffledp.wire.grammar import (
 )
 from shuffledp.wire.hpke import sealed_lengths
 from shuffledp.wire.keys import ShufflerKey, from_text
+from shuffledp.wire.tokens import Token, TokenCheck
 
 KEY_OUTLIVES = timedelta(hours=1)  # for which a key that has expired is still taken, as clocks differ
 _SECONDS_OF_TICK = 1.0
@@ -84,6 +86,8 @@ class Desk:
         self._store, self._key, self._log, self._clock = store, key, log, clock
         self._commit = GroupCommit(store, stored=self._stored)
         self._draw = draw_for(collection.task, beside)
+        issuer = collection.issuer
+        self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
         self._rule = ReleaseRule(closes=self.terms.closes, minimum=collection.minimum, every=collection.every)
         self._wake, self._one_at_a_time = asyncio.Event(), asyncio.Lock()
         self._close_asked, self._is_clean, self._phase, self._waiting = False, False, store.phase, store.waiting
@@ -91,21 +95,31 @@ class Desk:
 
     # ---- intake -----------------------------------------------------------------------------------------------------
 
-    async def upload(self, body: bytes) -> bytes:
+    async def upload(self, body: bytes, authorization: str = "") -> bytes:
         """Take an upload in; the answer, when everything that it does not refuse is on the disk.
+
+        A token, where the collection has such, is spent by what is stored, and by nothing else.
+
+        Args:
+            body: the upload; where there are tokens, of one submission.
+            authorization: the header field that shows the token.
 
         Raises:
             MalformedMessageError: if it is none.
+            Refused: if its token is not of this collection.
             StorageError: if the disk did not take it.
         """
+        nonce = self._nonce(authorization)
         try:
             request = UploadRequest.decode(body, num_columns=len(self.terms.columns))
+            if nonce and len(request.submissions) > 1:
+                raise MalformedMessageError("an upload must be of one submission, which its token is for; it has more.")
         except MalformedMessageError:
             self._commit.count(Count.MALFORMED)
             raise
         now = self._clock()
         errors = [refusal(each, self.terms, phase=self._phase, now=now) for each in request.submissions]
-        taken = [_rows(each) for each, error in zip(request.submissions, errors, strict=True) if error is None]
+        taken = [_rows(each, nonce) for each, error in zip(request.submissions, errors, strict=True) if error is None]
         results = iter(await self._commit.store(taken) if taken else ())
         refused = []
         for submission, error in zip(request.submissions, errors, strict=True):
@@ -115,6 +129,18 @@ class Desk:
             if error is not None:
                 self._commit.count(counted_as(error))
         return UploadResponse.to(request, tuple(refused)).encode()
+
+    def _nonce(self, authorization: str) -> bytes:
+        """That of the token, if it is one of this collection; empty where the collection has none."""
+        if self._check is None:
+            return b""
+        try:
+            token = Token.of_shown(authorization)
+            self._check(token)
+        except RemoteProtocolError:
+            self._commit.count(Count.REFUSED)
+            raise Refused(Problem.OTHER_TOKEN) from None
+        return token.nonce
 
     def _stored(self, waiting: int) -> None:
         self._waiting = waiting
@@ -246,8 +272,10 @@ def terms_of(collection: Collection) -> Terms:
     )
 
 
-def _rows(submission: Submission) -> list[Row]:
-    """A submission as it is stored."""
+def _rows(submission: Submission, token: bytes) -> list[Row]:
+    """A submission as it is stored, with the nonce of its token in the first row."""
+    tokens = (token, *(b"" for _ in submission.reports[1:]))
     return [
-        Row(report.id, encoded(report.public_extensions), report.ciphertext.encode()) for report in submission.reports
+        Row(report.id, encoded(report.public_extensions), report.ciphertext.encode(), each)
+        for report, each in zip(submission.reports, tokens, strict=True)
     ]

@@ -29,7 +29,9 @@ class Problem(Enum):
 
     INVALID_MESSAGE = 400, "invalidMessage"
     OTHER_GATEWAY_KEY = 400, "https://iana.org/assignments/http-problem-types#ohttp-key"
+    OTHER_TOKEN = 401, "unauthorizedToken"
     NOT_AUTHORIZED = 403, "unauthorizedRequest"
+    INVITATION_USED = 403, "invitationUsed"
     UNRECOGNIZED_COLLECTION = 404, "unrecognizedCollection"
     NOT_ALLOWED = 405, "methodNotAllowed"
     CONFLICT = 409, "otherLetters"
@@ -37,6 +39,7 @@ class Problem(Enum):
     TOO_SLOW = 408, "tooSlow"
     TOO_LARGE = 413, "tooLarge"
     WRONG_TYPE = 415, "wrongType"
+    NOT_SIGNED = 422, "unprocessableToken"
     UNAVAILABLE = 503, "unavailable"
 
     def response(self) -> Response:
@@ -54,6 +57,12 @@ class Refused(Exception):  # noqa: N818  not an error of ours
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.name)
         self.problem = problem
+
+
+def authorization(scope: Scope) -> str:
+    """What a request says who, or what, allows it; empty for nothing."""
+    found: bytes = dict(scope["headers"]).get(b"authorization", b"")
+    return found.decode("latin-1")
 
 
 async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: int) -> bytes:

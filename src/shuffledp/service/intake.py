@@ -102,24 +102,29 @@ def _misfit(report: Report, shape: Shape, terms: Terms, now: float) -> ReportErr
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A report as it is stored: its id, of which only a keyed digest is kept, and the bytes of its two parts."""
+    """A report as it is stored: its id, of which only a keyed digest is kept, and the bytes of its two parts.
+
+    The first of a submission has the nonce of the ``token`` that it spends, of which the same is kept; empty for none.
+    """
 
     id: bytes
     extensions: bytes
     ciphertext: bytes
+    token: bytes = b""
 
 
 Kept = bytes | bool  # what is stored of an id: its extensions; True if only that it was seen; False if nothing
 
 
-def admission(rows: Sequence[Row], kept: Sequence[Kept]) -> ReportError | Count:
+def admission(rows: Sequence[Row], kept: Sequence[Kept], *, is_spent: bool = False) -> ReportError | Count:
     """Whether the rows of a submission are stored now, were stored already, or must be refused.
 
     A person who hears nothing sends the same bytes again, and is told that they are stored. Whatever mixes reports
-    that are stored with others, or gives them other extensions, is somebody else's doing.
+    that are stored with others, or gives them other extensions, is somebody else's doing; ``is_spent`` says that
+    another submission was stored for its token.
     """
     if not any(each is not False for each in kept):
-        return Count.STORED
+        return ReportError.TOKEN_SPENT if is_spent else Count.STORED
     if any(each is False for each in kept):
         return ReportError.REPORT_REPLAYED
     if any(each is not True and each != row.extensions for row, each in zip(rows, kept, strict=True)):

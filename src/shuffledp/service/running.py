@@ -6,18 +6,23 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.service.analyzer_app import analyzer_app
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.certificates import check_pair
-from shuffledp.service.config import AnalyzerConfig, ServiceConfig, ShufflerConfig, named_keys
+from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
 from shuffledp.service.desk import Desk
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.forwarder import Forwarder, analyzer_client
+from shuffledp.service.issuer_app import IssuingDesk, issuer_app
+from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.reception import Reception
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import metrics_app, shuffler_app
 from shuffledp.service.sqlite_store import SqliteStore
 from shuffledp.service.web_pages import WithPages, read_pages
+from shuffledp.survey import Collection
+from shuffledp.wire.keys import IssuerKey, in_text
 
 _SECONDS_BETWEEN_COUNTS = 60.0
 
@@ -85,6 +90,40 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
         await serve_until_asked([endpoint], left, log, ready)
     finally:
         store.close()
+
+
+async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run an issuer until the process is asked to end; the arguments and errors are as of `run_shuffler`."""
+    keys, collections, invited = config.read_keys(), config.read_collections(), config.read_invited()
+    named = [_issuing_key(keys, collection) for collection, _ in collections]
+    if len({key.public for key in named}) != len(named):
+        raise InvalidParameterError("keys must each be of one collection: of two, tokens of one fit the other.")
+    store = IssuerStore(Path(config.state))
+    try:
+        desks = [
+            IssuingDesk(collection, key, invited.get(in_text(collection.id), ()), store)
+            for (collection, _), key in zip(collections, named, strict=True)
+        ]
+        await serve_until_asked(
+            [endpoint_of(config, issuer_app(desks, log=log))], [_forget_ended(desks, store)], log, ready
+        )
+    finally:
+        store.close()
+
+
+def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey:
+    """The key that signs the tokens of a collection."""
+    if collection.issuer is None or collection.ready_made:
+        raise InvalidParameterError("collections must have an issuer that signs blindly; one has none.")
+    return named_keys(keys, collection.issuer.key)[0]
+
+
+async def _forget_ended(desks: Sequence[IssuingDesk], store: IssuerStore) -> None:
+    """Destroy what is remembered of collections as soon as they have ended."""
+    while True:
+        ended = [desk.collection.id for desk in desks if desk.has_ended]
+        await asyncio.get_running_loop().run_in_executor(store.thread, store.forget, ended)
+        await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
 
 
 def endpoint_of(config: ServiceConfig, app: Any) -> Endpoint:

@@ -20,9 +20,18 @@ from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.service.desk import Desk
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.gateway import GatewayDoor, content_of, read_request, sealed
-from shuffledp.service.http_messages import Problem, Refused, answered, application, problem_of, whole_body
+from shuffledp.service.http_messages import (
+    Problem,
+    Refused,
+    answered,
+    application,
+    authorization,
+    problem_of,
+    whole_body,
+)
 from shuffledp.service.intake import Count
 from shuffledp.service.store import StorageError
+from shuffledp.wire.binary_http import field
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.wire.keys import GatewayKey, from_text, in_text
@@ -108,7 +117,7 @@ class _Uploads:
                 raise Refused(Problem.NOT_ALLOWED)
             if desk is not None:
                 body = await whole_body(scope, receive, media_type=UPLOAD_TYPE, most=longest)
-                response = await _taken(desk, body)
+                response = await _taken(desk, body, authorization(scope))
             else:
                 body = await whole_body(scope, receive, media_type=OHTTP_REQUEST, most=self._longest_sealed)
                 response = answered(await self._through_gateway(body), OHTTP_RESPONSE)
@@ -126,15 +135,16 @@ class _Uploads:
                 raise Refused(Problem.UNRECOGNIZED_COLLECTION)
             if not self._door.takes(config, desk.collection):
                 raise Refused(Problem.OTHER_GATEWAY_KEY)
-            response = await _taken(desk, content_of(request, media_type=UPLOAD_TYPE, most=longest))
+            content = content_of(request, media_type=UPLOAD_TYPE, most=longest)
+            response = await _taken(desk, content, (field(request.fields, b"authorization") or b"").decode("latin-1"))
         except _FAILURES as error:
             response = problem_of(error, self._log).response()
         return sealed(response, exchange)
 
 
-async def _taken(desk: Desk, body: bytes) -> Response:
+async def _taken(desk: Desk, body: bytes, token: str) -> Response:
     """The answer to an upload, whichever way it came."""
-    return answered(await desk.upload(body), UPLOAD_ERRORS_TYPE)
+    return answered(await desk.upload(body, token), UPLOAD_ERRORS_TYPE)
 
 
 def metrics_app(desks: Iterable[Desk]) -> Starlette:

@@ -29,6 +29,7 @@ _TABLES = (
     "CREATE TABLE reports(column INTEGER, digest BLOB, extensions BLOB, ciphertext BLOB, PRIMARY KEY(column, digest)) "
     "WITHOUT ROWID",
     "CREATE TABLE seen(column INTEGER, digest BLOB, PRIMARY KEY(column, digest)) WITHOUT ROWID",
+    "CREATE TABLE spent(token BLOB PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE outbox(number INTEGER, column INTEGER, manifest BLOB, PRIMARY KEY(number, column)) WITHOUT ROWID",
     "CREATE TABLE parts(number INTEGER, column INTEGER, part INTEGER, body BLOB, PRIMARY KEY(number, column, part))",
     "CREATE TABLE counts(name TEXT PRIMARY KEY, count INTEGER) WITHOUT ROWID",
@@ -83,8 +84,13 @@ class SqliteStore:
         return results
 
     def _admit(self, rows: Sequence[Row], digests: Sequence[bytes]) -> ReportError | Count:
-        result = admission(rows, [self._kept(column, digest) for column, digest in enumerate(digests)])
+        token = _keyed(rows[0].token, self._key or b"") if rows[0].token else None
+        spent = token is not None and bool(self._rows("SELECT 1 FROM spent WHERE token = ?", token))
+        kept = [self._kept(column, digest) for column, digest in enumerate(digests)]
+        result = admission(rows, kept, is_spent=spent)
         if result is Count.STORED:
+            if token is not None:
+                self._run("INSERT INTO spent VALUES(?)", token)
             for column, (row, digest) in enumerate(zip(rows, digests, strict=True)):
                 self._run("INSERT INTO reports VALUES(?, ?, ?, ?)", column, digest, row.extensions, row.ciphertext)
         return result
@@ -185,6 +191,7 @@ class SqliteStore:
         with self._transaction():
             self._run("DELETE FROM reports")
             self._run("DELETE FROM seen")
+            self._run("DELETE FROM spent")
             for column in range(self._columns):
                 told = self.counts() if self.batches else {}  # without a release they would hint at how many came
                 self._send(Made(column, self.batches, 0, sha256().digest(), told), sign)

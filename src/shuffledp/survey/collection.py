@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.validate import invalid
@@ -28,6 +28,7 @@ from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 from shuffledp.survey.web_page import WebPage
 from shuffledp.wire.keys import KeyState, PublishedKey, Role, from_text, in_text
+from shuffledp.wire.tokens import BLIND_RSA, TokenChallenge
 
 if TYPE_CHECKING:
     from shuffledp.core.statements import PrivacyStatement
@@ -43,9 +44,11 @@ _UNSAID = {  # not written where they have these values
     "transport": "direct",
     "relay": None,
     "gateway": None,
+    "issuer": None,
+    "ready_made": False,
     "directory": None,
 }
-TRANSPORTS = ("direct", "oblivious")
+TRANSPORTS = ("direct", "token", "oblivious")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +96,14 @@ class Collection(Described):
         page: where people answer in a browser; None where they have a program.
         every: a batch leaves whenever there are so many reports, at least the task's ``minimum_batch``; None is one
             batch, at the close.
-        transport: how devices reach the shuffler: "direct", or "oblivious", through a relay that cannot read what it
-            passes on, so that the shuffler does not see where it comes from.
+        transport: how devices reach the shuffler: "direct"; "token", where each spends a token of the issuer; or
+            "oblivious", through a relay that cannot read what it passes on, so that the shuffler does not see where
+            it comes from.
         relay: address of the relay, of another host than the shuffler's; of an oblivious transport alone.
         gateway: the shuffler's key that requests are sealed to, with its successors; of an oblivious transport alone.
+        issuer: who gives a token to each invited person, with a key for this collection alone; needed by the transport
+            "token", and possible with "oblivious".
+        ready_made: whether the issuer makes the tokens, and would know them again, in place of signing them blindly.
         directory: of the members who pass reports on among themselves; None is a shuffler that mixes.
         version: of the protocol.
 
@@ -117,6 +124,8 @@ class Collection(Described):
     transport: str = "direct"
     relay: str | None = None
     gateway: PublishedKey | None = None
+    issuer: Service | None = None
+    ready_made: bool = False
     directory: BoundDirectory | None = None
     version: int = VERSION
 
@@ -137,26 +146,55 @@ class Collection(Described):
             raise invalid("absent where members pass reports on: all hand in together", every=self.every)
         if self.every is not None and self.task.shuffler.needs_groups:
             raise invalid("absent where reports stay near an order: it is that of everybody who came", every=self.every)
-        keys = {Role.SHUFFLER: self.shuffler.key, Role.ANALYZER: self.analyzer.key, Role.GATEWAY: self.gateway}
-        for role, key in keys.items():
-            if key is not None and key.role is not role:
+        for role, key in self.keys.items():
+            if key.role is not role:
                 raise invalid(f"the {role}'s", **{f"{role}_key": f"the {key.role}'s"})
         self._check_transport()
 
     def _check_transport(self) -> None:
-        """A relay and a key of the gateway where there is an oblivious transport, and nowhere else."""
+        """A relay, a key of the gateway and an issuer where the transport needs them, and not where it does not."""
         validate.one_of(TRANSPORTS, transport=self.transport)
-        if self.directory is not None and self.is_oblivious:
+        if self.directory is not None and self.transport != "direct":
             raise invalid("direct where members pass reports on", transport=self.transport)
+        if self.page is not None and self.transport != "direct":
+            raise invalid(
+                "direct where people answer on a page, which has no token and no relay yet", transport=self.transport
+            )
         wanted = "given" if self.is_oblivious else "absent"
         for name, given in (("relay", self.relay), ("gateway_key", self.gateway)):
             if (given is None) == self.is_oblivious:
                 raise InvalidParameterError(f"{name} must be {wanted} for transport={self.transport!r}.")
+        needed = {"direct": False, "token": True}.get(self.transport, self.issuer is not None)
+        if needed != (self.issuer is not None):
+            wanted = "given" if needed else "absent"
+            raise InvalidParameterError(f"issuer must be {wanted} for transport={self.transport!r}.")
+        if self.ready_made and self.issuer is None:
+            raise invalid("left out without an issuer, who makes tokens", ready_made=self.ready_made)
         if self.relay is not None:
             check_address(relay=self.relay)
             host = urlsplit(self.relay).hostname
             if host == urlsplit(self.shuffler.url).hostname and not self.shuffler.is_local:
                 raise invalid("of another host than the shuffler, whom it hides senders from", relay=self.relay)
+
+    @property
+    def keys(self) -> dict[Role, PublishedKey]:
+        """The keys of all parties, by what they are for."""
+        issuer = None if self.issuer is None else self.issuer.key
+        known = (self.shuffler.key, self.analyzer.key, self.gateway, issuer)
+        roles = (Role.SHUFFLER, Role.ANALYZER, Role.GATEWAY, Role.ISSUER)
+        return {role: key for role, key in zip(roles, known, strict=True) if key is not None}
+
+    @property
+    def challenge(self) -> TokenChallenge:
+        """What tokens of this collection are for (RFC 9577, section 2.1).
+
+        Raises:
+            LocalProtocolError: if it has none.
+        """
+        if self.issuer is None:
+            raise LocalProtocolError("a collection must have an issuer to have tokens; this one has none.")
+        issuer, origin = (urlsplit(each.url).netloc.encode() for each in (self.issuer, self.shuffler))
+        return TokenChallenge(BLIND_RSA, issuer, self.id, origin)
 
     @property
     def is_oblivious(self) -> bool:
@@ -183,13 +221,7 @@ class Collection(Described):
         """
         if instant(closes=closes) <= now:
             raise invalid(f"after {written(now)}, the time now", closes=closes)
-        for key in filter(None, (shuffler.key, analyzer.key, further.get("gateway"))):
-            if key.state(instant(closes=closes)) is KeyState.EXPIRED and not key.successors:
-                raise InvalidParameterError(
-                    f"the {key.role}'s key must be active until closes={closes}, or name a successor; it expires at "
-                    f"{key.expires}."
-                )
-        return cls(
+        made = cls(
             task=task,
             nonce=in_text(secrets.token_bytes(_NONCE_BYTES)),
             opens=written(now) if opens is None else opens,
@@ -198,6 +230,13 @@ class Collection(Described):
             analyzer=analyzer,
             **further,
         )
+        for key in made.keys.values():
+            if key.state(instant(closes=closes)) is KeyState.EXPIRED and not key.successors:
+                raise InvalidParameterError(
+                    f"the {key.role}'s key must be active until closes={closes}, or name a successor; it expires at "
+                    f"{key.expires}."
+                )
+        return made
 
     @property
     def canonical(self) -> bytes:
@@ -239,16 +278,18 @@ class Collection(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """What must hold of how reports came: nobody makes sure that people answer once; of a page, and of a relay."""
-        page = (Trust.PAGE,) if self.page else ()
-        return (*page, Trust.ONE_ANSWER, *((Trust.RELAY_APART,) if self.is_oblivious else ()))
+        """What must hold of how reports came: of a page; that people answer once, by tokens or not; and of a relay."""
+        once = Trust.ONE_ANSWER if self.issuer is None else Trust.ISSUER
+        more = {Trust.READY_MADE_TOKENS: self.ready_made, Trust.RELAY_APART: self.is_oblivious}
+        return (*((Trust.PAGE,) if self.page else ()), once, *(each for each, holds in more.items() if holds))
 
     def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
         """Whom people must trust, by addresses and the fingerprints of keys; of walks, nobody who mixes."""
         known = {"shuffler": self.shuffler} if self.directory is None else {}
         relay = () if self.relay is None else (Party("relay", self.relay),)
         page = () if self.page is None else (Party("page", self.page.words),)
-        named = (known | {"analyst": self.analyzer}).items()
+        issuer = {} if self.issuer is None else {"issuer": self.issuer}
+        named = (known | {"analyst": self.analyzer} | issuer).items()
         return (*(Party(role, each.words if fingerprints else each.url) for role, each in named), *relay, *page)
 
     def to_dict(self) -> dict[str, Any]:

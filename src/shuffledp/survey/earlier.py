@@ -32,6 +32,8 @@ _OF_NO_SHUFFLE = {
     Trust.PAGE,
     Trust.ONE_ANSWER,
     Trust.RELAY_APART,
+    Trust.ISSUER,
+    Trust.READY_MADE_TOKENS,
     Trust.TIME_OF_ANSWER,
     Trust.OPERATOR,
 }

@@ -46,6 +46,7 @@ class ReportError(IntEnum):
     WRONG_LENGTH = 128  # not of the one length that reports of the column have
     UNKNOWN_EXTENSION = 129
     EXTENSIONS_CHANGED = 130  # the same ciphertext came before, with others
+    TOKEN_SPENT = 131  # by another submission
 
 
 @dataclass(frozen=True, slots=True, repr=False)

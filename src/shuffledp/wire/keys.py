@@ -1,4 +1,4 @@
-"""Keys of the parties: the analyzer's opens reports, the shuffler's signs batches, its gateway's opens requests.
+"""Keys of the parties: they open reports, sign batches, open what comes through a relay, or sign tokens.
 
 A private key is written as PKCS#8 in PEM, and shown by nothing else. What is public of a key, and since and until when
 it is used, is a `PublishedKey`.
@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
@@ -28,6 +29,11 @@ from shuffledp.wire.kems import AEAD_ID, KDF_ID, KEMS, X25519, Kem, Parts, kem_o
 _FINGERPRINT_BYTES = 10
 _BATCH_CONTEXT = b"shuffledp-1 batch"
 _END = "-----END PRIVATE KEY-----\n"
+# What stands before an RSA key of 2048 bits to say that it is for RSASSA-PSS, with SHA-384 for all and a salt of 48.
+_PSS_PREFIX = bytes.fromhex(
+    "30820152303d06092a864886f70d01010a3030a00d300b0609608648016503040202a11a301806092a864886f70d010108300b06096086480165"
+    "03040202a2030201300382010f00"
+)
 
 
 class Role(StrEnum):
@@ -36,6 +42,10 @@ class Role(StrEnum):
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"
     GATEWAY = "gateway"
+    ISSUER = "issuer"
+
+
+_SEALED_TO = (Role.ANALYZER, Role.GATEWAY)
 
 
 class KeyState(StrEnum):
@@ -153,6 +163,46 @@ class ShufflerKey(PrivateKey):
         return self._private.sign(message)
 
 
+class IssuerKey(PrivateKey):
+    """An RSA key that signs tokens blindly (RFC 9578, section 6.5); of 2048 bits, for one collection."""
+
+    __slots__ = ("private_key",)
+    role = Role.ISSUER
+
+    def __init__(self, private: RSAPrivateKey) -> None:
+        self.private_key = private
+        check_public(self.role, self.public, name="key")
+
+    @classmethod
+    def generate(cls) -> Self:
+        """A new key, by the system's randomness."""
+        return cls(generate_private_key(public_exponent=65537, key_size=2048))
+
+    @property
+    def public(self) -> bytes:
+        """The public key in DER, as one of RSASSA-PSS with SHA-384 and a salt of 48 bytes."""
+        encoding, form = serialization.Encoding.DER, serialization.PublicFormat.PKCS1
+        return _PSS_PREFIX + self.private_key.public_key().public_bytes(encoding, form)
+
+    def to_pem(self) -> str:
+        """One block."""
+        return _pem(self.private_key)
+
+
+def issuer_public_key(public: bytes) -> RSAPublicKey:
+    """The key of an issuer, as `PublishedKey` holds it.
+
+    Raises:
+        ValueError: if it is none of 2048 bits with the usual exponent, in the one form that it has.
+    """
+    key = serialization.load_der_public_key(public.removeprefix(_PSS_PREFIX))
+    if isinstance(key, RSAPublicKey) and key.key_size == 2048 and key.public_numbers().e == 65537:
+        encoding, form = serialization.Encoding.DER, serialization.PublicFormat.PKCS1
+        if public == _PSS_PREFIX + key.public_bytes(encoding, form):
+            return key
+    raise ValueError
+
+
 def verify(signed: SignedManifest, keys: Iterable[bytes]) -> BatchManifest:
     """The manifest, if one of these public keys has signed it.
 
@@ -182,8 +232,10 @@ def new_key(role: Role, *, kem: str = "x25519", other_than: Collection[int] = ()
     if role is Role.ANALYZER:
         return AnalyzerKey.generate(kem, other_than=other_than)
     if kem != "x25519":
-        raise invalid(f"left out for a {role.value}, whose keys are of one kind", kem=kem)
-    return GatewayKey.generate(other_than=other_than) if role is Role.GATEWAY else ShufflerKey.generate()
+        raise invalid(f"left out for the {role.value}, whose keys are of one kind", kem=kem)
+    if role is Role.GATEWAY:
+        return GatewayKey.generate(other_than=other_than)
+    return ShufflerKey.generate() if role is Role.SHUFFLER else IssuerKey.generate()
 
 
 def from_pem(text: str, role: Role = Role.ANALYZER) -> PrivateKey:
@@ -197,6 +249,8 @@ def from_pem(text: str, role: Role = Role.ANALYZER) -> PrivateKey:
         parts = tuple(serialization.load_pem_private_key(block.encode(), password=None) for block in blocks)
         if len(parts) == 1 and isinstance(parts[0], Ed25519PrivateKey):
             return ShufflerKey(parts[0])
+        if len(parts) == 1 and isinstance(parts[0], RSAPrivateKey):
+            return IssuerKey(parts[0])
         kem = KEMS["x25519" if len(parts) == 1 else "mlkem768-x25519"]
         return GatewayKey(kem, parts) if role is Role.GATEWAY else AnalyzerKey(kem, parts)
     raise InvalidParameterError(
@@ -241,7 +295,8 @@ class PublishedKey(Described):
 
     Args:
         role: whose it is.
-        key: the encoded `HpkeConfig` of an analyzer or a gateway, or the Ed25519 key of a shuffler, in base64url.
+        key: the encoded `HpkeConfig` of an analyzer or a gateway, the Ed25519 key of a shuffler, or the RSA key of an
+            issuer, in base64url.
         active_from: as `shuffledp.core.instants` writes it.
         expires: the same, after ``active_from``; None if no successor is named.
         successors: the keys that may follow it, in their order, in base64url.
@@ -258,7 +313,7 @@ class PublishedKey(Described):
         for name, texts in {"key": (self.key,), "successors": self.successors}.items():
             for text in texts:
                 check_public(self.role, from_text(text, name=name), name=name)
-        told_apart = {data if self.role is Role.SHUFFLER else data[0] for data in self.several}  # by config id
+        told_apart = {data[0] if self.role in _SEALED_TO else data for data in self.several}  # by config id
         if len(told_apart) != 1 + len(self.successors):
             raise InvalidParameterError("successors must be other keys, with config ids of their own; one is not.")
         begins = instant(active_from=self.active_from)
@@ -282,8 +337,13 @@ class PublishedKey(Described):
 
     @property
     def kem(self) -> str:
-        """How something is sealed to it; "" for the key of a shuffler."""
-        return "" if self.role is Role.SHUFFLER else kem_of(self.config).name
+        """How something is sealed to it; "" where nothing is."""
+        return kem_of(self.config).name if self.role in _SEALED_TO else ""
+
+    @property
+    def algorithm(self) -> str:
+        """What kind of key it is."""
+        return self.kem or {Role.SHUFFLER: "ed25519", Role.ISSUER: "rsa-2048"}[self.role]
 
     @property
     def config(self) -> HpkeConfig:
@@ -319,6 +379,9 @@ def check_public(role: Role, data: bytes, *, name: str) -> None:
     try:
         if role is Role.SHUFFLER:
             Ed25519PublicKey.from_public_bytes(data)
+            return
+        if role is Role.ISSUER:
+            issuer_public_key(data)
             return
         config = HpkeConfig.decode(data)
     except (ValueError, MalformedMessageError):

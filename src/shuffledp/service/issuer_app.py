@@ -1,0 +1,110 @@
+"""The issuer over HTTP: one blind signature for each invitation, and no look at what it signs.
+
+``POST /collections/ID/token-request`` takes a request for a token (RFC 9578, section 6.1), with the invitation's code
+as a bearer.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Collection, Iterable
+from datetime import UTC, datetime
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.instants import instant
+from shuffledp.service.event_log import EventLog
+from shuffledp.service.http_messages import Problem, Refused, answered, application, authorization, whole_body
+from shuffledp.service.invitations import CODE_BYTES, digest_of
+from shuffledp.service.issuer_store import IssuerStore
+from shuffledp.survey import Collection as Survey
+from shuffledp.wire.blind_rsa import blind_sign
+from shuffledp.wire.keys import IssuerKey, from_text, in_text
+from shuffledp.wire.tokens import BLIND_RSA, ISSUANCE_REQUEST, ISSUANCE_RESPONSE, TokenRequest, TokenResponse, key_id
+
+_BEARER = re.compile("Bearer ([A-Za-z0-9_-]{1,64})")
+_MOST_BYTES = 1 << 10
+
+
+class IssuingDesk:
+    """One collection at the issuer, at work.
+
+    Args:
+        collection: whose tokens are signed.
+        key: the issuer's, for this collection alone.
+        codes: the digests of all invitations.
+        store: of all collections of this process.
+        now: the time.
+    """
+
+    def __init__(
+        self,
+        collection: Survey,
+        key: IssuerKey,
+        codes: Collection[bytes],
+        store: IssuerStore,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.collection = collection
+        self._key, self._codes, self._store, self._now = key, frozenset(codes), store, now
+        self._key_id = key_id(key.public)[-1]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no more tokens are signed."""
+        return self._now() >= instant(closes=self.collection.closes)
+
+    async def sign(self, bearer: str, body: bytes) -> bytes:
+        """The answer to a request for a token; the invitation is marked as used, on the disk, before it is given.
+
+        Raises:
+            MalformedMessageError: if it is no request.
+            Refused: for a code that nobody was given, or one that was used for another request; after the close; or
+                for a key that this is not.
+            StorageError: if the disk did not take the mark.
+        """
+        request = TokenRequest.decode(body)
+        digest = digest_of(_code(bearer))
+        if self.has_ended or digest not in self._codes:
+            raise Refused(Problem.NOT_AUTHORIZED)
+        if (request.token_type, request.truncated_token_key_id) != (BLIND_RSA, self._key_id):
+            raise Refused(Problem.NOT_SIGNED)
+        loop, thread = asyncio.get_running_loop(), self._store.thread
+        if not await loop.run_in_executor(thread, partial(self._store.use, self.collection.id, digest, body)):
+            raise Refused(Problem.INVITATION_USED)
+        signature = await loop.run_in_executor(thread, blind_sign, self._key.private_key, request.blinded_msg)
+        return TokenResponse(signature).encode()
+
+
+def _code(bearer: str) -> bytes:
+    """The code of an invitation; empty if it is none."""
+    found = _BEARER.fullmatch(bearer)
+    try:
+        code = from_text(found[1], name="code") if found else b""
+    except InvalidParameterError:
+        code = b""
+    return code if len(code) == CODE_BYTES else b""
+
+
+def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
+    """The application of an issuer of these collections.
+
+    Guarantees:
+        1. Of each invitation one token is signed, however often it is asked for, also after a crash.
+        2. What is signed is blinded: nothing that the issuer has ever seen is in a token.
+    """
+    known = {in_text(desk.collection.id): desk for desk in desks}
+
+    async def sign(request: Request) -> Response:
+        desk = known.get(request.path_params["id"])
+        if desk is None:
+            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        body = await whole_body(request.scope, request.receive, media_type=ISSUANCE_REQUEST, most=_MOST_BYTES)
+        return answered(await desk.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
+
+    return application([Route("/collections/{id}/token-request", sign, methods=["POST"])], log=log)

@@ -1,0 +1,70 @@
+"""A device's token: asked for once, kept until it is spent, and asked for again in the same words if an answer is lost.
+
+What is about to be signed is written down before the issuer is asked: an invitation is good for that request alone.
+"""
+
+from pathlib import Path
+
+import httpx
+
+from shuffledp.core.errors import LocalProtocolError, MalformedMessageError, RemoteProtocolError
+from shuffledp.service.answered import write_down
+from shuffledp.service.client import asked
+from shuffledp.service.invitations import Invitation
+from shuffledp.survey import Collection
+from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, Token, TokenResponse
+
+
+class OwnToken:
+    """One device's token of one collection.
+
+    Args:
+        collection: with an issuer.
+        folder: where the device keeps what it must remember; it exists.
+    """
+
+    def __init__(self, collection: Collection, folder: Path) -> None:
+        name = collection.id.hex()
+        self._collection = collection
+        self._asked, self._token = (folder / f"{name}.{end}" for end in ("token-request", "token"))
+
+    def get(self, invitation: Invitation | None, client: httpx.Client, *, patience: float) -> Token:
+        """The token: the one that is kept, or that of the invitation.
+
+        Args:
+            invitation: of this person; None where a token is kept already.
+            client: goes to the issuer, and not through a relay.
+            patience: seconds for which an issuer that does not answer is asked again.
+
+        Raises:
+            LocalProtocolError: if there is none, and no invitation.
+            RemoteProtocolError: if the issuer does not sign; the request stays to be sent.
+        """
+        if self._token.exists():
+            return Token.decode(self._token.read_bytes())
+        if invitation is None:
+            raise LocalProtocolError("--invitation must be given: people answer this collection by invitation alone.")
+        token = invitation.ready_token() or self._signed(invitation, client, patience)
+        write_down(self._token, token.encode())
+        self._asked.unlink(missing_ok=True)
+        return token
+
+    def spent(self) -> None:
+        """It is not needed any more."""
+        for each in (self._asked, self._token):
+            each.unlink(missing_ok=True)
+
+    def _signed(self, invitation: Invitation, client: httpx.Client, patience: float) -> Token:
+        collection, issuer = self._collection, self._collection.issuer
+        if issuer is None:
+            raise LocalProtocolError("a collection must have an issuer to have tokens; this one has none.")
+        if not self._asked.exists():
+            write_down(self._asked, PendingToken.new(collection.challenge, issuer.key.public).encode())
+        pending = PendingToken.decode(self._asked.read_bytes())
+        url, bearer = f"{issuer.url}{collection.path}/token-request", f"Bearer {invitation.code}"
+        body = pending.request.encode()
+        answer = asked(client, "POST", url, patience, body=body, media_type=ISSUANCE_REQUEST, authorization=bearer)
+        try:
+            return pending.finalize(collection.challenge, issuer.key.public, TokenResponse.decode(answer.content))
+        except MalformedMessageError:
+            raise RemoteProtocolError(f"the issuer must answer as the protocol says; {issuer.url} did not.") from None

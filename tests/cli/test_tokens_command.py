@@ -1,0 +1,172 @@
+"""`shuffledp tokens issue`, and answering by invitation: what is made for whom, refused, and shown to nobody."""
+
+import csv
+import json
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from cli.running import refused, shuffledp
+from service import devices
+from service.devices import CERTAIN, Shuffler, refusing, service
+from service.issuing import issuer_key
+from service.test_issuer import Answering
+from shuffledp.core.instants import written
+from shuffledp.files.key_files import write_key
+from shuffledp.service import client
+from shuffledp.survey import Collection, Task
+from shuffledp.wire.grammar import ReportError
+from shuffledp.wire.keys import PublishedKey, in_text
+from shuffledp.wire.tokens import Token, TokenCheck
+
+ONE = {"name": "survey", "release": {"delta": 1e-6, "minimum_batch": 2}, "value": "smokes", "randomizer": CERTAIN}
+ISSUE = ("tokens", "issue", "survey.collection", "--people", "list.csv")
+
+
+def made(**further):
+    return Collection.new(
+        Task.from_dict(ONE),
+        shuffler=service("https://mixer.example", devices.SHUFFLER_KEY),
+        analyzer=service("https://office.example", devices.KEY, devices.NEXT),
+        closes=written(devices.NOW + timedelta(days=20)),
+        now=devices.NOW,
+        **further,
+    )
+
+
+def with_tokens(**further):
+    return made(transport="token", issuer=service("https://issuer.example", issuer_key()), **further)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
+    (tmp_path / "list.csv").write_text("name,mail\nAda,a@example.org\nBo,b@example.org\n")
+    (tmp_path / "survey.collection").write_bytes(with_tokens().canonical)
+    since = written(datetime.now(UTC))
+    published = PublishedKey(role=issuer_key().role, key=in_text(issuer_key().public), active_from=since)
+    write_key(tmp_path / "issuer.key", issuer_key(), published)
+    return tmp_path
+
+
+def test_each_person_gets_an_invitation_and_the_issuer_a_list_that_tells_nothing(folder):
+    done = shuffledp(*ISSUE, "--output", "invitations")
+    assert done.out.splitlines() == [
+        "2 invitations, each for one person alone. people.csv says whose is which.",
+        "For the issuer: invited.json, which holds digests in no order.",
+        "Folder: invitations",
+    ]
+    names = sorted(path.name for path in (folder / "invitations").iterdir())
+    assert names == ["1.invitation", "2.invitation", "invited.json", "people.csv"]
+    rows = list(csv.DictReader((folder / "invitations" / "people.csv").read_text().splitlines()))
+    codes = [json.loads((folder / "invitations" / row["invitation"]).read_text())["code"] for row in rows]
+    assert len(set(codes)) == 2
+    assert not any(code in done.out + (folder / "invitations" / "invited.json").read_text() for code in codes)
+    assert "exist" in refused(2, *ISSUE, "--output", "invitations")  # nobody's code is ever replaced
+
+
+def test_ready_made_tokens_are_for_a_collection_that_says_so(folder):
+    assert "--key must be left out" in refused(2, *ISSUE, "--output", "x", "--key", "issuer.key")
+    collection = with_tokens(ready_made=True)
+    (folder / "survey.collection").write_bytes(collection.canonical)
+    assert "--key must be given where tokens are ready-made" in refused(2, *ISSUE, "--output", "x")
+    done = shuffledp(*ISSUE, "--output", "x", "--key", "issuer.key")
+    assert done.out.startswith("WARNING: Whoever keeps this folder can tell whose token is whose")
+    assert not (folder / "x" / "invited.json").exists()
+    shown = shuffledp("collect", "show", "survey.collection", "-v").out
+    assert "the issuer (https://issuer.example) made each person's token, would know it again" in shown
+    assert "makes a token for each invited person" in shown
+
+
+def test_nobody_is_invited_where_anybody_may_answer(folder):
+    (folder / "survey.collection").write_bytes(made().canonical)
+    assert "must have an issuer that signs blindly" in refused(2, *ISSUE, "--output", "x")
+    assert not (folder / "x").exists()
+
+
+# ---- answering ------------------------------------------------------------------------------------------------------
+
+
+class Network(httpx.MockTransport):
+    """The shuffler and the issuer of a collection, by their addresses."""
+
+    def __init__(self, *answers):
+        self.shuffler, self.issuer = Shuffler(*answers, num_columns=1), Answering(IssuerOnly())
+        super().__init__(self._lead)
+
+    def _lead(self, request):
+        of = {"mixer.example": self.shuffler, "issuer.example": self.issuer}
+        return of[request.url.host].handler(request)
+
+
+class IssuerOnly:
+    issuer_key = issuer_key()
+
+
+@pytest.fixture
+def answering(folder, monkeypatch):
+    shuffledp(*ISSUE, "--output", "invitations")
+
+    def answering(*arguments, answers=()):
+        network = Network(*answers)
+        monkeypatch.setattr(client, "new_client", lambda **_: httpx.Client(transport=network))
+        return shuffledp("send", "survey.collection", *arguments), network
+
+    return answering
+
+
+def test_a_person_answers_by_invitation_and_the_token_goes_to_the_shuffler_alone(folder, answering):
+    done, network = answering("--value", "Yes", "--invitation", "invitations/1.invitation")
+    assert done.out == "1 answer stored by https://mixer.example, each randomized here.\n"
+    (request,) = network.shuffler.requests
+    token = Token.of_shown(request.headers["authorization"])
+    collection = Collection.read(folder / "survey.collection")
+    TokenCheck(collection.challenge, [issuer_key().public])(token)
+    (body,) = network.issuer.bodies
+    assert token.nonce not in body
+    assert token.authenticator not in body
+    assert [path.suffix for path in (folder / "state").rglob("*") if path.is_file()] == [".answered"]
+
+
+def test_where_the_shuffler_does_not_answer_the_same_report_comes_with_the_same_token(answering):
+    lost = [httpx.ConnectError("")] * 50
+    first, before = answering(
+        "--value", "Yes", "--invitation", "invitations/1.invitation", "--patience", "0.01", answers=lost
+    )
+    second, after = answering()  # neither the answer nor the invitation is needed again
+    assert (first.code, second.code) == (2, 0)
+    assert before.shuffler.bodies[0] == after.shuffler.bodies[0]
+    assert before.shuffler.requests[0].headers["authorization"] == after.shuffler.requests[0].headers["authorization"]
+    assert after.issuer.bodies == []
+
+
+def test_a_spent_token_is_said_to_be(answering):
+    done, _ = answering(
+        "--value", "Yes", "--invitation", "invitations/1.invitation", answers=[refusing(ReportError.TOKEN_SPENT)]
+    )
+    assert done.code == 2
+    assert "the token has been spent: whoever had the invitation has answered already" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--value", "Yes"], "--invitation must be given: people answer this collection by invitation alone"),
+        (["--value", "Yes", "--invitation", "list.csv"], "--invitation must be a file that `tokens issue` wrote"),
+        (["--input", "list.csv", "--people-are-simulated"], "--input must be left out: people answer this collection"),
+    ],
+)
+def test_without_an_invitation_nothing_is_sent(answering, arguments, words):
+    done, network = answering(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+    assert network.shuffler.requests == []
+
+
+def test_an_invitation_to_what_is_open_to_all_is_refused(folder, answering):
+    (folder / "survey.collection").write_bytes(made().canonical)
+    done, _ = answering("--value", "Yes", "--invitation", "invitations/1.invitation")
+    assert "--invitation must be left out: anybody may answer" in done.err
