@@ -6,6 +6,7 @@ and others at the edges, where a threshold that is off by one shows.
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from shuffledp import (
     RoundedMean,
 )
 from shuffledp.client.browser_randomizers import model_in_text
+from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncodingModel
 from shuffledp.testing import RecordedSource
 from shuffledp.wire.report_bytes import ReportLayout
 
@@ -37,6 +39,10 @@ def randomizers():
         yield OneBitMean(epsilon0=epsilon0, lower=lower, upper=upper), numbers(lower, upper)
     for epsilon0, lower, upper, levels in ((6.0, 0, 1, 1), (8.0, -3, 4, 7), (4.0, 0.1, 0.3, 300), (20.0, 0, 1e-99, 3)):
         yield RoundedMean(epsilon0=epsilon0, lower=lower, upper=upper, num_levels=levels), numbers(lower, upper)
+    # A number whose place is cut to a multiple of 2^-64, and a threshold that is decided before its last places.
+    yield RoundedMean(epsilon0=6.0, lower=0, upper=1, num_levels=1), (0.75 * 2.0**-63,)
+    few_places = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=70).model
+    yield OptimizedUnaryEncoding.from_model(replace(few_places, false_words=3 << 60)), (0, 69)
 
 
 def numbers(lower, upper):
@@ -67,6 +73,17 @@ def streams(model, label):
         yield [word, *drawn]
         yield [drawn[0], word, *drawn[1:]]
     yield drawn
+    if isinstance(model, OptimizedUnaryEncodingModel):  # the last word decides the bit of the answer
+        used = len(used_by(model, drawn)) - 1
+        for word in ((1 << 63) - 1, 1 << 63):
+            yield [*drawn[:used], word]
+
+
+def used_by(model, words):
+    """The words that a report on the first answer takes, of these."""
+    source = RecordedSource(words)
+    model.randomizer().randomize([0], source=source)
+    return words[: len(words) - source.remaining]
 
 
 def vectors():

@@ -8,15 +8,16 @@ import sys
 
 import pytest
 
+from cli.running import shuffledp
 from service.processes import Place, until
 
 ANSWERS = "smokes\n" + "Yes\nNo\nNo\n" * 100
 
 
-def started(*arguments, **environment):
+def started(*arguments, stdin=None, **environment):
     command = [sys.executable, "-m", "shuffledp", *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
+    return subprocess.Popen(command, stdin=stdin, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment)
 
 
 def test_a_shuffler_says_where_it_listens_and_ends_well_when_it_is_asked_to(tmp_path):
@@ -80,3 +81,40 @@ def test_a_collection_on_one_machine_ends_with_a_page_that_names_its_operator(tm
     assert found["num_reports"] == 300
     assert {"operator", "one-answer"} <= set(found["statements"][0]["trust"])
     assert until((output / "release.html").exists)
+
+
+@pytest.mark.deep
+def test_people_answer_at_the_link_of_a_demonstration_until_a_line_is_entered(browser, tmp_path):
+    (tmp_path / "task.toml").write_text(TASK)
+    (tmp_path / "answers.csv").write_text(ANSWERS)
+    given = ("--demo", "--web", tmp_path / "task.toml", "--input", tmp_path / "answers.csv")
+    with started("serve", "all", *given, "--output", tmp_path / "shown", stdin=subprocess.PIPE) as process:
+        try:
+            link = next(line.split()[1] for line in process.stdout if line.startswith("Open http"))
+            tab = browser.new_page()
+            tab.goto(link)
+            tab.get_by_label("Yes").check()
+            tab.get_by_role("button", name="Randomize my answer").click()
+            tab.get_by_role("button", name="Send").click()
+            tab.get_by_text("Stored by the shuffler").wait_for()
+            tab.close()
+            said, errors = process.communicate("\n", timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
+    assert "301 people sent a report each" in said
+    found = json.loads((tmp_path / "shown" / "statement.json").read_text())
+    assert found["statements"][0]["trust"][:2] == ["page", "one-answer"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--input", "answers.csv"], "--demo must be given"),
+        (["--demo"], "--input must be a table of a simulated crowd, unless people answer at --web"),
+    ],
+)
+def test_a_demonstration_says_that_it_is_one_and_has_somebody_who_answers(tmp_path, arguments, named):
+    done = shuffledp("serve", "all", "task.toml", *arguments, "--output", tmp_path / "shown")
+    assert done.code == 2
+    assert named in done.err
