@@ -95,6 +95,24 @@ def test_without_an_answer_of_the_shuffler_the_very_same_bytes_are_sent_after_a_
     assert len(set(asked.uploads)) == 1
 
 
+def test_as_soon_as_there_is_a_connection_again_what_was_asked_to_be_sent_is_sent(asked, device):
+    asked.mood = "down"
+    with asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.evaluate("dispatchEvent(new Event('online'))")
+        assert asked.uploads == []  # nobody has asked for it yet
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "The shuffler did not answer")
+        asked.mood = "up"
+        tab.evaluate("dispatchEvent(new Event('online'))")
+        says(tab, "Stored by the shuffler")
+        sent = len(asked.uploads)
+        tab.evaluate("dispatchEvent(new Event('online'))")
+    assert len(set(asked.uploads)) == 1
+    assert len(asked.uploads) == sent
+
+
 def test_who_leaves_between_sealing_and_sending_finds_the_same_and_nothing_of_the_answer(asked, device):
     with asked.opened(device) as tab:
         tab.get_by_label("Yes").check()

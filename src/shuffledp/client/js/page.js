@@ -23,7 +23,7 @@ const SAID = {
   stored: ["Stored by the shuffler. Thank you. This browser remembers that it has answered, and not what.", "good"],
   answered: ["This browser has answered already. A second answer would protect you less, and bend the result.", "good"],
   elsewhere: ["This browser has sealed an answer to this survey by another link. Open that one again; if this one is right, tell whoever asked you.", "danger"],
-  unreachable: ["The shuffler did not answer. Your sealed answer stays on this device: send it again here, later or now. It counts once.", "danger"],
+  unreachable: ["The shuffler did not answer. Your sealed answer stays on this device, and is sent again when there is a connection, or when you ask for it here, now or later. It counts once.", "danger"],
   late: ["The collection is closed. Your answer was not taken in.", "danger"],
   early: ["The collection is not open yet. Your sealed answer stays on this device: open this page again when it has opened.", "danger"],
   dropped: ["The shuffler could not store it. Your sealed answer stays on this device: send it again later.", "danger"],
@@ -33,6 +33,7 @@ const SAID = {
 
 const at = (id) => document.getElementById(id);
 const memory = {};  // of this collection; without one, nothing is kept and nothing sent
+let wasUnreachable = false;  // and will be asked again as soon as there is a connection
 let reports = null;  // randomized here and now, to be sealed anew if the analyzer's key is another by now
 
 // ---- what is said
@@ -111,6 +112,7 @@ async function kept() {
 // ---- sending
 
 async function whenSent() {
+  wasUnreachable = false;
   at("send").disabled = true;
   say("sending");
   const outcome = await delivered();
@@ -125,6 +127,7 @@ async function whenSent() {
   } else {
     show(...(reports ? ["review"] : []), "sending");
     at("send").textContent = "Send again";
+    wasUnreachable = outcome === "unreachable";
   }
   say(outcome);
 }
@@ -167,6 +170,7 @@ async function begin() {
   introduce();
   at("questions").addEventListener("submit", whenAnswered);
   at("send").addEventListener("click", whenSent);
+  addEventListener("online", () => wasUnreachable && whenSent());
   const digest = /^#page=([0-9a-f]{64})$/.exec(location.hash)?.[1];
   const isSecure = location.protocol === "https:" || (location.protocol === "http:" && LOOPBACK.includes(location.hostname));
   if (!isSecure || !digest) {
