@@ -351,3 +351,53 @@ def test_with_people_offline_an_overlay_is_warned_of_and_left_with_the_local_gua
     printed = " ".join(shuffledp("plan", "task.toml", "--users", PEOPLE).out.split())
     assert "epsilon <= 1 " in printed
     assert "On an overlay each report has one way to each place" in printed
+    assert "before the run nothing is known of positions" in printed
+
+
+@pytest.mark.deep
+def test_behind_a_gate_the_plan_and_the_release_state_the_same_and_the_record_goes_with_the_view(laid_out):
+    gated = {"graph": None, "overlay": {"contacts": 30}, "rounds": 30, "offline": 0.01, "gate": 0.9}
+    write_network(laid_out, **gated)
+    plan = shuffledp("plan", "task.toml", "--users", PEOPLE)
+    printed = " ".join(plan.out.split())
+    assert "epsilon <= 0.9 " in printed
+    assert "are handed in then, or after 30 rounds not at all. In 3 simulated schedules that took" in printed
+    planned = shuffledp("plan", "task.toml", "--users", PEOPLE, "--json").json
+    assert planned["columns"][0]["network"]["churn"]["gate"]["epsilon"] == 0.9
+    stages = (
+        ("randomize", "task.toml", "--input", "people.csv", "--output", "reports.parquet"),
+        ("shuffle", "task.toml", "--input", "reports.parquet", "--output", "view.parquet"),
+        ("analyze", "task.toml", "--input", "view.parquet", "--output", "staged", "--json"),
+    )
+    for stage in stages:
+        result = shuffledp(*stage)
+        assert result.code == 0, result.err
+    found, shuffle = result.json, result.json["model"]["shuffle"]
+    headline = found["statements"][0]
+    assert (headline["guarantee"]["epsilon"], headline["basis"]["theorem"]) == (0.9, "network-gate")
+    assert shuffle["schedule"]["rounds"] == shuffle["num_rounds"] <= 30
+    assert found["network"]["churn"]["opened"] == []
+    assert found["network"]["churn"]["recorded"] >= 0
+    write_network(laid_out, **gated | {"gate": 0.8})
+    result = shuffledp(*stages[-1], "--force")
+    assert result.code != 0
+    assert "view.parquet" in result.err  # it is of another task
+
+
+def test_a_gate_that_stays_shut_releases_nothing(laid_out):
+    write_network(laid_out, graph=None, overlay={"contacts": 30}, rounds=1, offline=0.1, gate=0.9)
+    result = shuffledp(*RUN)
+    assert result.code != 0
+    assert "the gate stayed shut: after num_rounds=1 rounds" in result.err
+    assert not (laid_out / "out").exists()
+
+
+def test_a_run_with_people_offline_states_what_holds_given_who_was_online(laid_out):
+    write_network(laid_out, graph=None, overlay={"contacts": 30}, rounds=20, offline=0.01)
+    result = shuffledp(*RUN, "--json")
+    assert result.code == 0, result.err
+    headline = result.json["statements"][0]
+    assert headline["guarantee"]["epsilon"] < 0.9
+    assert headline["basis"]["theorem"] == "network-overlap"
+    assert "everybody-counted" in headline["trust"]
+    assert result.json["network"]["churn"]["gate"] is None

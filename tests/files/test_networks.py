@@ -31,9 +31,8 @@ def folder(tmp_path):
 
 
 def view_of(task: Task, folder):
-    shuffler = task.shuffler.along(
-        read_graphs(task.shuffler, PEOPLE, folder), task.column.randomizer.randomizer()
-    ).shuffler(12)
+    graphs = read_graphs(task.shuffler, PEOPLE, folder)
+    shuffler = task.shuffler.along(graphs, task.column.randomizer.randomizer(), task.column.release.delta).shuffler(12)
     return shuffler, shuffler.shuffle(task.column.randomizer.randomizer().randomize(np.arange(PEOPLE) % 2))
 
 

@@ -179,9 +179,9 @@ def test_the_least_overlap_of_anybody_is_found_after_each_round(way, rule, monke
 
 
 def test_the_gate_opens_at_the_first_round_that_mixes_enough_and_looks_at_no_later_one():
-    for online in some_schedules(5, 8, count=30):
+    for online in some_schedules(5, 6, count=12):
         ways = ways_of((5, (2, 2)), online, "online")
-        exact = [mean_overlap(laws_given((5, (2, 2)), online[: done + 1], "online")) for done in range(8)]
+        exact = [mean_overlap(laws_given((5, (2, 2)), online[: done + 1], "online")) for done in range(6)]
         for overlap, dropout in ((0.31, 0.0), (0.71, 0.0), (0.31, 0.1)):
             gate = WalkGate(epsilon=0.5, delta=0.01, overlap=overlap)
             enough = [found * (1 - dropout) ** (done + 1) >= overlap for done, found in enumerate(exact)]

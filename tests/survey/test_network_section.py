@@ -39,6 +39,10 @@ def section(**keys) -> NetworkSection:
         ({"protocol": "single", "offline": 0.1}, "dummies could not be told"),
         ({"rounds": "auto", "offline": 0.1}, "rounds must be a number where offline is above 0"),
         ({"rounds": "auto", "colluding": 0.1}, "rounds must be a number where colluding is above 0"),
+        ({"gate": 0.0}, "gate must be"),
+        ({"gate": 0.5, "rounds": "auto"}, "rounds must be a number beside a gate"),
+        ({"gate": 0.5, "colluding": 0.1}, "gate must be left out where colluding is above 0"),
+        ({"gate": 0.5, "protocol": "single"}, "gate must be left out for protocol='single'"),
         ({"graph_seed": 1}, "left out where the graph is in a file"),
         ({"graph": "random-regular:4", "graph_seed": -1}, "graph_seed must be"),
         ({"graph": "random-regular:4", "sha256": DIGEST}, "which is in no file"),
@@ -122,10 +126,10 @@ def test_files_are_pinned_by_the_digest_of_all_of_them_in_order(tmp_path):
 
 
 def test_graphs_follow_each_other_and_begin_anew():
-    shuffler = section(rounds=5).along((GRAPH, OTHER), BIT).shuffler(5)
+    shuffler = section(rounds=5).along((GRAPH, OTHER), BIT, 1e-2).shuffler(5)
     assert shuffler.graph == (GRAPH, OTHER, GRAPH, OTHER, GRAPH)
-    assert section().along((GRAPH,), BIT).shuffler(3).graph is GRAPH
-    assert section().along((GRAPH, OTHER), BIT).shuffler(0).graph is GRAPH
+    assert section().along((GRAPH,), BIT, 1e-2).shuffler(3).graph is GRAPH
+    assert section().along((GRAPH, OTHER), BIT, 1e-2).shuffler(0).graph is GRAPH
     with pytest.raises(InvalidParameterError, match="graphs must be given"):
         section().shuffler()
 
@@ -141,7 +145,7 @@ def test_graphs_follow_each_other_and_begin_anew():
 )
 def test_a_section_describes_its_own_shuffles_and_no_others(keys):
     given = section(**keys)
-    model = given.along((GRAPH,), BIT).shuffler(3).model(30)
+    model = given.along((GRAPH,), BIT, 1e-2).shuffler(3).scheduled().model(30)
     assert given.describes(model)
     if "offline" not in keys and "colluding" not in keys:
         assert section(**keys | {"rounds": "auto"}).describes(model)
@@ -153,7 +157,7 @@ def test_a_section_describes_its_own_shuffles_and_no_others(keys):
 @pytest.mark.parametrize(("keys", "each"), [({}, None), ({"protocol": "padded", "submissions": 2}, 2)])
 def test_only_views_with_the_right_number_of_reports_could_be_of_a_section(keys, each):
     given = section(**keys)
-    view = given.along((GRAPH,), BIT).shuffler(3).shuffle(BIT.randomize([0, 1] * 15, source=SeededSource(1)))
+    view = given.along((GRAPH,), BIT, 1e-2).shuffler(3).shuffle(BIT.randomize([0, 1] * 15, source=SeededSource(1)))
     assert given.could_have_made(view)
     other = section(protocol="single") if each else section(dropouts=0.1)
     assert not other.could_have_made(view)
@@ -161,15 +165,15 @@ def test_only_views_with_the_right_number_of_reports_could_be_of_a_section(keys,
 
 def test_dummies_are_made_of_a_value_that_the_randomizer_takes():
     single = section(protocol="single")
-    assert single.along((GRAPH,), BIT).shuffler(3).dummy_value == 0
-    assert single.along((GRAPH,), OneBitMean(epsilon0=1.0, lower=1.5, upper=9.0)).shuffler(3).dummy_value == 2
+    assert single.along((GRAPH,), BIT, 1e-2).shuffler(3).dummy_value == 0
+    assert single.along((GRAPH,), OneBitMean(epsilon0=1.0, lower=1.5, upper=9.0), 1e-2).shuffler(3).dummy_value == 2
     with pytest.raises(InvalidParameterError, match=r"protocol must be 'all' for answers from 0\.2 to 0\.8"):
-        single.along((GRAPH,), OneBitMean(epsilon0=1.0, lower=0.2, upper=0.8)).shuffler(3)
+        single.along((GRAPH,), OneBitMean(epsilon0=1.0, lower=0.2, upper=0.8), 1e-2).shuffler(3)
 
 
 def test_dummies_of_vectors_are_the_randomizers_own_and_have_no_value():
     randomizer = PrivUnit(epsilon0=4.0, dimension=3)
-    shuffler = section(protocol="single").along((GRAPH,), randomizer).shuffler(3)
+    shuffler = section(protocol="single").along((GRAPH,), randomizer, 1e-2).shuffler(3)
     assert shuffler.dummy_value is None
     assert shuffler.dummies == randomizer
 
@@ -206,3 +210,27 @@ def test_reports_in_layers_walk_until_colluders_follow_nearly_none():
     with pytest.raises(InvalidParameterError, match="larger groups have more honest people"):
         on_overlay(colluding=0.2, onion=True).walking(on_overlay().overlay.of(30), BIT, 1e-5)
     assert on_overlay(onion=True).walking(on_overlay().overlay.of(30), BIT, 1e-5).num_rounds == 2
+
+
+def test_a_gate_is_worked_out_at_the_delta_of_the_release_and_the_rounds_are_the_most():
+    given = section(rounds=40, offline=0.05, gate=0.9)
+    shuffler = given.walking((GRAPH,), BIT, 1e-2)
+    assert (shuffler.gate.epsilon, shuffler.gate.delta, shuffler.num_rounds) == (0.9, 1e-2, 40)
+    model = shuffler.scheduled(source=SeededSource(1)).model(30)
+    assert model.num_rounds < 40
+    assert given.describes(model)
+    for others in ({"gate": 0.8}, {"gate": None}, {"offline": 0.0}, {"rounds": model.num_rounds - 1}):
+        assert not section(**{"rounds": 40, "offline": 0.05, "gate": 0.9} | others).describes(model)
+    assert not given.describes(shuffler.model(30))  # of which no schedule is recorded
+    assert on_overlay(rounds=5, gate=0.9).walking(Overlay(30, (5, 6)), BIT, 1e-2).num_rounds == 5
+    with pytest.raises(InvalidParameterError, match=r"\[shuffler\] gate must be at least .* 30 people"):
+        section(rounds=40, gate=0.01).walking((GRAPH,), BIT, 1e-2)
+    with pytest.raises(InvalidParameterError, match="gate must be left out where fakes is above 0"):
+        given.within(2)
+
+
+def test_a_gate_is_written_only_where_there_is_one():
+    assert "gate" not in section().to_dict()
+    given = section(rounds=40, gate=0.9)
+    assert given.to_dict()["gate"] == 0.9
+    assert NetworkSection.from_dict(given.to_dict()) == given

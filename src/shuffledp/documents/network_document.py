@@ -24,7 +24,16 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.epsilon_charts import rounds_chart
-from shuffledp.documents.walk_blocks import HANDED_IN, LACKING, chance_of, held_bars, trust_blocks
+from shuffledp.documents.walk_blocks import (
+    HANDED_IN,
+    LACKING,
+    chance_of,
+    churn_sentence,
+    held_bars,
+    passed_on,
+    rounds_walked,
+    trust_blocks,
+)
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.laws.walk_distributions import MIXING_TOLERANCE, MixingRounds
 from shuffledp.people.graphs import GraphDescription, PartDescription
@@ -62,7 +71,7 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
             "rounds, and estimates would err less: no report is left out, and there are no dummies."
         )
     passed = (
-        f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.0f}. "
+        f"{passed_on(plan.churn, f'{own.messages:,.1f}')}{traffic}, the busiest {own.messages_most:,.0f}. "
         f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
     )
     risks = (  # if trust fails: never a promise
@@ -72,7 +81,7 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
     )
     graph = f"{_graph(plan, capital=True)}, taken in both directions; irregularity {plan.irregularity:.4g}."
     return (
-        *told(_guarantee(plan, delta), better, passed),
+        *told(_guarantee(plan, delta), churn_sentence(plan.churn, plan.rounds), better, passed),
         *told(graph, *_mixing_sentences(plan), *risks, on=DETAIL),
     )
 
@@ -97,6 +106,7 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
         *told(*plan.warnings, role=Role.DANGER),
         Text(passed, on=PAGE),
         Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
+        *told(churn_sentence(plan.churn, plan.rounds), on=PAGE),
         Picture(rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn), on=PAGE),
         *trust_blocks(plan, epsilon0),
         *((_parts(plan, on=PAGE),) if len(plan.parts) > 1 else ()),
@@ -120,9 +130,9 @@ def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) ->
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
     return (
-        f"After {count_of(plan.rounds, 'round')} epsilon = {epsilon} {would} guaranteed at delta = {delta:g}; a "
-        f"uniform shuffle of as many people would have {uniform}. {_fewest(plan)}"
-    )
+        f"After {rounds_walked(plan.churn, plan.rounds)} epsilon = {epsilon} {would} guaranteed at delta = {delta:g}; "
+        f"a uniform shuffle of as many people would have {uniform}. {'' if plan.churn else _fewest(plan)}"
+    ).rstrip()
 
 
 def _fewest(plan: NetworkPlan) -> str:

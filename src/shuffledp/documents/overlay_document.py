@@ -20,7 +20,16 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.walk_blocks import HANDED_IN, LACKING, chance_of, held_bars, trust_blocks
+from shuffledp.documents.walk_blocks import (
+    HANDED_IN,
+    LACKING,
+    chance_of,
+    churn_sentence,
+    held_bars,
+    passed_on,
+    rounds_walked,
+    trust_blocks,
+)
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
@@ -42,11 +51,11 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
             "rounds, and estimates would err less: no report is left out, and there are no dummies."
         )
     passed = (
-        f"Each person passes on {own.messages:,.1f} reports on average{traffic}, the busiest {own.messages_most:,.1f}. "
+        f"{passed_on(plan.churn, f'{own.messages:,.1f}')}{traffic}, the busiest {own.messages_most:,.1f}. "
         f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
     )
     return (
-        *told(_guarantee(plan, delta), better, passed),
+        *told(_guarantee(plan, delta), churn_sentence(plan.churn, plan.own.rounds), better, passed),
         *told(f"{_overlay(plan, capital=True)}. {_colluders(plan)}", on=DETAIL),
     )
 
@@ -69,6 +78,7 @@ def overlay_section(outcome: ColumnOutcome) -> Section | None:
         *told(*plan.warnings, role=Role.DANGER),
         Text(passed, on=PAGE),
         Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
+        *told(churn_sentence(plan.churn, plan.own.rounds), on=PAGE),
         Text(_colluders(plan), on=PAGE),
         *trust_blocks(plan, epsilon0, onion=plan.onion),
         *((Fold("Who handed in how many", tuple(held_bars(walked)), on=PAGE),) if plan.protocol == "all" else ()),
@@ -87,9 +97,9 @@ def _guarantee(plan: OverlayPlan, delta: float, *, conditional: bool = False) ->
     """Epsilon beside that of a uniform shuffle."""
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
-    where = "" if plan.offline else "every report is with everybody equally likely, exactly, and "
+    where = "" if plan.churn else "every report is with everybody equally likely, exactly, and "
     return (
-        f"After {count_of(plan.own.rounds, 'round')} {where}epsilon = {epsilon} {would} guaranteed at delta = "
+        f"After {rounds_walked(plan.churn, plan.own.rounds)} {where}epsilon = {epsilon} {would} guaranteed at delta = "
         f"{delta:g}; a uniform shuffle of as many people would have {uniform}."
     )
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from shuffledp.core.text import count_of
 from shuffledp.documents.document import PAGE, Bar, Bars, Block, Column, Role, Table, Text
 from shuffledp.documents.words import as_share, count, number, percent
 
 if TYPE_CHECKING:
     from shuffledp.planning import WalksPlan
+    from shuffledp.planning.planned_churn import PlannedChurn
     from shuffledp.survey import Walked
 
 HANDED_IN = {
@@ -26,6 +28,51 @@ _MOST_BARS = 8
 def chance_of(exposure: float) -> str:
     """In percent, rounded up, but never to certainty."""
     return "above 99.9%" if 0.999 < exposure < 1 else as_share(exposure, "at most")
+
+
+def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
+    """What a gate does, or did, and that who was online is recorded; empty where everybody is online, or not known."""
+    if churn is None or churn.is_unknown:
+        return ""
+    recorded = churn.recorded
+    if churn.gate is None:
+        return f"Who was online is recorded, and this holds given that: somebody was offline {_times(recorded or 0)}."
+    asked = number(churn.gate.epsilon, "at most")
+    if recorded is not None:
+        return f"The gate at {asked} opened after {count_of(rounds, 'round')}; somebody was offline {_times(recorded)}."
+    return (
+        f"Reports walk until who is online has mixed them enough for {asked}, and are handed in then, or after "
+        f"{count_of(rounds, 'round')} not at all. {_how_long(churn.opened)}"
+    ).rstrip()
+
+
+def rounds_walked(churn: "PlannedChurn | None", rounds: int) -> str:
+    """So many rounds, or where a gate may open before at most so many."""
+    most = "at most " * (churn is not None and churn.is_open_ended)
+    return f"{most}{count_of(rounds, 'round')}"
+
+
+def passed_on(churn: "PlannedChurn | None", messages: str) -> str:
+    """Reports that a person passes on, on average: so many, or where a gate may open before at most so many."""
+    most = "at most " * (churn is not None and churn.is_open_ended)
+    return f"Each person passes on {most}{messages} reports on average"
+
+
+def _times(number_of: int) -> str:
+    return "once" if number_of == 1 else f"{count(number_of)} times"
+
+
+def _how_long(opened: tuple[int, ...]) -> str:
+    """After how many rounds the gate opened in simulations: an estimate."""
+    if not opened:
+        return ""
+    rounds, shut = sorted(each for each in opened if each), opened.count(0)
+    many = count_of(len(opened), "simulated schedule")
+    if not rounds:
+        return f"In {many} it stayed shut (an estimate): more rounds are needed, or a gate with a larger epsilon."
+    span = f"{rounds[0]}" if rounds[0] == rounds[-1] else f"{rounds[0]} to {rounds[-1]}"
+    stayed = f", and stayed shut in {shut}" if shut else ""
+    return f"In {many} that took {span} rounds{stayed} (an estimate, and no promise)."
 
 
 def held_bars(walked: "Walked") -> Iterable[Block]:

@@ -234,9 +234,14 @@ class WalkedView:
         if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
             raise InputDataError("the view must be one of a 'network' shuffle.")
         graphs = read_graphs(section, shuffle.num_users, folder)
-        if not isinstance(shuffler, RandomWalkShuffler):
-            shuffler = section.along(graphs, column.randomizer.randomizer()).shuffler(shuffle.num_rounds)
-        own = shuffler.model(shuffle.num_users)
+        try:
+            if not isinstance(shuffler, RandomWalkShuffler) or shuffle.schedule is not None:
+                walk = section.along(graphs, column.randomizer.randomizer(), column.release.delta)
+                shuffler = walk.shuffler(shuffle.num_rounds, shuffle.schedule)
+            own = shuffler.model(shuffle.num_users)
+        except InvalidParameterError as error:
+            reason = str(error)
+            raise InputDataError(f"the view must be one that the task's walks can have made: {reason}") from None
         if own.graph_digest != shuffle.graph_digest:
             raise InputDataError("the view must be one of walks along the task's graph; it is of another graph.")
         if own != shuffle:  # by digits, or by what somebody claims

@@ -6,6 +6,7 @@ online depends on no answer, no report and no walk, which no computation can che
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.randomness.sources import RandomSource, bernoulli
 
@@ -22,7 +24,7 @@ RULES = (STAY, ONLINE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
+class Schedule(Described):
     """Who is online in each round, and what a holder does about those who are not.
 
     In each round whoever is offline keeps all reports that they hold, and gets none. With the rule "stay" the next
@@ -130,14 +132,14 @@ class Schedule:
         return {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": bits}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The schedule that `to_dict` wrote.
 
         Raises:
             InvalidParameterError: if it is something else.
         """
         wanted = {"rule", "rounds", "people", "online"}
-        if not isinstance(data, dict) or set(data) != wanted or not isinstance(data["online"], str):
+        if not isinstance(data, Mapping) or set(data) != wanted or not isinstance(data["online"], str):
             raise InvalidParameterError(
                 f"a schedule must have the keys {', '.join(sorted(wanted))}, online being text."
             )

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from shuffledp.planning.network_rounds import (
     model_of,
     why_no_rounds,
 )
+from shuffledp.planning.planned_churn import PlannedChurn, plan_as_dict
 from shuffledp.planning.printed_formulas import PrintedFormula, printed_formulas
 from shuffledp.shufflers import RandomWalkShuffler
 
@@ -127,6 +129,7 @@ class NetworkPlan(Described):
         parts: the largest first, at most 64 of them.
         risks: if people collude, the planned share of them first.
         printed: the paper's formulas; empty for several graphs or in parts.
+        churn: what is planned of people who go offline; None where everybody is online.
     """
 
     num_users: int
@@ -150,6 +153,11 @@ class NetworkPlan(Described):
     parts: tuple[PartOfGraph, ...]
     risks: tuple[Risk, ...]
     printed: tuple[PrintedFormula, ...]
+    churn: PlannedChurn | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields; ``churn`` only where there is some."""
+        return plan_as_dict(super(NetworkPlan, self).to_dict())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -162,6 +170,7 @@ class NetworkPlan(Described):
                 "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
                 "laziness = 0.1 mixes the sides."
             )
+        found.extend(self.churn.warnings if self.churn is not None else ())
         if self.num_parts > 1:
             found.append(
                 f"The graph is in {self.num_parts:,} parts that no report leaves: everybody hides among those of "
@@ -262,6 +271,7 @@ def plan_walk(
         parts=_parts(walk, shuffler, delta, own),
         risks=risks_of(shuffler, local, walk.colluding + walk.fakes / walk.num_users),
         printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
+        churn=PlannedChurn.of(shuffler),
     )
 
 
@@ -299,6 +309,8 @@ def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...]
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
     """Some numbers of rounds, the planned one and the fewest among them."""
     own, slow = shuffler.num_rounds, shuffler.protocol != "all" or shuffler.num_users > _MANY
+    if shuffler.gate is not None or shuffler.schedule is not None:  # of other numbers nothing is recorded, or asked
+        return [own]
     customary = min(math.ceil(mixing), MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
     grid = np.geomspace(1, last, _FEWER if slow else _GRID).round().astype(int)

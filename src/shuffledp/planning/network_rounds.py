@@ -13,6 +13,7 @@ from shuffledp.core.caching import WeakCache
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer
 from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
+from shuffledp.laws import Schedule, WalkGate
 from shuffledp.laws.walk_collusion import worst_hiding
 from shuffledp.laws.walk_distributions import people_of
 from shuffledp.laws.walk_likeness import likely_rounds
@@ -47,6 +48,7 @@ class NetworkShuffle:
         colluding: share of the people who may tell the analyst what passed through their hands, below 1.
         fakes: people besides them who may be fake, and tell as much; 0 or more.
         onion: whether reports are in layers of encryption; on an overlay only.
+        gate: what must be known of who is online before anything is handed in; None if nothing.
 
     Raises:
         InvalidParameterError: if the share is out of range, or the randomizer takes no whole number that dummies could
@@ -63,6 +65,7 @@ class NetworkShuffle:
     colluding: float = 0.0
     fakes: int = 0
     onion: bool = False
+    gate: WalkGate | None = None
 
     def __post_init__(self) -> None:
         validate.probability(colluding=self.colluding)
@@ -92,8 +95,8 @@ class NetworkShuffle:
         """The model of the reports."""
         return self.randomizer.model
 
-    def shuffler(self, num_rounds: int) -> RandomWalkShuffler:
-        """The shuffler with this number of rounds.
+    def shuffler(self, num_rounds: int, schedule: Schedule | None = None) -> RandomWalkShuffler:
+        """The shuffler with this number of rounds, and with the record of who was online in them if there is one.
 
         Raises:
             InvalidParameterError: if somebody has no neighbor, or an argument is out of range.
@@ -110,6 +113,8 @@ class NetworkShuffle:
             submissions=self.submissions,
             num_colluding=self.num_colluding,
             onion=self.onion,
+            gate=self.gate,
+            schedule=schedule,
             **self._dummies(),
         )
 
@@ -150,8 +155,9 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     most help. Of a graph in parts, the fewest that are enough for each part that gains anything.
 
     Args:
-        walk: the shuffle; nothing is enough where people are offline or collude. Of an overlay it is one cycle anyway,
-            or with reports in layers as many as keep colluders from nearly all of them.
+        walk: the shuffle; nothing is enough where people are offline or collude, and behind a gate it is not known. Of
+            an overlay it is one cycle anyway, or with reports in layers as many as keep colluders from nearly all of
+            them.
         delta: of the guarantee, strictly between 0 and 1.
         progress: told how many numbers of rounds have been accounted for.
 
@@ -168,7 +174,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     validate.open_probability(delta=delta)
     if isinstance(walk.graph, Overlay):
         return _past_colluders(walk, walk.graph, delta) if walk.onion and walk.num_colluding else walk.graph.num_rounds
-    if walk.offline or walk.num_colluding:
+    if walk.offline or walk.num_colluding or walk.gate is not None:
         return None
     settings = (walk.protocol, walk.submissions, walk.laziness, walk.dropout, walk.local, delta)
     found = _FEWEST.get(walk.graphs, settings)  # a plan asks for all parts together, and for each

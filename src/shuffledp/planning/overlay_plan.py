@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
@@ -19,6 +20,7 @@ from shuffledp.planning.network_plan import (
     risks_of,
 )
 from shuffledp.planning.network_rounds import NetworkShuffle, epsilon_of_uniform
+from shuffledp.planning.planned_churn import PlannedChurn, plan_as_dict
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_exposure import average_exposure
 
@@ -83,10 +85,11 @@ class OverlayPlan(Described):
         uniform: epsilon of a uniform shuffle of as many people.
         epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
         surviving: reports that are expected not to be lost on their way.
-        offline: the chance that somebody is offline for a round; above 0 nothing is known of positions.
+        offline: the chance that somebody is offline for a round.
         cost: of one cycle in which nobody is offline, and nothing lost; but the exposure is that of all rounds.
         risks: if people collude, the planned share of them first; empty for onions, whose epsilon counts colluders.
         onion: whether reports are in layers of encryption, so that colluders recognize none of them.
+        churn: what is planned of people who go offline; None where everybody is online.
     """
 
     num_users: int
@@ -99,6 +102,11 @@ class OverlayPlan(Described):
     cost: OverlayCost
     risks: tuple[Risk, ...]
     onion: bool = False
+    churn: PlannedChurn | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields; ``churn`` only where there is some."""
+        return plan_as_dict(super(OverlayPlan, self).to_dict())
 
     @property
     def epsilon(self) -> float:
@@ -108,11 +116,12 @@ class OverlayPlan(Described):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before anything is collected that way; empty if there is nothing."""
-        if not self.offline:
+        if self.churn is None or not self.churn.is_unknown:
             return ()
         return (
             "On an overlay each report has one way to each place, so that whoever is offline in a round leaves others "
-            "less mixed; what is left is not accounted for, and only epsilon0 is stated.",
+            "less mixed; several cycles mend that.",
+            *self.churn.warnings,
         )
 
     @property
@@ -160,6 +169,7 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
         cost=replace(cost, exposure=shuffler.model(walk.num_users).exposure(cost.colluding)),
         risks=() if walk.onion else risks_of(shuffler, walk.local, share),
         onion=walk.onion,
+        churn=PlannedChurn.of(shuffler),
     )
 
 

@@ -63,8 +63,9 @@ async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[Analy
 
 def shuffler_of(terms: RelayTerms) -> RandomWalkShuffler:
     """The simulated shuffler whose view a relay has: the same rounds on the same contacts."""
-    randomizer = terms.collection.task.columns[0].randomizer.randomizer()
-    return terms.section.along(terms.contacts_of_all, randomizer).shuffler(terms.num_rounds)
+    column = terms.collection.task.columns[0]
+    walk = terms.section.along(terms.contacts_of_all, column.randomizer.randomizer(), column.release.delta)
+    return walk.shuffler(terms.num_rounds)
 
 
 def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:

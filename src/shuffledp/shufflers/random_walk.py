@@ -146,6 +146,8 @@ class RandomWalkShuffler:
         check_dummies(self.protocol, self.dummies, self.dummy_value)
         self._check_links()
         check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=self.schedule)
+        if self.gate is not None:
+            validate.instance_of(WalkGate, gate=self.gate)
         if self.schedule is not None:
             check_schedule(self.graph, self.schedule, self.num_rounds)
         named = checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
@@ -186,10 +188,7 @@ class RandomWalkShuffler:
 
     @property
     def resting(self) -> float:
-        """The chance that a report stays where it is for a round, whichever way: the law of one report by itself.
-
-        On an overlay, where the next holder is drawn among those who are online, of a report whose holder is offline.
-        """
+        """The chance that a report stays where it is for a round; on an overlay what it is if its holder is offline."""
         meeting = 1 - self.offline if isinstance(self.graph, Overlay) else (1 - self.offline) ** 2
         return 1 - (1 - self.laziness) * meeting
 
@@ -222,9 +221,15 @@ class RandomWalkShuffler:
 
     @cached_property
     def bounds(self) -> PositionBounds:
-        """What holds of everybody's position, from the graph; worked out at the first call, and kept."""
+        """What holds of everybody's position if all are online, from the graph; worked out at the first call, and kept.
+
+        After rounds that end within a cycle of an overlay, it is that of the end of the cycle.
+        """
+        rounds = self.num_rounds
+        if isinstance(self.graph, Overlay):
+            rounds += -rounds % self.graph.num_rounds
         return position_bounds(
-            self.graph, self.num_rounds, laziness=self.laziness, dropout=self.dropout, submissions=self.submissions or 1
+            self.graph, rounds, laziness=self.laziness, dropout=self.dropout, submissions=self.submissions or 1
         )
 
     def model(self, num_users: int) -> RandomWalkShuffleModel:
@@ -261,7 +266,7 @@ class RandomWalkShuffler:
             arrival_share=share,
             num_parts=1 if everything is None else everything.num_parts,
             parts=tuple(part.model(part.num_users) for part in self.parts),
-            schedule="" if self.schedule is None else self.schedule.digest,
+            schedule=self.schedule,
             gate=self.gate,
             sizes=self.graph.sizes if isinstance(self.graph, Overlay) else (),
             slots=tuple(self.slots or ()),
@@ -278,12 +283,11 @@ class RandomWalkShuffler:
         found: dict[str, Any] = {"position_probabilities": (self._survival,), "position_counts": (1,)}
         if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
-        ways = self.ways
-        churned = isinstance(ways, ChurnedWays)
-        alike = likeness_given(ways, laziness=self.laziness) if isinstance(ways, ChurnedWays) else self.bounds.likeness
+        ways = self.ways if isinstance(self.ways, ChurnedWays) else None
+        alike = self.bounds.likeness if ways is None else likeness_given(ways, laziness=self.laziness)
         for name in ("mean_overlap", "near_uniformity", "separation"):
             found[name] = getattr(alike, name)
-        if self.protocol != "all" or (isinstance(self.graph, Overlay) and not churned):
+        if self.protocol != "all" or (isinstance(self.graph, Overlay) and ways is None):
             found["position_probabilities"], found["position_counts"] = self.bounds.ranked
         if self.protocol == "single":
             found["few_held"] = self.bounds.few_held
@@ -311,14 +315,8 @@ class RandomWalkShuffler:
         """
         source = resolve_source(source)
         found = self.scheduled(source=source)
-        walks = sample_walks(
-            found.ways,
-            found.num_rounds,
-            laziness=self.laziness,
-            dropout=self.dropout,
-            slots=self.slots or (),
-            source=source,
-        )
+        chances = {"laziness": self.laziness, "dropout": self.dropout}
+        walks = sample_walks(found.ways, found.num_rounds, **chances, slots=self.slots or (), source=source)
         if walks.waited and self.surplus == "aborts":
             raise LocalProtocolError(
                 "walks are aborted, and nothing is handed in: some link had more reports to carry than slots, with a "

@@ -10,6 +10,7 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
+from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.link_slots import checked_slots
 from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.laws.walk_gates import WalkGate
@@ -64,8 +65,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         parts: the same of each of them, as if it were alone; none if there is one part, or too many.
         dummy_model: the randomizer of which every dummy is a fresh report; None if there are none, or ``added`` says
             that it is the reports' own, or it is not known, and then no theorem may rely on them.
-        schedule: the digest of the record of who was online in each round, given which is what is said of positions;
-            empty where there is none.
+        schedule: the record of who was online in each round, given which is what is said of positions; None where there
+            is none.
         gate: what was, or will be, asked of who is online before anything is handed in; None if nothing is. Without a
             schedule ``num_rounds`` are the most.
         sizes: of the groups of an overlay (`shuffledp.Overlay`), one for each round of a cycle; empty for a graph. A
@@ -115,7 +116,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     slots: tuple[int, ...] = ()
     surplus: str = "waits"
     overflow: float = 0.0
-    schedule: str = ""
+    schedule: Schedule | None = None
     gate: WalkGate | None = None
     onion: bool = False
     unseen_chances: tuple[float, ...] = ()
@@ -189,13 +190,21 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             )
 
     def _check_churn(self) -> None:
-        if (self.schedule or self.gate is not None) and self.protocol != "all":
+        given = self.schedule is not None or self.gate is not None
+        if given and self.protocol != "all":
             raise validate.invalid("'all' with a schedule or a gate: dummies could not be told", protocol=self.protocol)
-        if (self.schedule or self.gate is not None) and self.parts:
+        if given and self.parts:
             raise InvalidParameterError("parts must be left out with a schedule or a gate; got some.")
-        if (self.schedule or self.gate is not None) and self.slots:
+        if given and self.slots:
             raise validate.invalid("left out with a schedule or a gate: traffic would show it", slots=self.slots)
-        if not self.schedule or self.gate is None:
+        if self.schedule is not None and (self.schedule.num_users, self.schedule.num_rounds) != (
+            self.num_users,
+            self.num_rounds,
+        ):
+            raise InvalidParameterError(
+                f"schedule must be of num_users={self.num_users} and num_rounds={self.num_rounds}; got {self.schedule}."
+            )
+        if self.schedule is None or self.gate is None:
             return
         if not self.gate.is_open(overlap=self.mean_overlap, arriving=self.survival):
             raise InvalidParameterError(
@@ -206,7 +215,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def is_churned(self) -> bool:
         """Whether somebody may be offline, so that positions are known given who was online, or not at all."""
-        return bool(self.offline or self.schedule) or self.gate is not None
+        return bool(self.offline) or self.schedule is not None or self.gate is not None
 
     def _check_links(self) -> None:
         validate.one_of(SURPLUS, surplus=self.surplus)
@@ -330,7 +339,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     @property
     def trust(self) -> tuple[Trust, ...]:
         """Whom people must trust: no shuffler, but each other, or all but the colluders counted."""
-        everybody = Trust.EVERYBODY_COUNTED if self.schedule or self.gate is not None else Trust.EVERYBODY
+        everybody = Trust.EVERYBODY_COUNTED if self.schedule is not None or self.gate is not None else Trust.EVERYBODY
         if self.num_colluding:
             return (Trust.HONEST_RELAYS, *((Trust.LAYERS,) if self.onion else ()), Trust.UNOBSERVED)
         return (Trust.FIRST_ROUND, Trust.RELAYS, Trust.UNOBSERVED, everybody)

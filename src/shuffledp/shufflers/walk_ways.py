@@ -41,8 +41,6 @@ def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> N
                 raise validate.invalid(
                     f"{absent} for protocol={protocol!r}: dummies could not be told", **{name: given}
                 )
-    if gate is not None:
-        validate.instance_of(WalkGate, gate=gate)
 
 
 def checked_colluders(

@@ -9,15 +9,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from shuffledp import planning
+from shuffledp.accounting import walk_gate
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, View
 from shuffledp.core.validate import invalid
+from shuffledp.laws.walk_distributions import people_of
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.strata import Strata
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.shufflers.walk_model import PROTOCOLS, checked_chances, checked_submissions
+from shuffledp.shufflers.walk_ways import check_churn
 from shuffledp.survey.groups import Grouping
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection
@@ -78,6 +81,7 @@ class NetworkSection(ShufflerSection):
     onion: bool = False
     graph_seed: int | None = None
     sha256: str | None = None
+    gate: float | None = None
     fakes: int = field(default=0, init=False, repr=False)  # of [people]: set by the task
 
     def __post_init__(self) -> None:
@@ -101,8 +105,8 @@ class NetworkSection(ShufflerSection):
         validate.probability(colluding=self.colluding)
         if self.colluding == 1:
             raise invalid("below 1: nobody would be left to protect", colluding=self.colluding)
-        if self.offline and self.protocol != "all":
-            raise invalid(f"0 for protocol={self.protocol!r}: dummies could not be told", offline=self.offline)
+        check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=None)
+        self._check_gate()
         if self.onion and self.overlay is None:
             raise invalid("left out on a graph: layers hide on overlays, where each round mixes groups", onion=True)
         self._check_auto()
@@ -114,6 +118,22 @@ class NetworkSection(ShufflerSection):
                 raise InvalidParameterError(
                     f"{self.title} rounds must be a number where {name} is above 0: no number of rounds comes near the "
                     f"guarantee of a uniform shuffle then; got rounds='auto' with {name}={getattr(self, name)}."
+                )
+
+    def _check_gate(self) -> None:
+        if self.gate is None:
+            return
+        validate.positive(gate=self.gate)
+        if not isinstance(self.rounds, int):
+            raise InvalidParameterError(
+                f"{self.title} rounds must be a number beside a gate, the most that reports may walk; got rounds="
+                f"{self.rounds!r}."
+            )
+        for name in ("colluding", "fakes"):
+            if getattr(self, name):
+                raise InvalidParameterError(
+                    f"{self.title} gate must be left out where {name} is above 0: against colluders no gate promises "
+                    f"anything below epsilon0; got gate={self.gate:g} with {name}={getattr(self, name)}."
                 )
 
     def _check_source(self) -> None:
@@ -143,6 +163,7 @@ class NetworkSection(ShufflerSection):
         if self.laziness:
             raise invalid("0 with an overlay, where reports stay as often as they must", laziness=self.laziness)
         cycle = len(overlay.groups or (1,))
+        cycle = 1 if self.offline or self.gate is not None else cycle
         if self.rounds != AUTO and (not self.rounds or int(self.rounds) % cycle):
             raise invalid(f"'auto' or {cycle}, one for each of groups, or a multiple of it", rounds=self.rounds)
 
@@ -163,13 +184,15 @@ class NetworkSection(ShufflerSection):
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the table."""
-        absent = {"fakes", "graph" if self.graph is None else "overlay", *(() if self.onion else ("onion",))}
+        given = {"onion": self.onion, "gate": self.gate}
+        absent = {"fakes", "graph" if self.graph is None else "overlay", *(name for name in given if not given[name])}
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
         """The section as part of a task with this number of fake senders, who pass reports on as everybody does."""
         object.__setattr__(placed := replace(self), "fakes", fakes)
         placed._check_auto()
+        placed._check_gate()
         return placed
 
     def pinned(self, folder: Path) -> "NetworkSection":
@@ -187,13 +210,19 @@ class NetworkSection(ShufflerSection):
             "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
 
-    def along(self, graphs: Contacts, randomizer: Randomizer) -> "planning.NetworkShuffle":
+    def along(self, graphs: Contacts, randomizer: Randomizer, delta: float) -> "planning.NetworkShuffle":
         """The shuffle along the graphs of the first round, the second and so on, or an overlay, for any rounds.
 
+        ``delta`` is the release's, at which a gate promises what it says.
+
         Raises:
-            InvalidParameterError: if the randomizer takes no whole number that dummies could be made of.
+            InvalidParameterError: if the randomizer takes no whole number that dummies could be made of, or no walks,
+                or all, keep what the gate is to promise.
         """
         try:
+            gate = None
+            if self.gate is not None:
+                gate = walk_gate(randomizer, num_users=people_of(graphs), epsilon=self.gate, delta=delta)
             return planning.NetworkShuffle(
                 graph=graphs,
                 randomizer=randomizer,
@@ -205,6 +234,7 @@ class NetworkSection(ShufflerSection):
                 colluding=self.colluding,
                 fakes=self.fakes,
                 onion=self.onion,
+                gate=gate,
             )
         except InvalidParameterError as error:
             reason = str(error)
@@ -219,7 +249,7 @@ class NetworkSection(ShufflerSection):
             InvalidParameterError: if somebody has no neighbor; no number of rounds comes near a uniform shuffle; or an
                 overlay needs others.
         """
-        walk = self.along(graphs, randomizer)
+        walk = self.along(graphs, randomizer, delta)
         if isinstance(self.rounds, int):
             return walk.shuffler(self.rounds)
         found = planning.fewest_rounds(walk, delta=delta, progress=progress)
@@ -238,7 +268,7 @@ class NetworkSection(ShufflerSection):
         progress: Progress | None = None,
     ) -> "planning.WalksPlan":
         """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` or `plan_overlay` has it."""
-        walk, known = self.along(graphs, randomizer), self.rounds == AUTO
+        walk, known = self.along(graphs, randomizer, delta), self.rounds == AUTO
         if isinstance(graphs, Overlay):
             return planning.plan_overlay(walk, shuffler, delta=delta)
         return planning.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)
@@ -255,8 +285,13 @@ class NetworkSection(ShufflerSection):
 
     def describes(self, shuffle: RandomWalkShuffleModel) -> bool:
         """Whether a shuffle is of this section, on whatever graph."""
+        asked = None if shuffle.gate is None else shuffle.gate.epsilon
+        recorded = bool(self.offline) or self.gate is not None
+        walked = isinstance(self.rounds, int) and shuffle.num_rounds <= self.rounds if self.gate is not None else None
         return (
-            self.rounds in (AUTO, shuffle.num_rounds)
+            (self.rounds in (AUTO, shuffle.num_rounds) if walked is None else walked)
+            and asked == self.gate
+            and (shuffle.schedule is not None) == recorded
             and self.protocol == shuffle.protocol
             and (self.submissions or 0) == shuffle.submissions
             and (self.laziness, self.dropouts, self.offline) == (shuffle.laziness, shuffle.dropout, shuffle.offline)

@@ -350,7 +350,7 @@ def _with_own_dummies(column: Column, shuffler: Shuffler) -> Shuffler:
     if not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
         return shuffler
     graphs = shuffler.graph if isinstance(shuffler.graph, Overlay) else shuffler.graphs
-    return section.along(graphs, column.randomizer.randomizer()).shuffler(shuffler.num_rounds)
+    return section.along(graphs, column.randomizer.randomizer(), column.release.delta).shuffler(shuffler.num_rounds)
 
 
 def column_plan(

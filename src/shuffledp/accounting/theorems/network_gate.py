@@ -11,9 +11,11 @@ import math
 from dataclasses import replace
 from typing import Any, cast
 
+from shuffledp.accounting.numerics import smallest_below
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
 from shuffledp.accounting.theorems.network_walks import WalkTheorem, walks_of
 from shuffledp.core import validate
+from shuffledp.core.caching import remembered
 from shuffledp.core.flow import Randomizer
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
@@ -22,8 +24,9 @@ from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.laws.walk_gates import WalkGate
 
-_STEPS = 60
-_CLOSE = 1e-9  # of the overlap
+_MOST_REMEMBERED = 16  # gates: a command asks for the same again
+_LARGEST = 1 - 1e-9  # overlap that is asked for: the rounding of walks allows no more
+_TOLERANCE = 1e-5  # of the overlap
 _OVERLAP = NetworkOverlap()
 
 
@@ -51,12 +54,11 @@ class NetworkGate(WalkTheorem):
         return (gated, *_OVERLAP.hypotheses(_let_through(model), delta=delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """That of the least overlap; where the gate was set for this delta, what was asked for."""
+        """That of the least overlap; where the gate was set for this delta, what was asked for, if it is kept."""
         gate, through = _gate_of(model), _let_through(model)
-        found = _OVERLAP.epsilon(through, delta=delta)
-        if gate is not None and gate.epsilon < found and _OVERLAP.delta(through, epsilon=gate.epsilon) <= delta:
+        if gate is not None and gate.delta == delta and _OVERLAP.delta(through, epsilon=gate.epsilon) <= delta:
             return gate.epsilon
-        return found
+        return _OVERLAP.epsilon(through, delta=delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """That of the least overlap."""
@@ -93,23 +95,29 @@ def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: f
     if epsilon >= local.epsilon0:
         raise validate.invalid(f"below epsilon0={local.epsilon0:g}, which holds without any gate", gate=epsilon)
 
-    def enough(overlap: float) -> bool:
-        return _OVERLAP.delta(_of_overlap(local, num_users, overlap), epsilon=epsilon) <= delta
-
-    low, high = 0.0, 1 - _CLOSE
-    if not enough(high):
-        least = _OVERLAP.epsilon(_of_overlap(local, num_users, high), delta=delta)
+    overlap = _least_overlap(local, int(num_users), float(epsilon), float(delta))
+    if overlap is None:
+        least = _OVERLAP.epsilon(_of_overlap(local, num_users, _LARGEST), delta=delta)
         raise validate.invalid(
             f"at least {in_digits(least, 'at most')}, what a uniform shuffle of {num_users} people gives at "
             f"delta={delta:g}",
             gate=epsilon,
         )
-    for _ in range(_STEPS):
-        if high - low <= _CLOSE * high:
-            break
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return WalkGate(epsilon=float(epsilon), delta=float(delta), overlap=high)
+    return WalkGate(epsilon=float(epsilon), delta=float(delta), overlap=overlap)
+
+
+@remembered(_MOST_REMEMBERED)
+def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: float) -> float | None:
+    """The least mean overlap, from above, with which delta is no larger at this epsilon; None if none is enough."""
+
+    def at(overlap: float) -> float:
+        return _OVERLAP.delta(_of_overlap(local, num_users, overlap), epsilon=epsilon)
+
+    if at(_LARGEST) > delta:
+        return None
+    uniform = _OVERLAP.epsilon(_of_overlap(local, num_users, _LARGEST), delta=delta)
+    guess = (uniform / epsilon) ** 2 if epsilon > 0 else None  # as epsilon falls with the root of people
+    return smallest_below(at, level=delta, limit=_LARGEST, guess=guess, tolerance=_TOLERANCE)
 
 
 def _of_overlap(local: LocalModel, num_users: int, overlap: float) -> ProtocolModel:
@@ -138,4 +146,4 @@ def _let_through(model: ProtocolModel) -> ProtocolModel:
     """The walks with the least mean overlap that the gate lets through: what gets lost is counted there."""
     gate = _gate_of(model)
     known = {"mean_overlap": 0.0 if gate is None else gate.overlap, "near_uniformity": math.inf, "separation": 1.0}
-    return replace(model, shuffle=cast(Any, replace)(model.shuffle, dropout=0.0, schedule="", **known))
+    return replace(model, shuffle=cast(Any, replace)(model.shuffle, dropout=0.0, schedule=None, **known))

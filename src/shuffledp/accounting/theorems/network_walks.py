@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import ASSUMED, Hypothesis
-from shuffledp.laws.walk_gates import WalkGate
+from shuffledp.laws import Schedule, WalkGate
 
 
 class Walks(Protocol):
@@ -35,7 +35,7 @@ class Walks(Protocol):
     is_bipartite: bool
     num_parts: int
     parts: "tuple[Walks, ...]"
-    schedule: str
+    schedule: Schedule | None
     gate: WalkGate | None
     sizes: tuple[int, ...]
     slots: tuple[int, ...]
@@ -79,8 +79,9 @@ def independent_walks(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     )
     if walks is None:
         return (Hypothesis("independent-walks", requirement, "no walks", False),)
-    known = "a recorded schedule of who was online" if walks.schedule else "a gate that looks at who was online"
-    given = bool(walks.schedule) or walks.gate is not None
+    recorded = "a recorded schedule of who was online"
+    known = recorded if walks.schedule is not None else "a gate that looks at who was online"
+    given = walks.schedule is not None or walks.gate is not None
     value = "links with slots" if walks.slots else known if given else f"offline={walks.offline:g}"
     holds = not walks.slots and (given or walks.offline == 0)
     independent = Hypothesis("independent-walks", requirement, value, holds)

@@ -1,0 +1,85 @@
+"""People who go offline while reports walk, in a plan: what a gate promises, and after how many rounds it may open."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.core.described import Described
+from shuffledp.laws import ChurnedWays, Schedule, WalkGate
+from shuffledp.laws.churned_rounds import rule_for
+from shuffledp.randomness.replayable import SeededSource
+from shuffledp.shufflers import RandomWalkShuffler
+
+_SIMULATED = 3  # schedules: which tell how long it takes, and promise nothing
+_MOST_PEOPLE = 2000  # of whom schedules are simulated
+
+_BEFORE = (
+    "Somebody may be offline in a round, and before the run nothing is known of positions: only epsilon0 is stated. "
+    "The run records who was online, and states what holds given that; with a gate it is known before the run."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedChurn(Described):
+    """What is planned of people who go offline.
+
+    Args:
+        offline: the chance that somebody is, in each round.
+        gate: what is asked of who is online before anything is handed in; None if nothing is.
+        recorded: how often somebody was offline, of a run; None before one.
+        opened: for each of a few simulated schedules after how many rounds the gate opened, 0 if it stayed shut: an
+            estimate. Empty after a run, without a gate, or with too many people to try.
+    """
+
+    offline: float
+    gate: WalkGate | None
+    recorded: int | None
+    opened: tuple[int, ...]
+
+    @classmethod
+    def of(cls, shuffler: RandomWalkShuffler) -> "PlannedChurn | None":
+        """What there is to say of a shuffler; None where everybody is online."""
+        if not shuffler.is_churned:
+            return None
+        schedule = shuffler.schedule
+        recorded = None if schedule is None else schedule.offline
+        opened = _opened(shuffler) if schedule is None else ()
+        return cls(offline=float(shuffler.offline), gate=shuffler.gate, recorded=recorded, opened=opened)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of positions, as there is neither a gate nor a record."""
+        return self.gate is None and self.recorded is None
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether the planned rounds are the most that reports may walk."""
+        return self.gate is not None and self.recorded is None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before anything is collected that way."""
+        return (_BEFORE,) if self.is_unknown else ()
+
+
+def plan_as_dict(found: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a plan, without those about churn where there is none."""
+    return {name: value for name, value in found.items() if name != "churn" or value is not None}
+
+
+def _opened(shuffler: RandomWalkShuffler) -> tuple[int, ...]:
+    """After how many rounds the gate opens, in simulated schedules that are the same on every machine."""
+    gate = shuffler.gate
+    if gate is None or shuffler.num_users > _MOST_PEOPLE:
+        return ()
+    found = []
+    for number in range(_SIMULATED if shuffler.offline else 1):
+        drawn = Schedule.drawn(
+            shuffler.num_users,
+            shuffler.num_rounds,
+            offline=shuffler.offline,
+            rule=rule_for(shuffler.graph),
+            source=SeededSource(0).substream("churn", number),
+        )
+        ways = ChurnedWays(shuffler.graph, drawn)
+        found.append(gate.first_open_round(ways, laziness=shuffler.laziness, dropout=shuffler.dropout) or 0)
+    return tuple(found)
