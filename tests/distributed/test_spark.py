@@ -13,7 +13,7 @@ import pytest
 from cli.running import stub_pages
 from distributed.tables import done_here, job_on, key_file, task_with, write_table
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError, UnsupportedModelError
-from shuffledp.distributed import engine, job_key, run_on
+from shuffledp.distributed import engine, job_key, run_on, tasks
 from shuffledp.distributed import run as run_frame
 from shuffledp.distributed.session import require_spark
 from shuffledp.files import is_release, stages
@@ -55,7 +55,7 @@ def session(place):
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as changed:
         warnings.simplefilter("ignore")
         changed.setenv("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master("local[2]")
+        builder = SparkSession.builder.master("local[2, 2]")  # a task may run twice
         for name, value in settings.items():
             builder = builder.config(name, value)
         started = builder.getOrCreate()
@@ -120,6 +120,35 @@ def test_a_table_in_a_frame_is_released_as_one_in_files(session, table, tmp_path
     assert outcome.column.flow.received == 250
     assert (tmp_path / "out" / "release.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def failing_once(made):
+    """A kind of task whose first attempts do all their work, and then fail."""
+
+    def kind(job):
+        task = made(job)
+
+        def failing(batches):
+            from pyspark import TaskContext
+
+            yield from task(batches)
+            if TaskContext.get().attemptNumber() == 0:
+                raise OSError(28, "SECRET")
+
+        return failing
+
+    return kind
+
+
+def test_tasks_that_run_twice_draw_the_same_words_and_release_the_same(session, table, tmp_path, monkeypatch):
+    once = released(session, tmp_path / "once", task_with(), table, seed=7, parts=2)
+    for name in ("of_shares", "of_parts"):
+        monkeypatch.setattr(tasks, name, failing_once(getattr(tasks, name)))
+    twice = released(session, tmp_path / "twice", task_with(), table, seed=7, parts=2)
+    parts = [name for name in once.column.files if "part-" in name]
+    assert len(parts) == 2
+    assert [twice.column.files[name] for name in parts] == [once.column.files[name] for name in parts]
+    assert twice.column.release.num_reports == 300
 
 
 def test_an_input_that_changes_under_the_job_is_refused(session, tmp_path, monkeypatch):
