@@ -46,7 +46,7 @@ def test_a_task_that_is_none_is_exit_code_2(folder, command, task, message):
 
 NO_INPUT = [
     ("run", 2, "absent.csv", "there is no such file"),
-    ("run", 2, ".", "it is not a file"),
+    ("run", 2, ".", "must be a folder of files alone"),
     ("run", 3, "empty.csv", "is empty"),
     ("run", 3, "task.toml", "it lacks 'cheated'"),
     ("randomize", 3, "damaged.parquet", "not a whole Parquet file"),

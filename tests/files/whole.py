@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from shuffledp.core.flow import Reports, View
 from shuffledp.core.table import Table
 from shuffledp.files import parquet
-from shuffledp.files.parquet import FileFacts
+from shuffledp.files.file_facts import FileFacts
 from shuffledp.survey import Task
 
 

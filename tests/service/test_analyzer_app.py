@@ -16,7 +16,8 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.statement_terms import Trust
 from shuffledp.files import stages
-from shuffledp.files.parquet import FileFacts, ReportsWriter
+from shuffledp.files.file_facts import FileFacts
+from shuffledp.files.parquet import ReportsWriter
 from shuffledp.service import forwarder, reception
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder

@@ -17,8 +17,8 @@ from shuffledp.distributed.job_key import key_file
 from shuffledp.distributed.jobs import digests_of, require_unchanged, view_of
 from shuffledp.distributed.kernels import Job, PartFacts, ShareFacts
 from shuffledp.distributed.shares import divide
+from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.in_memory import TableFiles
-from shuffledp.files.parquet import FileFacts
 from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import step_of
 from shuffledp.files.reading import Watch

@@ -14,7 +14,7 @@ import numpy as np
 from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.table import Table
-from shuffledp.files.parquet import FileFacts
+from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.reading import Watch
 from shuffledp.files.shuffling import shuffler_for
 from shuffledp.files.stages import composed_release, places_of, release_of_column

@@ -5,24 +5,22 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shuffledp._version import __version__
-from shuffledp.core.described import Described
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.flow import Reports, View
-from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.table import Table
-from shuffledp.files.reading import guarded, open_parquet, parquet_batches
-from shuffledp.survey import Column, DataFlow
+from shuffledp.files.file_facts import FileFacts
+from shuffledp.files.parts_folder import PartsFolder, Rows
+from shuffledp.files.reading import guarded, open_parquet
+from shuffledp.survey import Column
 
 ReportPart = tuple[Reports, pa.Table | None]  # reports and, row by row, the public columns that go with them
 
@@ -32,41 +30,6 @@ _ROWS_OF_GROUP = 1 << 20
 _BYTES_OF_GROUP = 1 << 23
 _ANOTHER_SHUFFLE = "it describes another shuffle than the task's, or another number of reports than it holds"
 _MAKERS = {"reports": "shuffledp randomize", "view": "shuffledp shuffle", "labels": "shuffledp shuffle"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFacts(Described):
-    """What a file of reports or of a view says about itself.
-
-    Args:
-        content: "reports", "view", or "labels" (the label table beside a view).
-        task_sha256: digest of the task that it belongs to.
-        seeded: whether its randomness can be replayed.
-        flow: counts so far.
-        local: the randomizer's model.
-        shuffle: the shuffler's model, for a view.
-        trust: whom people must trust besides, for how it was made.
-        parties: who the trusted ones are, where that is known.
-        labels_sha256: digest of the file of labels beside a view, so that those of another run are not taken for them.
-        library_version: the version that wrote it.
-    """
-
-    content: str
-    task_sha256: str
-    seeded: bool
-    flow: DataFlow
-    local: LocalModel
-    shuffle: ShuffleModel | None = None
-    trust: tuple[Trust, ...] = ()
-    parties: tuple[Party, ...] = ()
-    labels_sha256: str | None = None
-    library_version: str = __version__
-
-    @classmethod
-    def of(cls, column: Column, content: str, flow: DataFlow, **further: Any) -> Self:
-        """The facts of a file of this column, with its digest and the model of its randomizer, and further ones."""
-        local = column.randomizer.randomizer().model
-        return cls(content=content, task_sha256=column.sha256, flow=flow, local=local, **further)
 
 
 class ReportsWriter:
@@ -106,16 +69,16 @@ def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], File
 
     Refuses files of other tasks, and damaged ones; what is wrong within a part is found when it is read.
     """
-    file, facts = _open(path, column, "reports")
-    attached = [name for name in file.schema_arrow.names if name.startswith(_PUBLIC)]
+    rows, facts = _open(path, column, "reports")
+    attached = [name for name in rows.columns if name.startswith(_PUBLIC)]
     if tuple(name.removeprefix(_PUBLIC) for name in attached) != column.attached:
         raise _does_not_fit(path, "its public columns are not those of the task")
     received = facts.flow.received
-    if received is not None and received - facts.flow.missing != _users(path, file, facts):
+    if received is not None and received - facts.flow.missing != _users(path, rows, facts):
         raise _does_not_fit(path, "it counts another number of people than it holds")
 
     def parts() -> Iterator[ReportPart]:
-        for table in _tables(path, file):
+        for table in rows.tables():
             reports = _reports(path, column, table.drop_columns(attached), facts)
             yield reports, table.select(attached).rename_columns(list(column.attached)) if attached else None
 
@@ -173,31 +136,31 @@ def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
 
     Refuses files as `read_reports` does.
     """
-    file, facts = _open(path, column, "view")
+    rows, facts = _open(path, column, "view")
     shuffle = facts.shuffle
     if shuffle is None:
         raise _does_not_fit(path, "it does not say how it was shuffled")
-    if facts.flow.released != file.metadata.num_rows:
+    if facts.flow.released != rows.count:
         raise _does_not_fit(path, _ANOTHER_SHUFFLE)
     if not column.shuffler.is_uniform:
-        return _whole_view(path, column, file, facts), facts
+        return _whole_view(path, column, rows, facts), facts
     try:
-        made_so = column.shuffler.shuffler().model(_users(path, file, facts)) == shuffle
+        made_so = column.shuffler.shuffler().model(_users(path, rows, facts)) == shuffle
     except InvalidParameterError:
         made_so = False
     if not made_so:
         raise _does_not_fit(path, _ANOTHER_SHUFFLE)
 
     def parts() -> Iterator[View]:
-        for table in _tables(path, file):
+        for table in rows.tables():
             yield View(reports=_reports(path, column, table, facts), shuffle=shuffle)
 
     return parts(), facts
 
 
-def _whole_view(path: Path, column: Column, file: pq.ParquetFile, facts: FileFacts) -> Iterator[View]:
+def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Iterator[View]:
     """The one part of a view whose labels must be seen together to be checked."""
-    table = guarded(path, file.read)
+    table = guarded(path, rows.read)
     labels = None
     if "label" in table.column_names:
         labels = guarded(path, lambda: np.asarray(table.column("label")))
@@ -300,9 +263,15 @@ class PartFile:
             self._partial.unlink(missing_ok=True)
 
 
-def _open(path: Path, column: Column, content: str) -> tuple[pq.ParquetFile, FileFacts]:
-    file = open_parquet(path)
-    facts = _facts_of(file)
+def _open(path: Path, column: Column, content: str) -> tuple[Rows, FileFacts]:
+    """The rows of a file, or of a folder of parts, and the facts about them."""
+    facts: FileFacts | None
+    if PartsFolder.is_at(path):
+        folder = PartsFolder.read(path)
+        rows, facts = folder.rows(path), folder.facts
+    else:
+        file = open_parquet(path)
+        rows, facts = Rows.of_file(path, file), _facts_of(file)
     if facts is None or facts.content != content:
         raise InputDataError(f"{path} must be a file written by `{_MAKERS[content]}`; it is not.")
     if facts.task_sha256 != column.sha256:
@@ -311,22 +280,15 @@ def _open(path: Path, column: Column, content: str) -> tuple[pq.ParquetFile, Fil
         )
     if facts.local != column.randomizer.randomizer().model:
         raise _does_not_fit(path, "it describes another randomizer than the task's")
-    return file, facts
+    return rows, facts
 
 
-def _users(path: Path, file: pq.ParquetFile, facts: FileFacts) -> int:
-    """How many people's reports the file holds, as many of each as their model says."""
+def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
+    """How many people's reports there are, as many of each as their model says."""
     try:
-        return facts.local.num_users_of(file.metadata.num_rows)
+        return facts.local.num_users_of(rows.count)
     except InvalidParameterError:
         raise _does_not_fit(path, "it does not hold the same number of reports from everybody") from None
-
-
-def _tables(path: Path, file: pq.ParquetFile) -> Iterator[pa.Table]:
-    """The rows, a bounded number at a time."""
-    batches = parquet_batches(file)
-    while (batch := guarded(path, lambda: next(batches, None))) is not None:
-        yield pa.Table.from_batches([batch])
 
 
 def _reports(path: Path, column: Column, table: pa.Table, facts: FileFacts) -> Reports:

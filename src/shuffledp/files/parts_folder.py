@@ -4,16 +4,49 @@ The parts are called so that their order is that of the rows. Whoever reads such
 begin with _, so that any reader of Parquet takes the folder for one table.
 """
 
+import hashlib
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
-from shuffledp.files.parquet import FileFacts
+from shuffledp.core.errors import InputDataError
+from shuffledp.core.validate import invalid
+from shuffledp.files.file_facts import FileFacts
+from shuffledp.files.reading import guarded, open_parquet, parquet_batches
 from shuffledp.survey.section import require_sha256
 
 _MARK = "_parts.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of reports or of a view, in one file or several: columns, how many rows, and tables of bounded size."""
+
+    columns: list[str]
+    count: int
+    tables: Callable[[], Iterator[pa.Table]]
+
+    @classmethod
+    def of_file(cls, path: Path, file: pq.ParquetFile) -> Self:
+        """Those of a Parquet file."""
+
+        def tables() -> Iterator[pa.Table]:
+            batches = parquet_batches(file)
+            while (batch := guarded(path, lambda: next(batches, None))) is not None:
+                yield pa.Table.from_batches([batch])
+
+        return cls(file.schema_arrow.names, file.metadata.num_rows, tables)
+
+    def read(self) -> pa.Table:
+        """All of them."""
+        return pa.concat_tables(self.tables())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +60,66 @@ class Part(Described):
     def __post_init__(self) -> None:
         validate.integer_at_least(0, rows=self.rows)
         require_sha256(sha256=self.sha256)
+        if Path(self.name).name != self.name:
+            raise invalid("the name of a file in the folder", name=self.name)
+
+    def open(self, folder: Path) -> Rows:
+        """The rows, of a file that is the one that was listed.
+
+        Raises:
+            InputDataError: if it is another one, or there is none.
+        """
+        path = folder / self.name
+        file = open_parquet(path)
+        with path.open("rb") as content:
+            same = hashlib.file_digest(content, "sha256").hexdigest() == self.sha256
+        if not same or file.metadata.num_rows != self.rows:
+            raise InputDataError(f"{path} must be the part that {folder / _MARK} lists; it is another file.")
+        return Rows.of_file(path, file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsFolder(Described):
-    """What a folder of parts says about itself: the facts of the whole, and all parts in order."""
+    """What a folder of parts says about itself: the facts of the whole, and all parts, one or more, in order."""
 
     facts: FileFacts
     parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise invalid("one part or more", parts=0)
+
+    @staticmethod
+    def is_at(path: Path) -> bool:
+        """Whether a path is that of such a folder."""
+        return (path / _MARK).is_file()
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """What `write` wrote.
+
+        Raises:
+            InputDataError: if it is not there, or no longer what was written.
+        """
+        try:
+            return cls.from_dict(json.loads((folder / _MARK).read_text(encoding="utf-8")))
+        except (ArithmeticError, LookupError, OSError, RecursionError, TypeError, ValueError):
+            pass
+        raise InputDataError(
+            f"{folder} must be a folder of parts with its {_MARK}, as `run` with --engine spark writes it; it is not."
+        )
 
     def write(self, folder: Path) -> tuple[str, ...]:
         """Write it beside the parts; the names of all files."""
         content = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         (folder / _MARK).write_text(content + "\n", encoding="utf-8")
         return (*(part.name for part in self.parts), _MARK)
+
+    def rows(self, folder: Path) -> Rows:
+        """Those of all parts, one part after the other; a part is opened, and held to its digest, when it is due."""
+
+        def tables() -> Iterator[pa.Table]:
+            for part in self.parts:
+                yield from part.open(folder).tables()
+
+        return Rows(self.parts[0].open(folder).columns, sum(part.rows for part in self.parts), tables)

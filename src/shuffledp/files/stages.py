@@ -16,8 +16,9 @@ from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
+from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.in_memory import Input
-from shuffledp.files.parquet import FileFacts, ReportsWriter, ViewWriter, read_reports, read_view
+from shuffledp.files.parquet import ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, step_of
 from shuffledp.files.reading import Watch, counted
 from shuffledp.files.shuffling import ShuffledParts, shuffled
@@ -295,7 +296,7 @@ def places_of(task: Task, folder: Path) -> Iterator[Path]:
 def _given(task: Task, stage: Path) -> tuple[Path, ...]:
     """The file of each column from the stage before; refused before any column is worked on if there is none."""
     files = task.stage_files(stage)
-    if task.in_blocks and not all(file.is_file() for file in files):
+    if task.in_blocks and not all(file.exists() for file in files):
         names = ", ".join(file.name for file in files)
         raise invalid(f"a folder that holds, from the stage before, {names}", input=str(stage))
     return files

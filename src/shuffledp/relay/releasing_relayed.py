@@ -12,7 +12,7 @@ from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.documents.document import Document
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import new_folder
-from shuffledp.files.parquet import FileFacts
+from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, places_of, release_of_column
 from shuffledp.relay.member import Transport

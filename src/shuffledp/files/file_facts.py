@@ -1,0 +1,46 @@
+"""What a file of reports or of a view says about itself, so that nobody takes it for another one."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from shuffledp._version import __version__
+from shuffledp.core.described import Described
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statement_terms import Party, Trust
+from shuffledp.survey import Column, DataFlow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts(Described):
+    """What a file of reports or of a view says about itself.
+
+    Args:
+        content: "reports", "view", or "labels" (the label table beside a view).
+        task_sha256: digest of the task that it belongs to.
+        seeded: whether its randomness can be replayed.
+        flow: counts so far.
+        local: the randomizer's model.
+        shuffle: the shuffler's model, for a view.
+        trust: whom people must trust besides, for how it was made.
+        parties: who the trusted ones are, where that is known.
+        labels_sha256: digest of the file of labels beside a view, so that those of another run are not taken for them.
+        library_version: the version that wrote it.
+    """
+
+    content: str
+    task_sha256: str
+    seeded: bool
+    flow: DataFlow
+    local: LocalModel
+    shuffle: ShuffleModel | None = None
+    trust: tuple[Trust, ...] = ()
+    parties: tuple[Party, ...] = ()
+    labels_sha256: str | None = None
+    library_version: str = __version__
+
+    @classmethod
+    def of(cls, column: Column, content: str, flow: DataFlow, **further: Any) -> Self:
+        """The facts of a file of this column, with its digest and the model of its randomizer, and further ones."""
+        local = column.randomizer.randomizer().model
+        return cls(content=content, task_sha256=column.sha256, flow=flow, local=local, **further)
