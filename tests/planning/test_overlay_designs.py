@@ -30,7 +30,7 @@ TABLE = [  # people, sizes, contacts, messages, exposure and first hop with 1% o
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]} in {len(row[1])} rounds")
 def test_costs_are_those_of_an_independent_table(row):
     people, sizes, contacts, messages, exposure, first_hop, slots = row
-    cost = OverlayCost.of(Overlay(people, sizes), colluding=math.ceil(0.01 * people))
+    cost = OverlayCost.of(Overlay(people, sizes), colluding=math.ceil(0.01 * people), delta=1e-6)
     assert (cost.contacts, cost.rounds, cost.slots) == (contacts, len(sizes), slots)
     assert cost.messages == pytest.approx(messages, abs=0.005)
     assert cost.exposure == pytest.approx(exposure, abs=0.0006)

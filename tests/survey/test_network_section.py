@@ -7,6 +7,7 @@ import pytest
 from cli.networks import ring_with_chords
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.planning import calibrate
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean, PrivUnit
 from shuffledp.survey import NetworkSection
 from shuffledp.testing import SeededSource
@@ -37,6 +38,16 @@ def section(**keys) -> NetworkSection:
         ({"dropouts": -0.1}, "dropouts must be"),
         ({"colluding": 1.0}, "nobody would be left to protect"),
         ({"protocol": "single", "offline": 0.1}, "dummies could not be told"),
+        ({"links": "hidden"}, "links must be"),
+        ({"slots": (1, 2)}, 'slots must be left out without links = "constant"'),
+        ({"surplus": "aborts"}, 'surplus must be left out without links = "constant"'),
+        ({"links": "constant", "slots": "many"}, "'auto', or one number for each of the first rounds"),
+        ({"links": "constant", "slots": ()}, "slots must be one number or more"),
+        ({"links": "constant", "slots": (1, 0)}, "each of slots must be an integer that is 1 or more"),
+        ({"links": "constant", "surplus": "stays"}, "surplus must be"),
+        ({"links": "constant", "dropouts": 0.1}, "dropouts must be 0 where links have slots"),
+        ({"links": "constant", "offline": 0.1}, "offline must be 0 where links have slots"),
+        ({"links": "constant", "gate": 0.5}, "gate must be left out where links have slots"),
         ({"rounds": "auto", "offline": 0.1}, "rounds must be a number where offline is above 0"),
         ({"rounds": "auto", "colluding": 0.1}, "rounds must be a number where colluding is above 0"),
         ({"gate": 0.0}, "gate must be"),
@@ -234,3 +245,31 @@ def test_a_gate_is_written_only_where_there_is_one():
     given = section(rounds=40, gate=0.9)
     assert given.to_dict()["gate"] == 0.9
     assert NetworkSection.from_dict(given.to_dict()) == given
+
+
+def test_slots_are_found_for_a_hundredth_of_delta_or_as_given():
+    constant = section(links="constant", rounds=4)
+    few, many = (constant.along((GRAPH,), BIT, delta).shuffler(4) for delta in (1e-2, 1e-6))
+    assert few.slots == calibrate.slots(GRAPH, 4, delta=1e-2)
+    assert few.slots < many.slots == calibrate.slots(GRAPH, 4, delta=1e-6)
+    assert many.overflow <= 1e-8 < few.overflow <= 1e-4
+    given = section(links="constant", slots=(2, 5), surplus="aborts").along((GRAPH,), BIT, 1e-6).shuffler(4)
+    assert (given.slots, given.surplus) == ((2, 5, 5, 5), "aborts")
+    assert section().along((GRAPH,), BIT, 1e-6).shuffler(4).slots is None
+
+
+def test_keys_about_links_are_written_where_there_are_slots_alone():
+    assert not {"links", "slots", "surplus"} & section().to_dict().keys()
+    constant = section(links="constant", slots=(1, 3))
+    assert NetworkSection.from_dict(constant.to_dict()) == constant
+    assert constant.to_dict()["slots"] == [1, 3]
+
+
+@pytest.mark.parametrize("keys", [{"links": "constant"}, {"links": "constant", "slots": (1, 3), "surplus": "aborts"}])
+def test_a_shuffle_with_slots_is_of_a_section_with_them(keys):
+    constant, plain = section(**keys), section()
+    model = constant.along((GRAPH,), BIT, 1e-6).shuffler(3).model(30)
+    assert constant.describes(model)
+    assert not plain.describes(model)
+    assert not constant.describes(plain.along((GRAPH,), BIT, 1e-6).shuffler(3).model(30))
+    assert section(links="constant", slots=(1, 4)).describes(model) is False

@@ -5,7 +5,7 @@ Files in reading order:
 * `audit`: claims put to the test by distinguishing games; `findings`: its report; `audit_statistics`: its intervals.
 * `games`: the game for local, central and order claims, and for views by their statistics.
 * `likelihood_scores`: neighboring data sets, and how a view is scored. Other games bring their own scores:
-  `slot_games`, `share_game`, `walk_games`.
+  `slot_games`, `share_game`, `walk_games`, and over these `traffic_game`, of somebody who watches all links.
 * `guessing_game`: one person's answer is guessed. `reidentification_game`: slots are named, by the adversaries of
   `reidentification_adversaries`.
 * `evaluation`: inference of everybody's answers, by what `side_information` tells.
@@ -21,6 +21,7 @@ from shuffledp.attacks.likelihood_scores import NeighboringInputs
 from shuffledp.attacks.reidentification_adversaries import KnownAnswers, LikeliestSlots, OptimalReidentification
 from shuffledp.attacks.reidentification_game import LearnedSlots, Naming, name_slots
 from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
+from shuffledp.attacks.traffic_game import naming_rate
 
 __all__ = [
     "DEFAULT_GUESSES",
@@ -45,6 +46,7 @@ __all__ = [
     "evaluate",
     "guess_answers",
     "name_slots",
+    "naming_rate",
     "placement",
     "similar_people",
 ]

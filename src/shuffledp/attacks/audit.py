@@ -23,6 +23,7 @@ from shuffledp.attacks.games import (
 from shuffledp.attacks.likelihood_scores import NeighboringInputs, worst_inputs
 from shuffledp.attacks.share_game import LARGEST_MODULUS, SharesGame
 from shuffledp.attacks.slot_games import DISTINCT, RowGame, SlotGame
+from shuffledp.attacks.traffic_game import TrafficGame
 from shuffledp.attacks.walk_games import CollusionGame, WalkGame
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
@@ -45,6 +46,7 @@ DEFAULT_TRIALS = {
     "statistics": StatisticsGame.trials,
     "shares": SharesGame.trials,
     "colluders": CollusionGame.trials,
+    "traffic": TrafficGame.trials,
     "network": WalkGame.trials,
     "slots": SlotGame.trials,
     "central-dp": RowGame.trials,
@@ -56,6 +58,7 @@ DEFAULT_TRIALS = {
 VIEW_GAMES: tuple[tuple[type[Game], Callable[[Shuffler, ProtocolModel], bool]], ...] = (
     (SharesGame, lambda _, model: isinstance(model.local, SplitAndMixModel)),
     (CollusionGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler) and shuffler.num_colluding > 0),
+    (TrafficGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler) and shuffler.slots is not None),
     (WalkGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler)),
     (SlotGame, lambda _, model: model.shuffle.labels in DISTINCT),
     (RowGame, lambda _, model: model.shuffle.labels is LabelMeaning.NONE),
@@ -94,7 +97,8 @@ def audit(
         2. A claim that cannot be refuted by these trials, whatever came out, is not audited and never consistent.
         3. With ``mode="pipeline"`` every run is one of the pipeline's own randomizer and shuffler, and attacks see the
            report or the view and public models only. Where people collude, the walks are drawn round by round by the
-           shuffler's sampler, and attacks also see what passed through the colluders' hands.
+           shuffler's sampler, and attacks also see what passed through the colluders' hands;
+           where links have slots, they see how many messages every link carries.
         4. With ``mode="statistics"`` that is so of local claims. The views of central ones are drawn from the law that
            the models imply, by their sufficient statistics: the claim is put to the test, and the code is not.
 

@@ -39,6 +39,7 @@ from shuffledp.laws.walk_distributions import Ways, graphs_of_rounds, one_round,
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.shufflers.walk_ways import check_surplus
 
 WALK_SCORES = ("bags", "bags-early")
 LARGEST_SEARCH = 4096  # people of a graph that is searched for the one who is hidden worst
@@ -247,17 +248,23 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
     """Places of each report before the first and after every round; shape (rounds + 1, people), -1 if it is lost.
 
     Drawn round by round by the sampler that the shuffler itself draws from, which gives the same law, if nobody is
-    offline or there is a schedule.
+    offline or there is a schedule; and with the same error where a surplus aborts the walks.
     """
     people = shuffler.num_users
     trace = np.full((shuffler.num_rounds + 1, people), LOST, dtype=np.int64)
     trace[0] = np.arange(people)
     for number, graph in enumerate(graphs_of_rounds(shuffler.ways, shuffler.num_rounds)):
         alive = np.flatnonzero(trace[number] != LOST)
-        starts = trace[number, alive]
         walks = sample_walks(
-            graph, 1, starts=starts, laziness=shuffler.laziness, dropout=shuffler.dropout, source=source
+            graph,
+            1,
+            starts=trace[number, alive],
+            laziness=shuffler.laziness,
+            dropout=shuffler.dropout,
+            slots=() if shuffler.slots is None else shuffler.slots[number : number + 1],
+            source=source,
         )
+        check_surplus(walks, shuffler.surplus, shuffler.overflow)
         trace[number + 1, alive] = walks.positions
     return trace
 

@@ -30,6 +30,7 @@ from shuffledp.documents.walk_blocks import (
     chance_of,
     churn_sentence,
     held_bars,
+    links_text,
     passed_on,
     rounds_walked,
     trust_blocks,
@@ -81,7 +82,7 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
     )
     graph = f"{_graph(plan, capital=True)}, taken in both directions; irregularity {plan.irregularity:.4g}."
     return (
-        *told(_guarantee(plan, delta), churn_sentence(plan.churn, plan.rounds), better, passed),
+        *told(_guarantee(plan, delta), churn_sentence(plan.churn, plan.rounds), better, passed, links_text(plan.links)),
         *told(graph, *_mixing_sentences(plan), *risks, on=DETAIL),
     )
 

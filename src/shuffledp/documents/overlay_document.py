@@ -23,9 +23,11 @@ from shuffledp.documents.document import (
 from shuffledp.documents.walk_blocks import (
     HANDED_IN,
     LACKING,
+    MESSAGE_BYTES,
     chance_of,
     churn_sentence,
     held_bars,
+    links_text,
     passed_on,
     rounds_walked,
     trust_blocks,
@@ -34,7 +36,6 @@ from shuffledp.documents.words import NOTHING, count
 from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
 
-_BYTES = 96  # of a message: an encrypted report with its key, tag and round
 _ONLINE = (
     "Everybody must be online in every round. On an overlay each report has one way to each place: if somebody misses "
     "a round, nothing is proven yet of what is left, and only epsilon0 is stated. So it is on a graph."
@@ -54,8 +55,9 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
         f"{passed_on(plan.churn, f'{own.messages:,.1f}')}{traffic}, the busiest {own.messages_most:,.1f}. "
         f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
     )
+    churn = churn_sentence(plan.churn, plan.own.rounds)
     return (
-        *told(_guarantee(plan, delta), churn_sentence(plan.churn, plan.own.rounds), better, passed),
+        *told(_guarantee(plan, delta), churn, better, passed, links_text(plan.links)),
         *told(f"{_overlay(plan, capital=True)}. {_colluders(plan)}", on=DETAIL),
     )
 
@@ -169,7 +171,7 @@ def _designs(found: OverlayDesigns) -> Table:
             count(each.contacts),
             count(each.rounds),
             f"{each.messages:,.1f}",
-            count(math.ceil(each.messages * _BYTES)),
+            count(math.ceil(each.messages * MESSAGE_BYTES)),
             epsilon,
             chance_of(each.first_hop),
             chance_of(each.exposure),
@@ -209,7 +211,7 @@ def _random(graph: RandomGraph) -> tuple[str | Cell, ...]:
         count(graph.degree),
         Cell(before="~", text=count(graph.rounds)),
         f"{graph.rounds:,.1f}",
-        count(graph.rounds * _BYTES),
+        count(graph.rounds * MESSAGE_BYTES),
         Cell(before="~", text=in_digits(epsilon, "at most")),
         chance_of(graph.first_hop),
         chance_of(graph.exposure),
@@ -221,15 +223,17 @@ def _meaning(found: OverlayDesigns) -> Iterable[str]:
     """What the columns are about, what nobody may miss, and what the random graph is."""
     colluding = found.chosen.colluding
     yield (
-        f"All overlays shuffle uniformly. Bytes: at {_BYTES} a message. First hop: the chance that whoever is first to "
-        f"receive a report is among the {100 * found.colluders:.3g}% who collude "
+        f"All overlays shuffle uniformly. Bytes: at {MESSAGE_BYTES} a message. First hop: the chance that whoever is "
+        f"first to receive a report is among the {100 * found.colluders:.3g}% who collude "
         f"({count_of(colluding, 'person', 'people')}), and knows whose it is. Ever seen: that any of them holds it."
     )
     yield (
         "Slots if watched: messages that somebody sends, most of them empty, if in each round an envelope of one size "
-        "goes to each contact, so that traffic tells nothing but with a chance of 1e-8. Nothing here sends them yet; "
-        "against somebody who watches all messages only epsilon0 is stated."
+        "goes to each contact, so that traffic tells nothing. With "
+        f'links = "constant" in the task the best has epsilon <= {in_digits(found.epsilon_watched, "at most")} against '
+        "somebody who watches all messages; without it only epsilon0."
     )
+    yield links_text(found.links)
     yield _ONLINE
     if found.random_graph is not None:
         yield (

@@ -1,14 +1,14 @@
 """What pages say of all walks, along graphs and on overlays: who hands in what, and what is left where trust fails."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from shuffledp.core.text import count_of
+from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import PAGE, Bar, Bars, Block, Column, Role, Table, Text
 from shuffledp.documents.words import as_share, count, number, percent
 
 if TYPE_CHECKING:
-    from shuffledp.planning import WalksPlan
+    from shuffledp.planning import LinksPlan, WalksPlan
     from shuffledp.planning.planned_churn import PlannedChurn
     from shuffledp.survey import Walked
 
@@ -22,6 +22,7 @@ LACKING = {
     "single": "In the end {} people are expected to hold no report, and hand in a dummy; of several, one is handed in.",
     "padded": "In the end {} reports are expected to be lacking, and dummies take their places.",
 }
+MESSAGE_BYTES = 96  # an encrypted report with its key, tag and round
 _MOST_BARS = 8
 
 
@@ -75,6 +76,31 @@ def _how_long(opened: tuple[int, ...]) -> str:
     return f"In {many} that took {span} rounds{stayed} (an estimate, and no promise)."
 
 
+def links_text(links: "LinksPlan | None") -> str:
+    """What links with slots cost, and what delta counts for them; empty if there are none."""
+    if links is None or not links.slots_per_link:
+        return ""
+    waits = "the rest wait for the next round" if links.surplus == "waits" else "nobody hands in anything then"
+    mean = "" if round(links.slots_mean) == links.slots else f", {links.slots_mean:,.0f} on average"
+    sent, chance = count_of(links.slots, "slot"), in_digits(links.overflow, "at most")
+    return (
+        "Whoever watches all messages learns nothing: in each round everybody sends one envelope on every link, of "
+        f"{_slots_in_words(links.slots_per_link)}, whatever there is to send. That is {sent} a person in all{mean} "
+        f"({count(links.slots * MESSAGE_BYTES)} bytes at {MESSAGE_BYTES} a slot). Some link has more reports to carry "
+        f"with a chance of at most {chance}; {waits}. Delta counts {in_digits(links.charge, 'at most')} for that."
+    )
+
+
+def _slots_in_words(slots: Sequence[int]) -> str:
+    """Those of the first round, and of the others."""
+    first, others = slots[0], sorted(set(slots[1:]))
+    if not others:
+        return count_of(first, "slot")
+    more = f"{others[0]}" if len(others) == 1 else f"{others[0]} to {others[-1]}"
+    where = "each of the others" if len(slots) > 2 else "the other"
+    return f"{count_of(first, 'slot')} in the first round and {more} in {where}"
+
+
 def held_bars(walked: "Walked") -> Iterable[Block]:
     """How many people handed in none, one, two and so on, the last line being all that hand in more."""
     people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
@@ -99,11 +125,14 @@ def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> 
     """What is left if people collude, or messages are watched; of onions, if more collude than are counted."""
     yield Text("If trust fails", Role.HEADING, on=PAGE)
     who = "more people than are counted who tell" if onion else "a neighbor who tells"
+    watcher = "" if plan.links else ", and against somebody who watches all messages,"
     yield Text(
-        f"Against {who} the analyst what came from whom, and against somebody who watches all messages, "
-        f"only epsilon0 = {number(epsilon0, 'exactly')} is left.",
+        f"Against {who} the analyst what came from whom{watcher} only epsilon0 = {number(epsilon0, 'exactly')} is "
+        "left.",
         on=PAGE,
     )
+    if text := links_text(plan.links):
+        yield Text(text, on=PAGE)
     if not plan.risks:
         return
     heads = tuple(map(Column, ("Share who collude", "Chance that they ever hold a report", "Delta, at least")))

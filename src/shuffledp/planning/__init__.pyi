@@ -16,6 +16,11 @@ from .people_needed import PeopleNeeded as PeopleNeeded
 from .people_needed import PeoplePlan as PeoplePlan
 
 # network shuffling
+from .constant_links import ConstantLinks as ConstantLinks
+from .constant_links import LinksPlan as LinksPlan
+from .constant_links import SURPLUS_SHARE as SURPLUS_SHARE
+from .constant_links import check_first_slots as check_first_slots
+from .constant_links import of_rounds as of_rounds
 from .network_rounds import NetworkShuffle as NetworkShuffle
 from .network_rounds import fewest_rounds as fewest_rounds
 from .network_rounds import why_no_rounds as why_no_rounds

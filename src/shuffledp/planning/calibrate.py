@@ -1,4 +1,4 @@
-"""Calibration: the largest local loss, the fewest people, or the fewest messages for a wanted guarantee.
+"""Calibration: the largest local loss, the fewest people, messages or slots for a wanted guarantee.
 
 Every answer has been accounted for once more: it is a parameter at which the accountant's own statement meets the
 target, found by at most some twenty calls of it, and that statement is returned with it.
@@ -18,6 +18,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import integer_at_least, invalid, open_probability, positive
 from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_and_mix, split_and_mix_certificate
+from shuffledp.planning.constant_links import slots
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import UniformShuffleModel
 
@@ -26,6 +27,7 @@ __all__ = [
     "SplitAndMixCertificate",
     "epsilon0",
     "num_users",
+    "slots",
     "split_and_mix",
     "split_and_mix_certificate",
 ]

@@ -17,6 +17,7 @@ from shuffledp.laws import expected_messages
 from shuffledp.laws.walk_distributions import mixing_rounds
 from shuffledp.people.graphs import Graph, lazy_gap, mixing_time
 from shuffledp.people.graphs.connected_parts import together
+from shuffledp.planning.constant_links import LinksPlan, plan_links
 from shuffledp.planning.network_rounds import (
     MOST_ROUNDS,
     MOST_SEARCHED,
@@ -129,6 +130,7 @@ class NetworkPlan(Described):
         parts: the largest first, at most 64 of them.
         risks: if people collude, the planned share of them first.
         printed: the paper's formulas; empty for several graphs or in parts.
+        links: what slots of links cost; None where reports go one by one, and whoever watches follows them.
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
@@ -153,6 +155,7 @@ class NetworkPlan(Described):
     parts: tuple[PartOfGraph, ...]
     risks: tuple[Risk, ...]
     printed: tuple[PrintedFormula, ...]
+    links: LinksPlan | None = None
     churn: PlannedChurn | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -271,6 +274,7 @@ def plan_walk(
         parts=_parts(walk, shuffler, delta, own),
         risks=risks_of(shuffler, local, walk.colluding + walk.fakes / walk.num_users),
         printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
+        links=plan_links(shuffler, local, own.epsilon),
         churn=PlannedChurn.of(shuffler),
     )
 

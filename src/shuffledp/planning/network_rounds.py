@@ -19,6 +19,7 @@ from shuffledp.laws.walk_distributions import people_of
 from shuffledp.laws.walk_likeness import likely_rounds
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
+from shuffledp.planning.constant_links import ConstantLinks
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 
@@ -49,6 +50,7 @@ class NetworkShuffle:
         fakes: people besides them who may be fake, and tell as much; 0 or more.
         onion: whether reports are in layers of encryption; on an overlay only.
         gate: what must be known of who is online before anything is handed in; None if nothing.
+        links: slots of links, so that traffic tells nothing; None if reports go one by one.
 
     Raises:
         InvalidParameterError: if the share is out of range, or the randomizer takes no whole number that dummies could
@@ -66,6 +68,7 @@ class NetworkShuffle:
     fakes: int = 0
     onion: bool = False
     gate: WalkGate | None = None
+    links: ConstantLinks | None = None
 
     def __post_init__(self) -> None:
         validate.probability(colluding=self.colluding)
@@ -116,7 +119,15 @@ class NetworkShuffle:
             gate=self.gate,
             schedule=schedule,
             **self._dummies(),
+            **self._slots(num_rounds),
         )
+
+    def _slots(self, num_rounds: int) -> dict[str, Any]:
+        """Those of so many rounds."""
+        if self.links is None:
+            return {}
+        slots = self.links.of(self.graph, num_rounds, self.laziness)
+        return {"slots": slots, "surplus": self.links.surplus}
 
     def _dummies(self) -> dict[str, Any]:
         """Who makes dummies, and from which value: one that the randomizer takes, or directions that average out."""
@@ -157,7 +168,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     Args:
         walk: the shuffle; nothing is enough where people are offline or collude, and behind a gate it is not known. Of
             an overlay it is one cycle anyway, or with reports in layers as many as keep colluders from nearly all of
-            them.
+            them. What slots of links cost is not looked at.
         delta: of the guarantee, strictly between 0 and 1.
         progress: told how many numbers of rounds have been accounted for.
 
@@ -177,6 +188,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
     if walk.offline or walk.num_colluding or walk.gate is not None:
         return None
     settings = (walk.protocol, walk.submissions, walk.laziness, walk.dropout, walk.local, delta)
+    walk = replace(walk, links=None)
     found = _FEWEST.get(walk.graphs, settings)  # a plan asks for all parts together, and for each
     if found is None:
         found = _FEWEST.put(walk.graphs, (_fewest(_Search(walk, delta, progress)),), settings)

@@ -12,7 +12,8 @@ from shuffledp.core.validate import invalid
 from shuffledp.laws.usual_walks import decay, usual_likeness
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import most_rounds
-from shuffledp.planning.overlay_plan import OVERFLOW, OverlayCost, colluding_of
+from shuffledp.planning.constant_links import SURPLUS_SHARE, LinksPlan, plan_links
+from shuffledp.planning.overlay_plan import OverlayCost, colluding_of
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.shufflers.walk_exposure import average_exposure
@@ -71,6 +72,8 @@ class OverlayDesigns(Described):
         contacts: the most that anybody may need; None if there is no limit.
         rounds: the most rounds; None if there is no limit.
         epsilon: what is guaranteed on each of them.
+        epsilon_watched: the same of the one to choose against somebody who watches all messages, if links have slots.
+        links: what these cost there.
         designs: ascending by rounds.
         best: the place among them of the one to choose: the fewest rounds within the limits, or if only rounds are
             limited the fewest contacts. Messages, exposure and the time it takes grow with rounds.
@@ -84,6 +87,8 @@ class OverlayDesigns(Described):
     contacts: int | None
     rounds: int | None
     epsilon: float
+    epsilon_watched: float
+    links: LinksPlan | None
     designs: tuple[OverlayCost, ...]
     best: int
     random_graph: RandomGraph | None
@@ -144,9 +149,14 @@ def design_overlays(
     colluding, local = colluding_of(colluders, num_users), LdpModel(epsilon0=epsilon0)
     shown = {*range(1, min(_SHOWN, most_rounds(num_users)) + 1), most_rounds(num_users), best.num_rounds}
     overlays = [Overlay.in_rounds(num_users, number) for number in sorted(shown)]
-    designs = tuple(OverlayCost.of(each, colluding=colluding) for each in overlays)
-    walks = RandomWalkShuffler(graph=best, num_rounds=best.num_rounds).model(num_users)
-    epsilon = epsilon_of(account(ProtocolModel(local=local, shuffle=walks), delta=delta).guarantee)
+    designs = tuple(OverlayCost.of(each, colluding=colluding, delta=delta) for each in overlays)
+    chosen = designs[overlays.index(best)]
+    walks = RandomWalkShuffler(graph=best, num_rounds=best.num_rounds)
+    watched = RandomWalkShuffler(graph=best, num_rounds=best.num_rounds, slots=chosen.slots_per_link)
+    epsilon, epsilon_watched = (
+        epsilon_of(account(ProtocolModel(local=local, shuffle=each.model(num_users)), delta=delta).guarantee)
+        for each in (walks, watched)
+    )
     return OverlayDesigns(
         num_users=num_users,
         epsilon0=epsilon0,
@@ -155,6 +165,8 @@ def design_overlays(
         contacts=limit,
         rounds=rounds,
         epsilon=epsilon,
+        epsilon_watched=epsilon_watched,
+        links=plan_links(watched, local, epsilon_watched),
         designs=designs,
         best=overlays.index(best),
         random_graph=_random_graph(num_users, limit, local, delta=delta, epsilon=epsilon, colluding=colluding),
@@ -253,7 +265,7 @@ class _Typical:
 
     def slots(self, num_rounds: int) -> int:
         """Slots that a person sends in all, with loads of one report a person."""
-        links, part = self.num_users * self.degree, OVERFLOW / max(num_rounds - 1, 1)
+        links, part = self.num_users * self.degree, SURPLUS_SHARE * self.delta / max(num_rounds - 1, 1)
         each = 1
         while links * self.degree ** -(each + 1) / math.factorial(each + 1) > part:
             each += 1

@@ -8,9 +8,10 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import expected_messages
-from shuffledp.laws.link_slots import slots_needed, slots_sent
+from shuffledp.laws.link_slots import slots_sent
 from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.people.graphs import Overlay
+from shuffledp.planning.constant_links import LinksPlan, plan_links, slots
 from shuffledp.planning.network_plan import (
     AfterRounds,
     NetworkPlan,
@@ -24,7 +25,6 @@ from shuffledp.planning.planned_churn import PlannedChurn, plan_as_dict
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_exposure import average_exposure
 
-OVERFLOW = 1e-8  # the chance that some envelope has too few slots
 _USUAL_SHARE = 0.01  # of colluders, where none are planned for
 
 
@@ -37,8 +37,8 @@ class OverlayCost(Described):
         contacts: other people whom somebody passes reports to, or gets reports from, in any round; of whoever has most.
         rounds: as many as sizes.
         messages: reports that a person is expected to pass on, on average over people.
-        slots_per_link: for each round the number of slots of an envelope to each contact, so that some envelope has too
-            few with a chance of 1e-8 at most, and traffic tells nothing if everybody sends all of them.
+        slots_per_link: for each round the number of slots of an envelope to each contact that it takes so that traffic
+            tells nothing (`shuffledp.calibrate.slots`).
         slots: those that a person sends in all rounds together, to all contacts; of whoever sends most.
         colluding: people who collude, any of the others being equally likely.
         first_hop: the chance, at most, that the first to receive a person's report is one of them, and knows whose it
@@ -57,17 +57,17 @@ class OverlayCost(Described):
     exposure: float
 
     @classmethod
-    def of(cls, overlay: Overlay, *, colluding: int) -> "OverlayCost":
-        """The cost of an overlay of which some people collude."""
-        slots, leaving = slots_needed(overlay, overlay.num_rounds, overflow=OVERFLOW), leaving_chances(overlay)
+    def of(cls, overlay: Overlay, *, colluding: int, delta: float) -> "OverlayCost":
+        """The cost of an overlay of which some people collude, where statements are at this delta."""
+        each, leaving = slots(overlay, overlay.num_rounds, delta=delta), leaving_chances(overlay)
         people = {"num_users": overlay.num_users, "num_colluding": colluding}
         return cls(
             sizes=overlay.sizes,
             contacts=overlay.most_contacts,
             rounds=overlay.num_rounds,
             messages=float(expected_messages(overlay, overlay.num_rounds).mean()),
-            slots_per_link=slots,
-            slots=int(slots_sent(overlay, slots).max()),
+            slots_per_link=each,
+            slots=int(slots_sent(overlay, each).max()),
             colluding=colluding,
             first_hop=average_exposure(**people, num_rounds=1, leaving=leaving[:1]),
             exposure=average_exposure(**people, num_rounds=overlay.num_rounds, leaving=leaving),
@@ -89,6 +89,7 @@ class OverlayPlan(Described):
         cost: of one cycle in which nobody is offline, and nothing lost; but the exposure is that of all rounds.
         risks: if people collude, the planned share of them first; empty for onions, whose epsilon counts colluders.
         onion: whether reports are in layers of encryption, so that colluders recognize none of them.
+        links: what slots of links cost; None where reports go one by one, and whoever watches follows them.
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
@@ -102,6 +103,7 @@ class OverlayPlan(Described):
     cost: OverlayCost
     risks: tuple[Risk, ...]
     onion: bool = False
+    links: LinksPlan | None = None
     churn: PlannedChurn | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,11 +159,12 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
         raise InvalidParameterError("walk must be on an overlay; `plan_walk` is for graphs.")
     shuffler = walk.shuffler(overlay.num_rounds) if shuffler is None else shuffler
     share = walk.colluding + walk.fakes / walk.num_users or _USUAL_SHARE
-    cost = OverlayCost.of(overlay, colluding=colluding_of(share, overlay.num_users))
+    cost = OverlayCost.of(overlay, colluding=colluding_of(share, overlay.num_users), delta=delta)
+    own = after_rounds(shuffler, walk.local, delta)
     return OverlayPlan(
         num_users=walk.num_users,
         protocol=walk.protocol,
-        own=after_rounds(shuffler, walk.local, delta),
+        own=own,
         uniform=epsilon_of_uniform(walk.local, walk.num_users, delta),
         epsilon_of_all=epsilon_of_everything(walk, shuffler.num_rounds, delta),
         surviving=walk.num_users * (1 - shuffler.dropout) ** shuffler.num_rounds,
@@ -169,6 +172,7 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
         cost=replace(cost, exposure=shuffler.model(walk.num_users).exposure(cost.colluding)),
         risks=() if walk.onion else risks_of(shuffler, walk.local, share),
         onion=walk.onion,
+        links=plan_links(shuffler, walk.local, own.epsilon),
         churn=PlannedChurn.of(shuffler),
     )
 

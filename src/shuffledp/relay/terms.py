@@ -84,8 +84,11 @@ class RelayTerms:
 
     @cached_property
     def slots(self) -> tuple[int, ...]:
-        """Reports that an envelope has room for, in each round."""
+        """Reports that an envelope has room for, in each round: those of the task, if it has any."""
         laziness = self.section.laziness
+        links = self.section.constant_links(self.collection.task.columns[0].release.delta)
+        if links is not None:
+            return links.of(self.ways, self.num_rounds, laziness)
         return slots_needed(self.ways, self.num_rounds, overflow=OVERFLOW, laziness=laziness)
 
     @cached_property

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
-from shuffledp.core.errors import LocalProtocolError, UnsupportedModelError
+from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import Randomizer, Reports, View
 from shuffledp.core.table import Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
 from shuffledp.laws.churn_likeness import likeness_given
 from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays
-from shuffledp.laws.link_slots import checked_slots, surplus_chance
+from shuffledp.laws.link_slots import surplus_chance
 from shuffledp.laws.walk_collusion import left_unseen
 from shuffledp.laws.walk_distributions import graphs_of_rounds, people_of
 from shuffledp.laws.walk_gates import WalkGate
@@ -31,15 +31,16 @@ from shuffledp.people.graphs.overlays import check_cycles
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.walk_dummies import DummyMaker, check_dummies, expected_dummies, fresh_dummies
 from shuffledp.shufflers.walk_hand_in import checked_holders, chosen_to_hand_in
-from shuffledp.shufflers.walk_model import (
-    PROTOCOLS,
-    SURPLUS,
-    RandomWalkShuffleModel,
-    check_constant,
-    checked_chances,
-    checked_submissions,
+from shuffledp.shufflers.walk_model import PROTOCOLS, RandomWalkShuffleModel, checked_chances, checked_submissions
+from shuffledp.shufflers.walk_ways import (
+    check_churn,
+    check_graph,
+    check_schedule,
+    check_surplus,
+    checked_colluders,
+    checked_links,
+    drawn_schedule,
 )
-from shuffledp.shufflers.walk_ways import check_churn, check_graph, check_schedule, checked_colluders, drawn_schedule
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
@@ -84,7 +85,7 @@ class RandomWalkShuffler:
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         slots: those of the envelope that everybody sends on each link, whatever there is to send, so that traffic tells
             nothing: one number for each round (`shuffledp.calibrate.slots`). None sends reports one by one. Nobody is
-            offline and nothing gets lost then.
+            offline then, nothing gets lost, and there is no gate.
         surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
             ("waits"), or nobody hands in anything ("aborts").
         gate: `walk_gate` of the reports: walk until who was online has mixed enough, and hand in nothing if that takes
@@ -120,7 +121,7 @@ class RandomWalkShuffler:
     dummy_value: int | None = None
     num_colluding: int = 0
     slots: Sequence[int] | None = None
-    surplus: str = SURPLUS[0]
+    surplus: str = "waits"
     gate: WalkGate | None = None
     schedule: Schedule | None = None
     colluders: Sequence[int] = ()
@@ -144,7 +145,9 @@ class RandomWalkShuffler:
                 submissions=self.submissions,
             )
         check_dummies(self.protocol, self.dummies, self.dummy_value)
-        self._check_links()
+        churned = {"gate": self.gate is not None, "schedule": self.schedule is not None}
+        missing = {"dropout": self.dropout, "offline": self.offline} | churned
+        object.__setattr__(self, "slots", checked_links(self.slots, self.surplus, self.num_rounds, **missing))
         check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=self.schedule)
         if self.gate is not None:
             validate.instance_of(WalkGate, gate=self.gate)
@@ -153,12 +156,6 @@ class RandomWalkShuffler:
         named = checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
         for name, value in named.items():
             object.__setattr__(self, name, value)
-
-    def _check_links(self) -> None:
-        validate.one_of(SURPLUS, surplus=self.surplus)
-        if self.slots is not None:
-            object.__setattr__(self, "slots", checked_slots(self.slots, self.num_rounds))
-            check_constant(dropout=self.dropout, offline=self.offline)
 
     @property
     def is_churned(self) -> bool:
@@ -317,11 +314,7 @@ class RandomWalkShuffler:
         found = self.scheduled(source=source)
         chances = {"laziness": self.laziness, "dropout": self.dropout}
         walks = sample_walks(found.ways, found.num_rounds, **chances, slots=self.slots or (), source=source)
-        if walks.waited and self.surplus == "aborts":
-            raise LocalProtocolError(
-                "walks are aborted, and nothing is handed in: some link had more reports to carry than slots, with a "
-                f"chance of at most {self.overflow:.3g}."
-            )
+        check_surplus(walks, self.surplus, self.overflow)
         return walks
 
     def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":

@@ -357,7 +357,10 @@ def check_constant(**chances: float) -> None:
     """Refuse lost messages and people who are offline where traffic is to tell nothing: it would show them."""
     for name, chance in chances.items():
         if chance:
-            raise validate.invalid("0 where links have slots: messages that are missing are seen", **{name: chance})
+            wanted = "left out" if chance is True else "0"
+            raise validate.invalid(
+                f"{wanted} where links have slots: messages that are missing are seen", **{name: chance}
+            )
 
 
 def checked_submissions(protocol: str, submissions: int | None) -> None:

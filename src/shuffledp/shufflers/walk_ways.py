@@ -9,11 +9,14 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays, rule_for
+from shuffledp.laws.link_slots import checked_slots
 from shuffledp.laws.walk_collusion import honest_people
 from shuffledp.laws.walk_distributions import people_of
 from shuffledp.laws.walk_gates import WalkGate
+from shuffledp.laws.walk_sampling import Walks
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
+from shuffledp.shufflers.walk_model import SURPLUS, check_constant
 
 
 def check_graph(graph: Graph) -> None:
@@ -96,3 +99,27 @@ def drawn_schedule(
             "enough, so nothing is handed in. More rounds, or a gate with a larger epsilon, let more schedules through."
         )
     return drawn.first(found)
+
+
+def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
+    """Abort walks in which a report had to wait, if that is what a surplus does.
+
+    Raises:
+        LocalProtocolError: if so.
+    """
+    if walks.waited and surplus == "aborts":
+        raise LocalProtocolError(
+            "walks are aborted, and nothing is handed in: some link had more reports to carry than slots, with a "
+            f"chance of at most {overflow:.3g}."
+        )
+
+
+def checked_links(
+    slots: Sequence[int] | None, surplus: str, num_rounds: int, **missing: float
+) -> tuple[int, ...] | None:
+    """The slots of each round; refused beside what makes messages missing, or if they are none."""
+    validate.one_of(SURPLUS, surplus=surplus)
+    if slots is None:
+        return None
+    check_constant(**missing)
+    return checked_slots(slots, num_rounds)

@@ -46,6 +46,7 @@ class BoundDirectory(Described):
             "several private columns": "everybody passes on one report of each" if len(task.columns) > 1 else None,
             "a graph in a file": "members have places in a directory, not rows" if section.files else None,
             f"protocol {section.protocol!r}": "a relay has 'all'" if section.protocol != "all" else None,
+            "surplus = 'aborts'": "what finds no slot waits" if section.surplus == "aborts" else None,
             "dropouts or offline": "what happened is recorded" if section.dropouts or section.offline else None,
         }
         if section.overlay is None and not section.files:

@@ -19,13 +19,14 @@ from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.strata import Strata
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.shufflers.walk_model import PROTOCOLS, checked_chances, checked_submissions
+from shuffledp.shufflers.walk_model import PROTOCOLS, SURPLUS, check_constant, checked_chances, checked_submissions
 from shuffledp.shufflers.walk_ways import check_churn
 from shuffledp.survey.groups import Grouping
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 AUTO = "auto"
+LINKS = ("naive", "constant")
 _GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
 _MOST_ROUNDS = 100_000
 
@@ -82,6 +83,9 @@ class NetworkSection(ShufflerSection):
     graph_seed: int | None = None
     sha256: str | None = None
     gate: float | None = None
+    links: str = LINKS[0]
+    slots: str | tuple[int, ...] = AUTO
+    surplus: str = SURPLUS[0]
     fakes: int = field(default=0, init=False, repr=False)  # of [people]: set by the task
 
     def __post_init__(self) -> None:
@@ -111,6 +115,22 @@ class NetworkSection(ShufflerSection):
             raise invalid("left out on a graph: layers hide on overlays, where each round mixes groups", onion=True)
         self._check_auto()
         self._check_source()
+        self._check_links()
+
+    def _check_links(self) -> None:
+        """Slots are of links that all carry an envelope of them, and of nothing that shows who is there."""
+        validate.one_of(LINKS, links=self.links)
+        validate.one_of(SURPLUS, surplus=self.surplus)
+        if self.links == LINKS[0]:
+            for name, default in (("slots", AUTO), ("surplus", SURPLUS[0])):
+                if getattr(self, name) != default:
+                    raise invalid('left out without links = "constant"', **{name: getattr(self, name)})
+            return
+        check_constant(dropouts=self.dropouts, offline=self.offline, gate=self.gate is not None)
+        if not isinstance(self.slots, str):
+            planning.check_first_slots(self.slots)
+        elif self.slots != AUTO:
+            raise invalid("'auto', or one number for each of the first rounds, as in [1, 8]", slots=self.slots)
 
     def _check_auto(self) -> None:
         for name in ("offline", "colluding", "fakes"):
@@ -186,6 +206,8 @@ class NetworkSection(ShufflerSection):
         """The keys of the table."""
         given = {"onion": self.onion, "gate": self.gate}
         absent = {"fakes", "graph" if self.graph is None else "overlay", *(name for name in given if not given[name])}
+        if self.links == LINKS[0]:
+            absent |= {"links", "slots", "surplus"}
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
@@ -213,7 +235,8 @@ class NetworkSection(ShufflerSection):
     def along(self, graphs: Contacts, randomizer: Randomizer, delta: float) -> "planning.NetworkShuffle":
         """The shuffle along the graphs of the first round, the second and so on, or an overlay, for any rounds.
 
-        ``delta`` is the release's, at which a gate promises what it says.
+        ``delta`` is the release's, at which a gate promises what it says, and beside which a surplus is rare where
+        slots are "auto".
 
         Raises:
             InvalidParameterError: if the randomizer takes no whole number that dummies could be made of, or no walks,
@@ -235,10 +258,18 @@ class NetworkSection(ShufflerSection):
                 fakes=self.fakes,
                 onion=self.onion,
                 gate=gate,
+                links=self.constant_links(delta),
             )
         except InvalidParameterError as error:
             reason = str(error)
         raise InvalidParameterError(f"{self.title} {reason}")
+
+    def constant_links(self, delta: float) -> "planning.ConstantLinks | None":
+        """The slots of links, for any rounds, where "auto" makes a surplus rare beside delta; None without any."""
+        if self.links == LINKS[0]:
+            return None
+        slots = None if isinstance(self.slots, str) else self.slots
+        return planning.ConstantLinks(slots=slots, overflow=planning.SURPLUS_SHARE * delta, surplus=self.surplus)
 
     def walking(
         self, graphs: Contacts, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
@@ -297,7 +328,14 @@ class NetworkSection(ShufflerSection):
             and (self.laziness, self.dropouts, self.offline) == (shuffle.laziness, shuffle.dropout, shuffle.offline)
             and self.num_colluding(shuffle.num_users) == shuffle.num_colluding
             and self.onion == shuffle.onion
+            and self._has_slots(shuffle)
         )
+
+    def _has_slots(self, shuffle: RandomWalkShuffleModel) -> bool:
+        if self.links == LINKS[0] or not shuffle.num_rounds:
+            return not shuffle.slots
+        given = shuffle.slots if isinstance(self.slots, str) else planning.of_rounds(self.slots, shuffle.num_rounds)
+        return bool(shuffle.slots) and (shuffle.slots, shuffle.surplus) == (given, self.surplus)
 
     def num_colluding(self, num_users: int) -> int:
         """People who may collude, rounded up, and fake ones."""

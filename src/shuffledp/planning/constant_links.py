@@ -1,0 +1,129 @@
+"""Links that carry one envelope of so many slots in each round, so that traffic tells nothing: how many it takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shuffledp.accounting.theorems.network_constant_pattern import surplus_charge
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.laws.link_slots import slots_needed, slots_sent
+from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.shufflers.walk_model import SURPLUS
+
+SURPLUS_SHARE = 0.01  # of delta: the chance that some link has too few slots, where they are solved for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantLinks:
+    """Links with slots, for any number of rounds.
+
+    Args:
+        slots: of an envelope in the first round, the second and so on; the last number is that of all further rounds.
+            None is as many as it takes, as `slots` finds them.
+        overflow: the chance, at most, that some link has too few, where they are to be found; above 0 and below 1.
+        surplus: what becomes of reports beyond the slots, as for `shuffledp.RandomWalkShuffler`.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+    """
+
+    slots: tuple[int, ...] | None = None
+    overflow: float = 1e-8
+    surplus: str = SURPLUS[0]
+
+    def __post_init__(self) -> None:
+        validate.open_probability(overflow=self.overflow)
+        validate.one_of(SURPLUS, surplus=self.surplus)
+        if self.slots is not None:
+            check_first_slots(self.slots)
+
+    def of(self, graph: Graph | Overlay | Sequence[Graph], num_rounds: int, laziness: float) -> tuple[int, ...]:
+        """The slots of each of so many rounds."""
+        if self.slots is None:
+            return slots_needed(graph, num_rounds, overflow=self.overflow, laziness=laziness)
+        return of_rounds(self.slots, num_rounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinksPlan(Described):
+    """What links with slots cost, and what they leave to chance.
+
+    Args:
+        slots_per_link: of an envelope in each round.
+        slots: those that a person sends in all rounds together, on all links; of whoever sends most.
+        slots_mean: the same on average over people.
+        surplus: what becomes of reports beyond them: "waits" or "aborts".
+        overflow: the chance, at most, that there are any.
+        charge: what delta counts for that at the epsilon of the plan.
+    """
+
+    slots_per_link: tuple[int, ...]
+    slots: int
+    slots_mean: float
+    surplus: str
+    overflow: float
+    charge: float
+
+
+def slots(
+    graph: Graph | Overlay | Sequence[Graph],
+    num_rounds: int,
+    *,
+    delta: float,
+    laziness: float = 0.0,
+    share: float = SURPLUS_SHARE,
+) -> tuple[int, ...]:
+    """The fewest slots of an envelope in each round for a wanted guarantee: a surplus is rare beside delta.
+
+    The chance that some link ever has more reports to carry is at most ``share`` times delta, by the loads of all
+    links; rounds get equal parts of it. With epsilon up to about 1, delta then counts two hundredths for it at most.
+
+    Args:
+        graph: one graph, or one for each round, or an overlay.
+        num_rounds: 0 or more.
+        delta: the remainder, strictly between 0 and 1.
+        laziness: the chance that a report stays where it is for a round; 0 on an overlay.
+        share: above 0 and at most 1.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> slots(Overlay(10_000, (10, 10, 10, 10)), 4, delta=1e-6)
+        (1, 8, 8, 8)
+    """
+    validate.open_probability(delta=delta)
+    validate.positive(share=share)
+    validate.probability(share=share)
+    return slots_needed(graph, num_rounds, overflow=share * delta, laziness=laziness)
+
+
+def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) -> LinksPlan | None:
+    """What a shuffler's slots cost where this epsilon is stated; None if its links have none."""
+    if shuffler.slots is None:
+        return None
+    sent = slots_sent(shuffler.graph, shuffler.slots)
+    model = ProtocolModel(local=local, shuffle=shuffler.model(shuffler.num_users))
+    return LinksPlan(
+        slots_per_link=tuple(shuffler.slots),
+        slots=int(sent.max()),
+        slots_mean=float(sent.mean()),
+        surplus=shuffler.surplus,
+        overflow=shuffler.overflow,
+        charge=surplus_charge(model, epsilon),
+    )
+
+
+def of_rounds(first: Sequence[int], num_rounds: int) -> tuple[int, ...]:
+    """The slots of each of so many rounds, where the last number is that of all further ones."""
+    return (*first, *(first[-1],) * num_rounds)[:num_rounds]
+
+
+def check_first_slots(first: Sequence[int]) -> None:
+    """Refuse what are no slots of the first rounds."""
+    if not first:
+        raise validate.invalid("one number or more", slots=[])
+    for each in first:
+        validate.integer_at_least(1, **{"each of slots": each})
