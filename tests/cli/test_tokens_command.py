@@ -65,7 +65,9 @@ def test_each_person_gets_an_invitation_and_the_issuer_a_list_that_tells_nothing
     codes = [json.loads((folder / "invitations" / row["invitation"]).read_text())["code"] for row in rows]
     assert len(set(codes)) == 2
     assert not any(code in done.out + (folder / "invitations" / "invited.json").read_text() for code in codes)
-    assert "exist" in refused(2, *ISSUE, "--output", "invitations")  # nobody's code is ever replaced
+    again = refused(2, *ISSUE, "--output", "invitations")
+    assert "must be a folder that does not exist yet: no invitation is ever replaced" in again
+    assert "--force" not in again
 
 
 def test_ready_made_tokens_are_for_a_collection_that_says_so(folder):

@@ -18,6 +18,8 @@ from shuffledp.service.event_log import EventLog
 from shuffledp.service.running import run_analyzer, run_issuer, run_shuffler
 
 _SECONDS = 30.0
+_UNTOUCHED = bytes(1 << 16)  # memory that is there, and in which nobody has written
+_LONGEST_TRACE = 64
 
 
 def free_port():
@@ -81,11 +83,14 @@ class Process:
             for line in maps:
                 place, permissions, _, _, inode, *_ = line.split()
                 start, stop = (int(each, 16) for each in place.split("-"))
-                if permissions.startswith("rw") and inode == "0":  # of no file
-                    memory.seek(start)
+                if not permissions.startswith("rw") or inode != "0":  # of a file
+                    continue
+                for at in range(start, stop, len(_UNTOUCHED)):
+                    memory.seek(at)
                     with suppress(OSError):
-                        part = memory.read(stop - start)
-                        found |= {trace for trace in traces if trace in part}
+                        part = memory.read(min(len(_UNTOUCHED) + _LONGEST_TRACE, stop - at))
+                        if not part.startswith(_UNTOUCHED):
+                            found |= {trace for trace in traces if trace in part}
         return found
 
     def memory(self):

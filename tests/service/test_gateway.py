@@ -20,8 +20,10 @@ from shuffledp.core.instants import written
 from shuffledp.core.statement_terms import Trust
 from shuffledp.service import client as sending
 from shuffledp.service import gateway
+from shuffledp.service.event_log import EventLog
 from shuffledp.service.intake import Count
 from shuffledp.service.relayed import ThroughRelay
+from shuffledp.service.shuffler_app import shuffler_app
 from shuffledp.wire.binary_http import BinaryRequest, BinaryResponse
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
 from shuffledp.wire.keys import GatewayKey, in_text
@@ -217,6 +219,28 @@ def test_a_key_that_had_its_time_gives_way_to_the_successor_that_the_collection_
     assert [each.status_code for each in found] == [200, 200, 400, 200] * 2 + [400, 200, 400, 200]
     assert problem(found[8]) == KEY_PROBLEM
     assert counts == {Count.STORED: 5}
+
+
+def test_a_request_about_one_collection_comes_by_no_key_of_another(tmp_path):
+    mine = Parties.with_relay()
+    other = GatewayKey.generate(other_than=[mine.gateway_key.config.id])
+    theirs = Parties.with_relay(gateway_key=other)
+
+    async def test():
+        async with shuffler(tmp_path / "mine", mine) as first, shuffler(tmp_path / "theirs", theirs) as second:
+            log, keys = EventLog(print), [mine.gateway_key, other]
+            app = shuffler_app([first.desk, second.desk], log=log, gateway_keys=keys)
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://a") as client:
+                both = replace(first, client=client)
+                found = []
+                for parties in (mine, theirs):
+                    request = request_of(parties.collection, looks_sealed(parties.collection))
+                    found += [(await through(both, request, config=key.config))[0] for key in keys]
+                return found
+
+    good, wrong, also_wrong, also_good = run(test)
+    assert (good.status, also_good.status) == (200, 200)
+    assert told(wrong) == told(also_wrong) == KEY_PROBLEM
 
 
 class Answering(httpx.MockTransport):

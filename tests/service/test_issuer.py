@@ -14,15 +14,18 @@ from service.given import Parties
 from service.issuing import WithTokens, issuer_key
 from service.test_shuffler_app import problem
 from shuffledp.core.errors import InputDataError, InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.files.key_files import write_key
 from shuffledp.service import client as sending
 from shuffledp.service import invitations, issuer_app
+from shuffledp.service.config import IssuerConfig
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.invitations import Invitation, Invited, digest_of
 from shuffledp.service.issuer_app import IssuingDesk
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.own_token import OwnToken
+from shuffledp.service.running import run_issuer
 from shuffledp.service.store import StorageError
-from shuffledp.wire.keys import from_text, in_text
+from shuffledp.wire.keys import ShufflerKey, from_text, in_text
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE, PendingToken, TokenCheck, TokenResponse
 
 
@@ -280,3 +283,39 @@ def test_a_list_of_people_is_a_table(tmp_path, content, error, words):
     (tmp_path / "list.csv").write_bytes(content)
     with pytest.raises(error, match=words):
         invitations.read_people(tmp_path / "list.csv")
+
+
+# ---- the service ----------------------------------------------------------------------------------------------------
+
+
+def issuer_config(folder, *collections, keys=("issuer.key",)):
+    """The configuration of an issuer of these collections, with what it names."""
+    for number, parties in enumerate(collections):
+        (folder / f"{number}.collection").write_bytes(parties.collection.canonical)
+    if not (folder / "issuer.key").exists():
+        write_key(folder / "issuer.key", issuer_key(), collections[0].published(issuer_key()))
+        write_key(folder / "other.key", ShufflerKey.generate(), collections[0].published(ShufflerKey.generate()))
+    path = folder / "issuer.toml"
+    listed = {"collections": [f"{number}.collection" for number in range(len(collections))], "keys": list(keys)}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in {**listed, "invited": []}.items()]
+    path.write_text("\n".join(['listen = "127.0.0.1:0"', 'state = "state"', *lines]))
+    return IssuerConfig.read(path)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ([WithTokens, WithTokens], "keys must each be of one collection: of two, tokens of one fit the other"),
+        ([Parties], "collections must have an issuer that signs blindly; one has none"),
+    ],
+)
+def test_a_key_is_for_one_collection_and_a_collection_needs_one(tmp_path, kinds, words):
+    config = issuer_config(tmp_path, *(kind() for kind in kinds))
+    with pytest.raises(InvalidParameterError, match=words):
+        run(run_issuer, config, log=EventLog(print), ready=print)
+
+
+def test_an_issuer_signs_by_keys_of_its_role_alone(tmp_path):
+    config = issuer_config(tmp_path, WithTokens(), keys=["issuer.key", "other.key"])
+    with pytest.raises(InvalidParameterError, match="keys must be one or more of an issuer"):
+        config.read_keys()

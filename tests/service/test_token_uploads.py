@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from hashlib import blake2b
 
 import pytest
 
@@ -80,6 +81,7 @@ def test_without_a_token_of_the_collection_nothing_is_stored(tmp_path):
 
     made, twice, counts, errors, lines = result
     assert {name: problem(answer) for name, answer in made.items()} == dict.fromkeys(tokens, (401, "unauthorizedToken"))
+    assert {answer.headers["www-authenticate"] for answer in made.values()} == {"PrivateToken"}
     assert problem(twice) == (400, "invalidMessage")  # a token is for one submission
     assert counts == {Count.REFUSED: len(tokens), Count.MALFORMED: 1}
     assert errors == []  # and none of this has spent it
@@ -166,6 +168,8 @@ def test_of_tokens_only_keyed_digests_are_kept_and_after_the_close_nothing(tmp_p
             assert part not in during
             assert part not in left()
     assert not any(digest in left() for (digest,) in kept)
+    plain = {blake2b(token.nonce, digest_size=len(kept[0][0])).digest() for token in tokens}
+    assert not plain & {digest for (digest,) in kept}  # without the key nobody can look for a token
 
 
 def test_a_token_comes_through_a_relay_inside_and_no_further(tmp_path):

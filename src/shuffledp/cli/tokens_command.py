@@ -53,6 +53,10 @@ def issue(
             "given where tokens are ready-made" if read.ready_made else "left out: tokens are signed blindly, later"
         )
         raise InvalidParameterError(f"--key must be {wanted}.")
+    if output.exists():
+        raise InvalidParameterError(
+            f"--output must be a folder that does not exist yet: no invitation is ever replaced; got {str(output)!r}."
+        )
     if key is None:
         made, listed = invitations.invited(read, len(rows) - 1)
     else:

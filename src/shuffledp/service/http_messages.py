@@ -47,8 +47,10 @@ class Problem(Enum):
         status, name = self.value
         kind = name if ":" in name else f"urn:shuffledp:error:{name}"
         text = json.dumps({"type": kind, "status": status}).ljust(_LENGTH_OF_PROBLEM)
-        closes = {"connection": "close"} if self in (Problem.TOO_SLOW, Problem.TOO_LARGE) else {}
-        return Response(text, status, closes, media_type="application/problem+json")
+        headers = {"connection": "close"} if self in (Problem.TOO_SLOW, Problem.TOO_LARGE) else {}
+        if self is Problem.OTHER_TOKEN:
+            headers["www-authenticate"] = "PrivateToken"  # whose challenge follows from the collection file
+        return Response(text, status, headers, media_type="application/problem+json")
 
 
 class Refused(Exception):  # noqa: N818  not an error of ours
