@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from shuffledp.relay.releasing_relayed import HandIns, gathered
 from shuffledp.relay.sealed_hand_ins import sealed_report
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.demonstration import end, free_ports, party, started, wait_for
+from shuffledp.service.serving import allow_files
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
 
@@ -42,6 +44,7 @@ _MOST_PEOPLE, _CONTACTS = 100_000, 40
 _LIFE = timedelta(days=1)
 _PATIENCE = 600.0  # seconds, of members who wait for others
 _SHARE = 3  # in ten say yes
+_MOST_CONNECTIONS, _FILES_BESIDE = 64, 200  # of a process
 
 
 class Demonstration:
@@ -58,13 +61,20 @@ class Demonstration:
         self.terms, self.analyst = terms, analyst
         self._keys, self._folder = keys, folder
 
-    def everybody_takes_part(self, progress: Progress) -> None:
-        """Start each member as a process of its own, and wait until all have handed in.
+    def everybody_takes_part(self, progress: Progress, *, num_processes: int | None = None) -> None:
+        """Start the members, and wait until all have handed in.
+
+        Args:
+            progress: told how many stages have ended.
+            num_processes: which members share, each then being a coroutine; None is one for each member.
 
         Raises:
             RemoteProtocolError: if a member does not.
         """
-        reports = self._reports()
+        people = self.terms.num_users
+        shares = people if num_processes is None else min(num_processes, people)
+        validate.integer_at_least(1, num_processes=shares)
+        everybody = list(zip([key.to_pem() for key in self._keys], range(people), self._reports(), strict=True))
         usual_certificates()  # these two before there are several processes, that all may share them
         self.terms.letters(0, 1)
         processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
@@ -72,15 +82,17 @@ class Demonstration:
         gc.freeze()
         members: list[BaseProcess] = []
         try:
-            for person, (key, report) in enumerate(zip(self._keys, reports, strict=True)):
-                given = (self.terms, key.to_pem(), person, report, self._folder)
-                members.append(processes.Process(target=run_member, args=given))
+            for share in range(shares):
+                given = (self.terms, everybody[share::shares], self._folder)
+                members.append(processes.Process(target=run_members, args=given))
                 members[-1].start()
             asyncio.run(self._watched(progress))
             for each in members:
                 each.join()
             if failed := sum(each.exitcode != 0 for each in members):
-                raise RemoteProtocolError(f"all members must hand in; {failed} of {len(members)} did not.")
+                raise RemoteProtocolError(
+                    f"all members must hand in; in {failed} of {len(members)} processes some did not."
+                )
         finally:
             gc.unfreeze()
             for each in members:
@@ -177,22 +189,40 @@ def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
     }
 
 
-def run_member(terms: RelayTerms, pem: str, person: int, report: bytes, folder: Path) -> None:
-    """One member, in a process of its own; ends with 1 if it could not hand in."""
+def run_members(terms: RelayTerms, members: Sequence[tuple[str, int, bytes]], folder: Path) -> None:
+    """Some members, in a process of their own; ends with 1 if one of them could not hand in.
+
+    Args:
+        terms: of the relay.
+        members: of each the keys in PEM, the place in the directory, and the sealed report.
+        folder: for what they remember.
+    """
+    keys = {person: MemberKey.from_pem(pem) for pem, person, _ in members}
+    allow_files(2 * len(members) + _FILES_BESIDE)
 
     async def at_work() -> None:
-        key = MemberKey.from_pem(pem)
-        journal = Journal(terms, person, folder)
-        async with new_async_client() as client:
+        connections = min(len(members) + 1, _MOST_CONNECTIONS)
+        async with new_async_client(connections=connections) as client:
             transport = HttpTransport(
-                terms, client, lambda _, said: key.signature(said), patience=60.0, patience_of_stage=_PATIENCE
+                terms,
+                client,
+                lambda person, said: keys[person].signature(said),
+                patience=_PATIENCE,
+                patience_of_stage=_PATIENCE,
             )
-            await take_part(terms, key, lambda: report, journal, transport)
+            async with asyncio.TaskGroup() as group:
+                for _, person, report in members:
+                    journal = Journal(terms, person, folder)
+                    group.create_task(take_part(terms, keys[person], partial(_given, report), journal, transport))
 
     try:
         asyncio.run(at_work())
-    except ShuffleDPError:
+    except* ShuffleDPError:
         sys.exit(1)
+
+
+def _given(report: bytes) -> bytes:
+    return report
 
 
 def _task(people: int, rounds: int | None, degree: int | None) -> Task:

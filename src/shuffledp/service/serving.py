@@ -75,7 +75,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] | None = None) -> None:
     """Serve several applications until the process is asked to end; ``ready`` is called when all of them answer."""
     servers = [_Server(_config(each)) for each in endpoints]
-    _allow_files(sum(each.most_connections for each in endpoints) + _FILES_BESIDE)
+    allow_files(sum(each.most_connections for each in endpoints) + _FILES_BESIDE)
     running = [
         asyncio.create_task(server.serve(sockets=[each.listening]))
         for server, each in zip(servers, endpoints, strict=True)
@@ -192,7 +192,7 @@ class _Waiting:
             loop.call_later(self._seconds / _SWEEPS, self._sweep, loop)
 
 
-def _allow_files(count: int) -> None:
+def allow_files(count: int) -> None:
     """Let the process have so many files open, as far as the system allows it."""
     with suppress(ImportError, ValueError, OSError):
         import resource
