@@ -1,7 +1,4 @@
-"""A relay among three friends who share a folder: keys, a directory, a collection, everybody's part, and the release.
-
-Each command could run on a machine of its own; one person who plays everybody, as here, protects nobody.
-"""
+"""A relay among three friends who share a folder. One person who plays all of them, as here, protects nobody."""
 
 import subprocess
 import sys
@@ -19,6 +16,7 @@ categories = ["No", "Yes"]
 [shuffler]
 kind = "network"
 overlay = {groups = [3]}
+links = "constant"
 [release]
 delta = 1e-3
 minimum_batch = 3
@@ -33,7 +31,8 @@ def shuffledp(*arguments: str, beside: Path) -> "subprocess.Popen[str]":
 
 def done(*several: "subprocess.Popen[str]") -> None:
     """Wait until commands have ended well."""
-    sys.exit("a command has failed") if sum(each.wait() for each in several) else None
+    if sum(each.wait() for each in several):
+        sys.exit("a command has failed")
 
 
 with TemporaryDirectory() as name:

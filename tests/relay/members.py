@@ -22,7 +22,7 @@ def relay_task(**shuffler):
             "name": "survey",
             "value": "smokes",
             "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
-            "shuffler": {"kind": "network"} | (shuffler or {"overlay": {"groups": [2, 3]}}),
+            "shuffler": {"kind": "network", "links": "constant"} | (shuffler or {"overlay": {"groups": [2, 3]}}),
             "release": {"delta": 1e-3, "minimum_batch": 2},
         }
     )

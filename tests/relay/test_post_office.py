@@ -194,8 +194,10 @@ def test_late_letters_go_nowhere(tmp_path):
             if person:
                 await office.office.take(0, person, together.states[person].letters)
         await office.office._end()
-        assert (await office.post(office.signed(together.states[0].letters))).status_code == 403
+        assert (await office.post(office.signed(together.states[0].letters))).status_code == 410
         assert await office.office.record(0) == record_of(range(1, 6), 6)
+        with pytest.raises(HandInRefusedError, match=r"goes on without you. Nothing of your answer was sent"):
+            await office.member(0)
 
     in_office(tmp_path, work)
 

@@ -189,10 +189,11 @@ def test_a_record_must_be_one_and_nobody_comes_back_who_was_not_there_for_the_se
     for record in (b"", b"\xff", b"\xfc\x00"):
         with pytest.raises(RemoteProtocolError, match="a bit for each of 6 members"):
             finish(together.terms, together.keys[0], together.states[0], record, together.mail_of(0))
-    together.receive(frozenset({5}))
-    together.send()
+    with pytest.raises(HandInRefusedError, match="must be there for the set-up"):
+        received(together, 5, online=range(5))
+    told = received(together, 0, online=range(5))
     with pytest.raises(RemoteProtocolError, match="must be absent from all rounds; somebody is not"):
-        received(together, 0)
+        finish(together.terms, together.keys[0], told, record_of(range(6), 6), {})
 
 
 def test_letters_are_settled_once_and_states_show_nothing():

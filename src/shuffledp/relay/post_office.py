@@ -35,8 +35,8 @@ class PostOffice:
     Args:
         terms: of the relay.
         store: of its letters alone.
-        patience: seconds after the end of a stage for which letters of the next are waited for; for those of the set-up
-            until the collection closes.
+        patience: seconds after the end of a stage for which letters of the next are waited for; for those of the
+            set-up, and for hand-ins, it is until the collection closes.
         log: told what happened.
         clock: seconds since 1970.
     """
@@ -63,8 +63,12 @@ class PostOffice:
             self._expected = await self._store.senders(0)
 
     def accepts(self, stage: int, sender: int) -> bool:
-        """Whether letters of a member are expected in a stage that has not ended, or were in one that has."""
-        return stage <= min(self.stage, self.terms.hand_in_stage) and sender in self._expected
+        """Whether somebody is a member, and a stage has begun."""
+        return stage <= min(self.stage, self.terms.hand_in_stage) and sender < self.terms.num_users
+
+    def waits_for(self, stage: int, sender: int) -> bool:
+        """Whether the stage has not ended, and the member was there for the set-up."""
+        return stage == self.stage and sender in self._expected
 
     def letters(self, stage: int, sender: int, body: bytes) -> Letters | None:
         """The letters that a member has signed, each of the length that it must have; None if it is something else."""
@@ -86,7 +90,7 @@ class PostOffice:
         Raises:
             StorageError: if the disk did not take them.
         """
-        if stage < self.stage and sender not in await self._store.senders(stage):
+        if sender not in self._expected or (stage < self.stage and sender not in await self._store.senders(stage)):
             return False
         is_kept = await self._store.put(Posted(stage, sender, letters))
         if is_kept and stage == self.stage:
@@ -114,8 +118,9 @@ class PostOffice:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._posted.wait(), _TICK)
             self._posted.clear()
-            closes = instant(closes=self.terms.collection.closes).timestamp()
-            until = began + self._patience if self.stage else closes
+            until = began + self._patience
+            if self.stage in (0, self.terms.hand_in_stage):
+                until = max(until * (self.stage > 0), instant(closes=self.terms.collection.closes).timestamp())
             if self._came >= self._expected or self._clock() >= until:
                 await self._end()
                 began = self._clock()

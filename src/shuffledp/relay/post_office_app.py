@@ -59,7 +59,7 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         if found is None:
             raise Refused(Problem.INVALID_MESSAGE)
         if not await office.take(stage, sender, found):
-            raise Refused(Problem.STAGE_ENDED if stage < office.stage else Problem.CONFLICT)
+            raise Refused(Problem.CONFLICT if office.waits_for(stage, sender) else Problem.STAGE_ENDED)
         return answered(b"", LETTERS_TYPE)
 
     async def record(request: Request) -> Response:

@@ -27,11 +27,12 @@ from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import most_rounds
 from shuffledp.randomness.sources import SecureSource, uniform_integers
 from shuffledp.relay.directory import Directory
-from shuffledp.relay.http_transport import HttpTransport, new_async_client, usual_certificates
+from shuffledp.relay.http_transport import HttpTransport, new_async_client
 from shuffledp.relay.journal import Journal
 from shuffledp.relay.member import take_part
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.relay.releasing_relayed import HandIns, gathered
+from shuffledp.relay.rounds import begin, prepare
 from shuffledp.relay.sealed_hand_ins import sealed_report
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.demonstration import end, free_ports, party, started, wait_for
@@ -75,8 +76,7 @@ class Demonstration:
         shares = people if num_processes is None else min(num_processes, people)
         validate.integer_at_least(1, num_processes=shares)
         everybody = list(zip([key.to_pem() for key in self._keys], range(people), self._reports(), strict=True))
-        usual_certificates()  # these two before there are several processes, that all may share them
-        self.terms.letters(0, 1)
+        self._warm_up()
         processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         gc.collect()
         gc.freeze()
@@ -98,6 +98,16 @@ class Demonstration:
             for each in members:
                 each.kill()
                 each.join()
+
+    def _warm_up(self) -> None:
+        """Load and work out what all members need before they are processes, which then share it."""
+        prepare(self.terms, self._keys[0], begin(self.terms, 0, bytes(self.terms.report_bytes)))
+
+        async def answered() -> None:
+            async with new_async_client() as client:
+                await client.get(f"{self.terms.collection.shuffler.url}/healthz")
+
+        asyncio.run(answered())
 
     async def gathered(self) -> HandIns:
         """What members handed in."""
@@ -243,7 +253,7 @@ def _task(people: int, rounds: int | None, degree: int | None) -> Task:
             "name": "Forum: made-up members who pass reports on",
             "value": "sleeps badly",
             "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
-            "shuffler": {"kind": "network"} | walk,
+            "shuffler": {"kind": "network", "links": "constant"} | walk,
             "release": {"delta": 1e-6, "minimum_batch": 3},
         }
     )

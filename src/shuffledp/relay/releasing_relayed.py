@@ -20,7 +20,6 @@ from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import check_hand_in, count_votes
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
-from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.survey import Collected, DataFlow, Outcome, read_earlier
 from shuffledp.wire.grammar import HpkeCiphertext
 from shuffledp.wire.hpke import Opener
@@ -61,13 +60,6 @@ async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[Analy
     return HandIns(recorded=recorded, by_member=opened)
 
 
-def shuffler_of(terms: RelayTerms) -> RandomWalkShuffler:
-    """The simulated shuffler whose view a relay has: the same rounds on the same contacts."""
-    column = terms.collection.task.columns[0]
-    walk = terms.section.along(terms.contacts_of_all, column.randomizer.randomizer(), column.release.delta)
-    return walk.shuffler(terms.num_rounds)
-
-
 def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:
     """The view of the analyst, and what was refused of the reports.
 
@@ -101,7 +93,7 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
             f"all {terms.num_users} members' reports must be handed in, since nothing was promised of fewer; got "
             f"{len(reports)}. Nothing was released."
         )
-    model = shuffler_of(terms).model(terms.num_users)
+    model = terms.shuffler.model(terms.num_users)
     return View(reports=reports, labels=np.delete(np.array(labels), malformed), shuffle=model), collected
 
 
@@ -144,6 +136,6 @@ def write_relayed(
     )
     with new_folder(folder, force=force) as place:
         (where,) = places_of(collection.task, place)
-        done = release_of_column(column, iter([view]), facts, where, watch, beside=Path(), shuffler=shuffler_of(terms))
+        done = release_of_column(column, iter([view]), facts, where, watch, beside=Path(), shuffler=terms.shuffler)
         outcome = composed_release(collection.task, {where: done}, releases, place)
         return write_release(outcome, place)

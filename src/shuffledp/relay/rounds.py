@@ -168,7 +168,7 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
     Raises:
         RemoteProtocolError: if somebody who was there is silent, a letter is not as its sender wrote it, or senders
             were told of other stages than this member.
-        HandInRefusedError: at the vote, if too few saw the same.
+        HandInRefusedError: at the set-up, if this member came too late; at the vote, if too few saw the same.
     """
     if state.stage == terms.vote_stage:
         count_votes(terms, state.recorded, mail)
@@ -184,6 +184,11 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
                 f"{state.stage}; {len(missing)} are missing."
             )
         mail = {each: mail[each] for each in sorted(met)}
+    if state.stage == 0 and state.person in recorded.absent:
+        raise HandInRefusedError(
+            "a member must be there for the set-up; it has ended before your letters came, and the collection goes on "
+            "without you. Nothing of your answer was sent."
+        )
     if state.stage == 0:
         secrets = {
             each: _link(terms, each, state.person).secret_in(letter, terms.directory, key)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import cast
 
-from shuffledp.laws.link_slots import slots_needed
 from shuffledp.laws.walk_distributions import Round, graphs_of_rounds
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
@@ -19,6 +18,7 @@ from shuffledp.people.graphs.overlays import OverlayRound
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.links import SET_UP_BYTES
 from shuffledp.service.client import configs_of
+from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.survey import Collection
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.network_section import NetworkSection
@@ -29,7 +29,7 @@ from shuffledp.wire.report_bytes import ReportLayout
 
 EVERYBODY, ANALYST = -1, -2  # to whom letters go besides members
 DIGEST_BYTES = 32
-OVERFLOW = 1e-9  # the chance that any link in any round has more to carry than slots, or somebody too much to hand in
+_OVERFLOW = 1e-9  # the chance that somebody has more to hand in than there is room for: then the rest is left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,18 +83,21 @@ class RelayTerms:
         return tuple(graphs_of_rounds(self.ways, self.num_rounds))
 
     @cached_property
+    def shuffler(self) -> RandomWalkShuffler:
+        """The simulated shuffler whose view a relay has: the same rounds on the same contacts, with the same slots."""
+        column = self.collection.task.columns[0]
+        walk = self.section.along(self.contacts_of_all, column.randomizer.randomizer(), column.release.delta)
+        return walk.shuffler(self.num_rounds)
+
+    @property
     def slots(self) -> tuple[int, ...]:
-        """Reports that an envelope has room for, in each round: those of the task, if it has any."""
-        laziness = self.section.laziness
-        links = self.section.constant_links(self.collection.task.columns[0].release.delta)
-        if links is not None:
-            return links.of(self.ways, self.num_rounds, laziness)
-        return slots_needed(self.ways, self.num_rounds, overflow=OVERFLOW, laziness=laziness)
+        """Reports that an envelope has room for, in each round."""
+        return tuple(self.shuffler.slots or ())
 
     @cached_property
     def most_handed_in(self) -> int:
         """Reports that a hand-in has room for: hardly ever more end with anybody."""
-        places = (held for held in range(1, self.num_users) if self.num_users / math.factorial(held + 1) <= OVERFLOW)
+        places = (held for held in range(1, self.num_users) if self.num_users / math.factorial(held + 1) <= _OVERFLOW)
         return next(places, self.num_users)
 
     @property
