@@ -110,8 +110,8 @@ REFUSED = {
     "seed": ({"graph": "random-regular:4", "rounds": 5}, "without a random graph without graph_seed"),
     "single": ({"overlay": {"groups": [2, 3]}, "protocol": "single"}, "without protocol 'single'"),
     "lost": ({"overlay": {"groups": [2, 3]}, "dropouts": 0.1, "links": "naive"}, "without dropouts or offline"),
-    "naive": ({"overlay": {"groups": [2, 3]}, "links": "naive"}, "without links 'naive'"),
-    "aborts": ({"overlay": {"groups": [2, 3]}, "surplus": "aborts"}, "without surplus 'aborts'"),
+    "naive": ({"overlay": {"groups": [2, 3]}, "links": "naive"}, "without links = 'naive'"),
+    "aborts": ({"overlay": {"groups": [2, 3]}, "surplus": "aborts"}, "without surplus = 'aborts'"),
     "overlay": ({"overlay": {"groups": [3, 3]}}, "must fit the 6 members of the directory: .* would fit"),
     "degree": ({"graph": "random-regular:9", "rounds": 5, "graph_seed": 1}, "must fit the 6 members"),
 }

@@ -9,7 +9,6 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.randomness.replayable import SeededSource
-from shuffledp.shufflers.walk_model import SURPLUS
 from shuffledp.survey.network_section import AUTO, LINKS, NetworkSection
 from shuffledp.survey.section import require_sha256
 from shuffledp.survey.task import Task
@@ -49,8 +48,9 @@ class BoundDirectory(Described):
             f"protocol {section.protocol!r}": "a relay has 'all'" if section.protocol != "all" else None,
             "surplus = 'aborts'": "what finds no slot waits" if section.surplus == "aborts" else None,
             "dropouts or offline": "what happened is recorded" if section.dropouts or section.offline else None,
-            "links 'naive'": "envelopes are sent on all links, as of 'constant'" if section.links == LINKS[0] else None,
-            "surplus 'aborts'": "a relay lets it wait" if section.surplus != SURPLUS[0] else None,
+            "links = 'naive'": "envelopes go along all links, as with 'constant'"
+            if section.links == LINKS[0]
+            else None,
         }
         if section.overlay is None and not section.files:
             reasons |= {
