@@ -35,7 +35,7 @@ class FolderTransport:
         if not folder.is_dir():
             raise InvalidParameterError(f"folder must be one that all members share; got folder={str(folder)!r}.")
         self._terms, self._patience = terms, patience
-        self._folder = folder / terms.collection.id.hex()
+        self._folder = folder / terms.collection_id.hex()
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
         """As `Transport.post`; a letter that is there stays as it is."""

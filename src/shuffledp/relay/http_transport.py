@@ -19,6 +19,7 @@ from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.certificates import trusted
 from shuffledp.service.client import FIRST_WAIT, LONGEST_WAIT, TRY_AGAIN, reason_of
+from shuffledp.wire.keys import in_text
 
 _SECONDS = httpx.Timeout(60.0)
 
@@ -66,7 +67,7 @@ class HttpTransport:
     ) -> None:
         self._terms, self._client, self._sign = terms, client, sign
         self._patience, self._of_stage = patience, patience_of_stage
-        self._url = f"{terms.collection.shuffler.url}{terms.collection.path}/stages"
+        self._url = f"{terms.collection.shuffler.url}/collections/{in_text(terms.collection_id)}/stages"
         self._records: dict[int, asyncio.Task[bytes]] = {}
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:

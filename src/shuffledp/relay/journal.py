@@ -35,7 +35,7 @@ class Journal:
 
     def __init__(self, terms: RelayTerms, person: int, folder: Path) -> None:
         self._terms, self._person = terms, person
-        name = f"{terms.collection.id.hex()}-{person}"
+        name = f"{terms.collection_id.hex()}-{person}"
         self._file, self._done, self._lock = (folder / f"{name}.{end}" for end in ("member", "done", "lock"))
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ class Journal:
             return None
         except ValueError:
             raise LocalProtocolError(f"a member's state must be as it was written; {self._file} is damaged.") from None
-        if (data.get("collection"), data.get("person")) != (self._terms.collection.id.hex(), self._person):
+        if (data.get("collection"), data.get("person")) != (self._terms.collection_id.hex(), self._person):
             raise LocalProtocolError(f"a member's state must be of this collection; {self._file} is of another.")
         return _state(self._terms, data)
 
@@ -145,7 +145,7 @@ def _state(terms: RelayTerms, data: Mapping[str, Any]) -> MemberState:
     return MemberState(
         walk=walk,
         keys=LinkKeys.from_dict(data["keys"]),
-        recorded=Recorded(terms.collection.id, terms.num_users, tuple(map(bytes.fromhex, data["records"]))),
+        recorded=Recorded(terms.collection_id, terms.num_users, tuple(map(bytes.fromhex, data["records"]))),
         stage=data["stage"],
         letters=None if letters is None else {int(to): bytes.fromhex(letter) for to, letter in letters.items()},
     )

@@ -141,4 +141,4 @@ class PostOffice:
 
 
 def _bound(terms: RelayTerms, stage: int, sender: int) -> bytes:
-    return _CONTEXT + terms.collection.id + stage.to_bytes(4, "big") + sender.to_bytes(4, "big")
+    return _CONTEXT + terms.collection_id + stage.to_bytes(4, "big") + sender.to_bytes(4, "big")

@@ -34,7 +34,7 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         2. Letters are those of a member, as many and as long as the stage has them; nothing else is kept.
         3. Whether, when and what is answered depends on who has sent letters, and on nothing in them.
     """
-    known = {in_text(office.terms.collection.id): office for office in offices}
+    known = {in_text(office.terms.collection_id): office for office in offices}
 
     def office_of(request: Request) -> PostOffice:
         found = known.get(request.path_params["id"])

@@ -71,7 +71,7 @@ async def run_post_office(config: PostOfficeConfig, *, log: EventLog, ready: Cal
     offices = []
     async with AsyncExitStack() as stack:
         for terms in config.read_terms():
-            store = Mailboxes(Path(config.state) / terms.collection.id.hex())
+            store = Mailboxes(Path(config.state) / terms.collection_id.hex())
             stack.push_async_callback(store.close)
             offices.append(PostOffice(terms, store, patience=config.patience, log=log))
             await offices[-1].open()

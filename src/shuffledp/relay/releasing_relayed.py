@@ -49,7 +49,7 @@ async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[Analy
         RemoteProtocolError: if records, votes or hand-ins are not as the protocol says, or nobody answers.
         HandInRefusedError: if nothing was to be handed in after what happened, or too few voted alike.
     """
-    recorded = Recorded(terms.collection.id, terms.num_users)
+    recorded = Recorded(terms.collection_id, terms.num_users)
     for stage in range(terms.num_rounds + 1):
         recorded = recorded.followed_by(await transport.record(stage))
     check_hand_in(terms, recorded)
@@ -67,7 +67,7 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
         InputDataError: if not every member's report was handed in: nothing is stated of fewer.
     """
     layout = ReportLayout.of(terms.collection.task.columns[0].randomizer.randomizer().model)
-    opener = Opener.by(keys, collection_id=terms.collection.id, column=0)
+    opener = Opener.by(keys, collection_id=terms.collection_id, column=0)
     seen: set[bytes] = set()
     texts, labels, duplicates, undecryptable = [], [], 0, 0
     for person, several in sorted(found.by_member.items()):
@@ -83,7 +83,7 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
                 undecryptable += 1
     reports, malformed = layout.decode(texts)
     collected = Collected(
-        collection=terms.collection.id.hex(),
+        collection=terms.collection_id.hex(),
         duplicates=duplicates,
         malformed=len(malformed),
         undecryptable=undecryptable,

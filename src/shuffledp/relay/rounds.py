@@ -72,7 +72,7 @@ def begin(terms: RelayTerms, person: int, report: bytes) -> MemberState:
     return MemberState(
         walk=start_relay(person, contacts, terms.num_rounds, report, slots=terms.slots),
         keys=LinkKeys.drawn(terms.contacts(person, 0)),
-        recorded=Recorded(terms.collection.id, terms.num_users),
+        recorded=Recorded(terms.collection_id, terms.num_users),
     )
 
 
@@ -235,4 +235,4 @@ def _has_signed(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def _link(terms: RelayTerms, sender: int, recipient: int) -> Link:
-    return Link(collection_id=terms.collection.id, sender=sender, recipient=recipient)
+    return Link(collection_id=terms.collection_id, sender=sender, recipient=recipient)

@@ -20,7 +20,7 @@ _CONTEXT = b"shuffledp-1 hand-in"
 def sealed_report(terms: RelayTerms, reports: Reports) -> bytes:
     """A member's own report, the only one of these, sealed to the analyst: what walks."""
     (blob,) = ReportLayout.of(reports.model).encode(reports)
-    return Sealer.to(terms.config, collection_id=terms.collection.id, column=0).seal(blob).encode()
+    return Sealer.to(terms.config, collection_id=terms.collection_id, column=0).seal(blob).encode()
 
 
 def sealed_hand_in(terms: RelayTerms, key: MemberKey, person: int, inside: bytes) -> bytes:
@@ -59,4 +59,4 @@ def opened_hand_in(
 
 
 def _info(terms: RelayTerms, person: int) -> bytes:
-    return _CONTEXT + terms.collection.id + person.to_bytes(4, "big")
+    return _CONTEXT + terms.collection_id + person.to_bytes(4, "big")

@@ -50,6 +50,11 @@ class RelayTerms:
     def __post_init__(self) -> None:
         self.directory.check_bound_by(self.collection)
 
+    @cached_property
+    def collection_id(self) -> bytes:
+        """The collection's id, worked out once: every letter is bound to it."""
+        return self.collection.id
+
     @property
     def num_users(self) -> int:
         """Members."""
