@@ -1,5 +1,6 @@
 """What workers do, without an engine: exactly uniform orders, the same bytes twice, no key in what they are told."""
 
+import dataclasses
 import itertools
 import math
 import pickle
@@ -106,6 +107,21 @@ def test_a_task_that_runs_twice_makes_the_same_bytes_however_blocks_arrive(job):
     assert len({each.sha256 for each in parts}) == 3
 
 
+@pytest.mark.parametrize("num_parts", [1, 2, 400])
+def test_one_part_and_parts_that_stay_empty_hold_everybody_once(job, num_parts):
+    _, parts = done_here(dataclasses.replace(job, num_parts=num_parts))
+    assert sum(each.num_reports for each in parts) == len(view_of(job, parts)) == 300
+    assert 0 < len(parts) <= min(num_parts, 300)
+    assert (len(parts) == num_parts) == (num_parts < 300)
+
+
+def test_shares_of_very_different_sizes_are_counted_once(tmp_path, table, job):
+    pq.write_table(pq.read_table(table / "p0.parquet").slice(0, 1), table / "p0.parquet")
+    pq.write_table(pq.read_table(table / "p1.parquet").slice(0, 0), table / "p1.parquet")
+    facts, parts = done_here(job_on(tmp_path, task_with(), table, job.key))
+    assert sum(each.flow.received for each in facts) == sum(each.num_reports for each in parts) == 101
+
+
 def test_a_block_that_comes_twice_is_refused(job):
     block = next(each for each in kernels.randomize(job, 0) if isinstance(each, kernels.Block))
     with pytest.raises(EngineError, match="a block came twice"):
@@ -136,6 +152,26 @@ def test_people_who_did_not_answer_are_counted(job, tmp_path, table):
     dropping = job_on(tmp_path, task_with(missing="drop"), table, job.key)
     flow = done_here(dropping)[0][0].flow
     assert (flow.received, flow.missing) == (100, 30)
+
+
+def names_in(job) -> tuple[int, int]:
+    blocks = [each for share in range(len(job.shares)) for each in kernels.randomize(job, share)]
+    parts = range(job.num_parts + 1, 2 * job.num_parts + 1)
+    facts = [kernels.count_names([b for b in blocks if isinstance(b, kernels.Block) and b.part == p]) for p in parts]
+    return sum(each.names for each in facts), sum(each.distinct for each in facts)
+
+
+def test_people_who_answer_twice_are_counted_wherever_they_are_and_not_named(tmp_path, table, job):
+    task = task_with(people={"id": "number"})
+    assert names_in(job_on(tmp_path, task, table, job.key)) == (300, 300)
+    again = pq.read_table(table / "p2.parquet").set_column(1, "number", [list(range(95, 195))])
+    pq.write_table(again, table / "p2.parquet", row_group_size=50)
+    repeating = job_on(tmp_path, task, table, job.key)
+    assert names_in(repeating) == (300, 200)
+    blocks = [each for each in kernels.randomize(repeating, 0) if isinstance(each, kernels.Block)]
+    named = [each.content for each in blocks if each.part > job.num_parts]
+    assert named
+    assert not any(np.int64(n).tobytes() in content for content in named for n in range(60, 100))
 
 
 # ---- what is told ---------------------------------------------------------------------------------------------------

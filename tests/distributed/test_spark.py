@@ -7,17 +7,20 @@ import base64
 import sys
 import warnings
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from cli.running import stub_pages
 from distributed.tables import done_here, job_on, key_file, task_with, write_table
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError, UnsupportedModelError
+from shuffledp.demo import write_survey
 from shuffledp.distributed import engine, job_key, run_on, tasks
 from shuffledp.distributed import run as run_frame
 from shuffledp.distributed.session import require_spark
 from shuffledp.files import is_release, stages
 from shuffledp.files.table_files import table_files
+from shuffledp.survey import Task
 
 SECRET = bytes(range(100, 132))
 
@@ -89,6 +92,23 @@ def test_the_release_is_that_of_one_machine_and_its_words_those_of_the_kernels(s
     files = {f"release.parquet/{part.name}": part.sha256 for part in parts}
     assert files.items() <= seeded.column.files.items()
     assert len(pq.read_table(view)) == 300
+
+
+def test_the_survey_of_the_demonstration_is_released_as_on_one_machine(session, tmp_path):
+    written, survey = write_survey(tmp_path, people=2000)
+    task = Task.read(written)
+    (tmp_path / "one").mkdir()
+    one = stages.run(task, survey, tmp_path / "one", beside=tmp_path)
+    found = released(session, tmp_path / "out", task, survey)
+    assert list(found.columns) == list(one.columns)
+    for name, column in found.columns.items():
+        assert column.flow == one.columns[name].flow
+        assert column.model == one.columns[name].model
+        first, second = column.release.estimate, one.columns[name].release.estimate
+        assert first.target == second.target
+        errors = np.hypot(first.standard_error, second.standard_error)
+        assert (abs(first.estimate - second.estimate) <= 8 * errors).all()
+    assert [each.to_dict() for each in found.statements] == [each.to_dict() for each in one.statements]
 
 
 def test_the_key_is_in_nothing_that_spark_writes(session, place, table, tmp_path, monkeypatch):
@@ -167,7 +187,10 @@ def test_an_input_that_changes_under_the_job_is_refused(session, tmp_path, monke
 
 @pytest.mark.parametrize(
     ("changes", "named"),
-    [({"shuffler": {"kind": "none"}}, "'none'"), ({"people": {"id": "number"}}, "'number'")],
+    [
+        ({"shuffler": {"kind": "none"}}, "'none'"),
+        ({"shuffler": {"kind": "network", "rounds": 5, "graph": "g.csv"}}, "'network'"),
+    ],
 )
 def test_what_one_machine_does_alone_is_refused_by_name(table, tmp_path, changes, named):
     with pytest.raises(UnsupportedModelError, match=named):

@@ -66,7 +66,7 @@ def run_on(
         require_supported(column)
     releases, done = read_earlier(task, earlier), {}
     files = answers.paths if isinstance(answers, TableFiles) else (answers,)
-    named = [name for column in task.columns for name in (*column.inputs, *column.public)]
+    named = [name for column in task.columns for name in named_by(column)]
     shares, rows = divide(answers, named)
     before = digests_of(session, files)
     with (
@@ -99,11 +99,11 @@ def require_supported(column: Column) -> None:
             f"the engine spark does the shuffle of kind 'uniform' alone; got {column.shuffler.kind!r}. Leave --engine "
             "out: one machine does it."
         )
-    if column.people.id is not None:
-        raise UnsupportedModelError(
-            f"the engine spark does not compare the names of people, which must all be different; got [people] id = "
-            f"{column.people.id!r}. Leave --engine out: one machine does."
-        )
+
+
+def named_by(column: Column) -> tuple[str, ...]:
+    """The columns of the input that must be there."""
+    return (*column.inputs, *column.public, *filter(None, [column.people.id]))
 
 
 def parts_for(column: Column, rows: int) -> int:

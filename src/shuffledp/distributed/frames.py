@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.validate import instance_of
-from shuffledp.distributed.engine import require_supported, run_on
+from shuffledp.distributed.engine import named_by, require_supported, run_on
 from shuffledp.distributed.session import explained, session_at
 from shuffledp.documents.release_document import write_release
 from shuffledp.files.reading import check_columns
@@ -74,8 +74,8 @@ def run(
 
 def _written(task: Task, frame: Any, folder: Path) -> Path:
     """The columns that the task names, as Parquet."""
-    names = list(dict.fromkeys(name for column in task.columns for name in (*column.inputs, *column.public)))
+    names = list(dict.fromkeys(name for column in task.columns for name in named_by(column)))
     check_columns("the data frame", frame.columns, names)
-    with explained():
-        frame.select([f"`{name.replace('`', '``')}`" for name in names]).write.parquet(folder.absolute().as_uri())
+    kept = frame.select([f"`{name.replace('`', '``')}`" for name in names])
+    explained(lambda: kept.write.parquet(folder.absolute().as_uri()))
     return folder

@@ -9,7 +9,7 @@ from typing import Any
 
 from shuffledp.core.errors import EngineError, InputDataError, ShuffleDPError
 from shuffledp.distributed import tasks
-from shuffledp.distributed.kernels import Job, PartFacts, ShareFacts
+from shuffledp.distributed.kernels import Job, NameFacts, PartFacts, ShareFacts
 from shuffledp.distributed.session import explained
 from shuffledp.files.reading import Watch
 
@@ -25,11 +25,18 @@ def view_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
         EngineError: if a task failed, or reports were lost or came twice.
     """
     count = len(job.shares)
-    with explained(), _watched(session, watch, steps):
+    people = job.column["people"]["id"]
+    num_parts = job.num_parts + 1 + (job.num_parts if people is not None else 0)
+
+    def run() -> list[Any]:
         blocks = session.range(0, count, 1, count).mapInArrow(tasks.of_shares(job), tasks.BLOCKS)
-        parts = blocks.repartitionById(job.num_parts + 1, "part").mapInArrow(tasks.of_parts(job), tasks.RESULTS)
-        results = _results(parts)
+        parts = blocks.repartitionById(num_parts, "part").mapInArrow(tasks.of_parts(job), tasks.RESULTS)
+        return _results(parts)
+
+    with _watched(session, watch, steps):
+        results = explained(run)
     _raise_first(job, [each for each in results if isinstance(each, tuple)])
+    _require_different(people, [each for each in results if isinstance(each, NameFacts)])
     facts = sorted((each for each in results if isinstance(each, ShareFacts)), key=lambda each: each.share)
     made = sorted((each for each in results if isinstance(each, PartFacts)), key=lambda each: each.part)
     whole = [each.share for each in facts] == list(range(count)) and len({each.part for each in made}) == len(made)
@@ -41,9 +48,12 @@ def view_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
 def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:
     """The SHA-256 of each file, as the workers see them; refused if these are of another version than this process."""
     task = tasks.of_files(tuple(files))
-    with explained():
+
+    def run() -> list[Any]:
         numbers = session.range(0, len(files), 1, min(len(files), _MOST_TASKS_OF_DIGESTS))
-        results = _results(numbers.mapInArrow(task, tasks.RESULTS))
+        return _results(numbers.mapInArrow(task, tasks.RESULTS))
+
+    results = explained(run)
     others = sorted({worker for _, _, worker in results} - {tasks.worker()})
     if others:
         raise EngineError(f"the workers must be as this process is, {tasks.worker()}; one has {others[0]}.")
@@ -65,6 +75,16 @@ def _results(frame: Any) -> list[Any]:
 def _raise_first(job: Job, failed: Sequence[tuple[int, ShuffleDPError]]) -> None:
     for share, error in sorted(failed, key=lambda each: each[0]):
         raise type(error)(f"{str(error).removesuffix('.')} (in {job.shares[share]}).") from None
+
+
+def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
+    """Refuse people who are named twice, with counts; never a name."""
+    received, distinct = sum(each.names for each in named), sum(each.distinct for each in named)
+    if received != distinct:
+        raise InputDataError(
+            f"column {column!r} must name each person once; {received - distinct} of {received} rows repeat a person, "
+            "and guarantees count one answer each."
+        )
 
 
 @contextmanager

@@ -1,18 +1,21 @@
 """Spark: whether it is there, a session of our own, and errors of Spark in one line that shows no data."""
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from shuffledp.core.errors import EngineError, ShuffleDPError
+
+Result = TypeVar("Result")
 
 _LEAST_SPARK = (4, 1)
 _LEAST_JAVA = 17
@@ -37,7 +40,7 @@ def require_spark() -> None:
     Raises:
         EngineError: with what to install.
     """
-    if importlib.util.find_spec("pyspark") is None:
+    if find_spec("pyspark") is None:
         raise EngineError('the engine spark needs pyspark; install it: pip install "shuffledp[cli,spark]".')
     import pyspark
 
@@ -76,13 +79,12 @@ def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
     require_spark()
     from pyspark.sql import SparkSession
 
-    with explained():
-        active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
-    with explained(), _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
-        session = _started(folder)
+    with _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
+        session = explained(partial(_started, folder))
     try:
         yield session
     finally:
@@ -122,19 +124,19 @@ def _silent() -> Iterator[None]:
         os.close(nowhere)
 
 
-@contextmanager
-def explained() -> Iterator[None]:
-    """Turn errors of Spark in the block into ours, without their text, which may quote data."""
+def explained(step: Callable[[], Result]) -> Result:
+    """The result of a step of Spark; its errors become ours, without their text, which may quote data.
+
+    Ours is raised after the old one is gone, so that nothing that prints or records errors finds that attached to it.
+    """
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-            yield
+            return step()
     except (ShuffleDPError, OSError):
         raise
     except Exception as error:
         reason = _reason(error)
-    else:
-        return
     raise EngineError(f"Spark stopped the job: {reason} Nothing was released.")
 
 

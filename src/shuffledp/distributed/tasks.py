@@ -16,7 +16,7 @@ import pyarrow as pa
 from shuffledp._version import __version__
 from shuffledp.core.errors import EngineError, ShuffleDPError
 from shuffledp.distributed import kernels
-from shuffledp.distributed.kernels import Block, Job
+from shuffledp.distributed.kernels import Block, Job, NameFacts, PartFacts
 
 BLOCKS = "part int, origin long, content binary"
 RESULTS = "content binary"
@@ -56,10 +56,15 @@ def of_parts(job: Job) -> Task:
                 else:
                     parts.setdefault(row["part"], []).append(Block(**row))
         for part, blocks in parts.items():
-            made = next(_told(kernels.permute(job, part, blocks) for _ in range(1)))
+            made = next(_told(_of_part(job, part, blocks) for _ in range(1)))
             yield _row(_RESULTS, pickle.dumps(made))
 
     return task
+
+
+def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
+    """What is made of the blocks of a part: of reports, or of names."""
+    return kernels.permute(job, part, blocks) if part < job.num_parts else kernels.count_names(blocks)
 
 
 def of_files(files: tuple[Path, ...]) -> Task:

@@ -56,6 +56,11 @@ class RandomizedReports:
         self.num_reports = 0
 
     @property
+    def names(self) -> list[pa.Array]:
+        """The names of the people who have been taken, if the task asks for them."""
+        return self._people.seen
+
+    @property
     def flow(self) -> DataFlow:
         """The counts of what has been taken."""
         received = self._reader.received
@@ -184,7 +189,7 @@ class PeopleCheck:
 
     def __init__(self, column: str | None) -> None:
         self._column = column
-        self._seen: list[pa.Array] = []
+        self.seen: list[pa.Array] = []
         self._nameless = RowProblem("name a person in every row", "are empty")
         self._received = 0
 
@@ -195,14 +200,14 @@ class PeopleCheck:
         column = plain(batch.column(self._column))
         self._nameless.add(self._without_name(column), self._received)
         self._received += len(column)
-        self._seen.append(column)
+        self.seen.append(column)
 
     def finish(self) -> None:
         """Refuse people who are named twice or not at all, with counts; never a name."""
-        if self._column is None or not self._seen:
+        if self._column is None or not self.seen:
             return
         self._nameless.require_none(f"column {self._column!r}", self._received)
-        repeated = self._received - _count_distinct(self._seen)
+        repeated = self._received - _count_distinct(self.seen)
         if repeated:
             raise InputDataError(
                 f"column {self._column!r} must name each person once; {repeated} of {self._received} rows repeat a "
