@@ -8,7 +8,7 @@ import pytest
 
 import shuffledp as sdp
 from attacks.twins import EmptyHands, OneRoundEarly, walking
-from shuffledp.accounting import account
+from shuffledp.accounting import account, walk_gate
 from shuffledp.attacks import NeighboringInputs, Verdict, audit
 from shuffledp.attacks.walk_games import (
     WALK_SCORES,
@@ -19,7 +19,9 @@ from shuffledp.attacks.walk_games import (
     trace_walks,
 )
 from shuffledp.core.guarantees import CentralDP
-from shuffledp.laws import LOST, position_distribution
+from shuffledp.laws import LOST, Schedule, position_distribution
+from shuffledp.people.graphs import Overlay
+from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.testing import SeededSource
 from soundness.exact_walks import GRAPHS, exact_epsilon, positions, sees_one_each
 from statistical.thresholds import SIGNIFICANCE, assert_fits, assert_rejects
@@ -113,6 +115,37 @@ def test_who_shows_empty_hands_is_refuted():
 def test_other_protocols_are_played_too(options):
     finding = audited(walking(graph=ring(8, 2), num_rounds=2, **options), trials=100, confidence=0.9)
     assert finding.verdict is Verdict.CONSISTENT
+
+
+def test_who_knows_that_somebody_was_offline_all_the_time_refutes_what_holds_if_all_are_online():
+    """The attacker weighs places by the laws given the schedule, and asks about whoever is hidden worst by it."""
+    online = np.ones((6, 36), dtype=bool)
+    options = {"graph": Overlay(36, (6, 6)), "num_rounds": 6, "protocol": "all", "epsilon0": 2.0}
+    everybody = walking(schedule=Schedule(online, "online"), **options)
+    promised = account(everybody.model(36), delta=DELTA)
+    assert promised.guarantee.epsilon < 0.5
+    assert audited(everybody, trials=500).verdict is Verdict.CONSISTENT
+    online[:, 7] = False
+    without = walking(schedule=Schedule(online, "online"), **options)
+    assert most_exposed(without.shuffler) == 7
+    assert account(without.model(36), delta=DELTA).guarantee.epsilon == 2.0  # hers
+    assert audited(without, trials=500).verdict is Verdict.CONSISTENT
+    assert audited(without, promised, trials=500).verdict is Verdict.REFUTED
+
+
+def test_behind_a_gate_nobody_learns_more_than_is_stated():
+    coin = KaryRandomizedResponse(epsilon0=2.0, domain_size=2)
+    gate = walk_gate(coin, num_users=36, epsilon=0.8, delta=DELTA)
+    gated = walking(graph=Overlay(36, (6, 6)), protocol="all", epsilon0=2.0, gate=gate, num_rounds=30, offline=0.1)
+    assert account(gated.model(36), delta=DELTA).guarantee.epsilon == 0.8
+    assert audited(gated, trials=500).verdict is Verdict.CONSISTENT
+    for seed in (1, 2):
+        recorded = replace(gated, shuffler=gated.shuffler.scheduled(source=SeededSource(seed)))
+        assert audited(recorded, trials=500).verdict is Verdict.CONSISTENT  # who was online is known
+    gone = walking(graph=Overlay(36, (6, 6)), protocol="all", epsilon0=2.0, num_rounds=1, offline=0.1)
+    stated = account(gated.model(36), delta=DELTA)
+    early = replace(gone, shuffler=gone.shuffler.scheduled(source=SeededSource(1)))
+    assert audited(early, stated, trials=500).verdict is Verdict.REFUTED  # before the gate would have opened
 
 
 def test_the_most_exposed_is_the_center_of_a_star_and_is_played():

@@ -103,12 +103,13 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
     lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
     held = held_bars(walked) if plan.protocol == "all" else ()
     tables = (_rounds(plan, "this task", on=PAGE), *_mixing_table(plan), *held)
+    chart = rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn)
     blocks = (
         *told(*plan.warnings, role=Role.DANGER),
         Text(passed, on=PAGE),
         Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
         *told(churn_sentence(plan.churn, plan.rounds), on=PAGE),
-        Picture(rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn), on=PAGE),
+        *((Picture(chart, on=PAGE),) if len(plan.by_rounds) > 1 else ()),
         *trust_blocks(plan, epsilon0),
         *((_parts(plan, on=PAGE),) if len(plan.parts) > 1 else ()),
         Fold("All numbers of rounds, mixing times, and who handed in how many", tables, on=PAGE),
