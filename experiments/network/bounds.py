@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom
 
 import shuffledp as sdp
 from shuffledp.accounting.theorems.network_single import NetworkSingle
@@ -16,6 +17,7 @@ from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
 
 _COEFFICIENT_AT = 1 / 8  # the largest epsilon0 at which "800 epsilon0^2 S + 40 epsilon0 sqrt(..)" follows
+_MOST_HELD = 12  # reports of others
 _RATIO = 1.01  # chances of places that close count as the larger one
 
 Row = dict[str, Any]
@@ -88,7 +90,14 @@ def everybody(graph: Graph, rounds: int, epsilon0: float, delta: float) -> Row:
     }
 
 
-def single(law: ArrayLike, epsilon0: float, delta: float) -> float:
+def mixed_single(law: ArrayLike, epsilon0: float, delta: float) -> float:
+    """Epsilon of everybody in "single", all places having this law: how many reports are held is counted on."""
+    chances = np.asarray(law, dtype=np.float64)
+    held = [float(binom.cdf(count, len(chances) - 1, chances).mean()) for count in range(_MOST_HELD)]
+    return single(chances, epsilon0, delta, few_held=tuple(min(each * (1 + 1e-9), 1.0) for each in held))
+
+
+def single(law: ArrayLike, epsilon0: float, delta: float, *, few_held: tuple[float, ...] = ()) -> float:
     """Epsilon, in "single", of a person whose report takes the place of each of the others with these chances.
 
     With the law of the place as it is, it is a bound for this person. Where chances are divided by the number of
@@ -106,6 +115,7 @@ def single(law: ArrayLike, epsilon0: float, delta: float) -> float:
         separation=1.0,
         position_probabilities=tuple(probabilities.tolist()),
         position_counts=tuple(counts.tolist()),
+        few_held=few_held,
         dummy_model=LdpModel(epsilon0=epsilon0),
     )
     return NetworkSingle().epsilon(ProtocolModel(local=LdpModel(epsilon0=epsilon0), shuffle=shuffle), delta=delta)

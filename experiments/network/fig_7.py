@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.checking import Drawn
-from experiments.network.bounds import corrected, printed, single, uniform
+from experiments.network.bounds import corrected, mixed_single, printed, single, uniform
 from experiments.network.graphs import PRINTED, graph_of
 from experiments.showing import COLORS, new_chart, progress, series
 
@@ -42,7 +42,7 @@ def _on(name: str, settings: Row) -> list[Row]:
         names = ("single, ours", "single, allocations drawn", "standard error", "allocations")
         row |= dict.fromkeys(names)
         if graph is not None:
-            row["single, ours"] = min(single(graph.stationary, epsilon0, delta), row["all, ours"])
+            row["single, ours"] = min(mixed_single(graph.stationary, epsilon0, delta), row["all, ours"])
             row |= over_allocations(graph.stationary, epsilon0, settings)
         rows.append(row)
     return rows
@@ -71,7 +71,7 @@ def draw(rows: list[Row]) -> Any:
         here = [row for row in rows if row["graph"] == name]
         for column, (form, color, label) in STYLES.items():
             style: Row = {"fmt": form, "color": color, "label": label}
-            if column == "single, ours":  # around the markers of "all", from which it hardly differs
+            if column == "single, ours":  # around the markers of "all", from which it may not differ
                 style |= {"fmt": "^", "markersize": 10, "markerfacecolor": "none", "zorder": 3}
             series(axes, here, "epsilon0", column, **style)
         losses = [row["epsilon0"] for row in here]

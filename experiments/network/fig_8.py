@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from experiments.network.bounds import corrected, printed, single, uniform
+from experiments.network.bounds import corrected, mixed_single, printed, uniform
 from experiments.network.fig_7 import DRAWN, over_allocations
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
@@ -39,7 +39,7 @@ def _case(people: int, irregularity: float, epsilon0: float, settings: Row) -> R
         {"people": people, "irregularity": irregularity, "epsilon0": epsilon0}
         | printed(epsilon0, people, squares, delta)
         | corrected(epsilon0, people, squares, delta)
-        | {"all, ours": everyone, "single, ours": min(everyone, single(law, epsilon0, delta))}
+        | {"all, ours": everyone, "single, ours": min(everyone, mixed_single(law, epsilon0, delta))}
         | over_allocations(law, epsilon0, settings)
     )
 

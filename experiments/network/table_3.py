@@ -51,8 +51,9 @@ def _walked(graph: Graph, rounds: int, run: int) -> tuple[int, float, float, int
     positions, passed = np.arange(graph.num_users, dtype=np.int32), np.zeros(graph.num_users, dtype=np.int64)
     most = 1
     for _ in range(rounds):
-        positions, messages = sample_walks(graph, 1, starts=positions, source=source)
-        passed += messages
+        walks = sample_walks(graph, 1, starts=positions, source=source)
+        positions = walks.positions
+        passed += walks.messages
         most = max(most, int(np.bincount(positions).max()))
     empty = graph.num_users - len(np.unique(positions))
     return most, float(passed.mean()) / rounds, float(passed.max()) / rounds, empty
