@@ -27,6 +27,8 @@ def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_pa
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("options", [[], ["--degree", 8, "--rounds", 15]], ids=["overlay", "graph"])
-def test_a_thousand_members_take_part_each_in_a_process(tmp_path, options):
+@pytest.mark.parametrize(
+    "options", [[], ["--degree", 8, "--rounds", 15], ["--processes", 2]], ids=["overlay", "graph", "shared"]
+)
+def test_a_thousand_members_take_part_each_in_a_process_or_many_in_one(tmp_path, options):
     demonstrated(tmp_path, 1000, *options)
