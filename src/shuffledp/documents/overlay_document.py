@@ -36,10 +36,7 @@ from shuffledp.documents.words import NOTHING, count
 from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
 
-_ONLINE = (
-    "Everybody must be online in every round. On an overlay each report has one way to each place: if somebody misses "
-    "a round, nothing is proven yet of what is left, and only epsilon0 is stated. So it is on a graph."
-)
+_GATE = 1.1  # times the epsilon of a uniform shuffle: what a gate may be set to
 
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
@@ -234,7 +231,11 @@ def _meaning(found: OverlayDesigns) -> Iterable[str]:
         "somebody who watches all messages; without it only epsilon0."
     )
     yield links_text(found.links)
-    yield _ONLINE
+    yield (
+        "Everybody must be online in every round. On an overlay each report has one way to each place: where somebody "
+        f"misses a round, the cycle must be repeated. gate = {in_digits(_GATE * found.epsilon, 'at most')} in the task "
+        "states that epsilon before anybody walks, and nothing is handed in until those who were online keep it."
+    )
     if found.random_graph is not None:
         yield (
             f'The random graph (graph = "random-regular:{found.random_graph.degree}") is there to compare with: no '
