@@ -177,7 +177,7 @@ def answers_typed(
 
     columns = collection.task.columns
     asked: dict[str, Sequence[object]] = {}
-    questions = {}
+    questions: dict[str, str] = {}
     for column in columns:
         of_answers = column.randomizer.categories_of_answers or ((),)
         asked |= dict(zip(column.inputs, of_answers, strict=True))
