@@ -119,8 +119,8 @@ def test_behind_a_gate_all_that_is_seen_stays_below_what_is_stated_before_the_ru
         assert (known[key] <= stated * (1 + 1e-12)).all()
         total = total + chance_of(online) * known[key]  # the worst data may be others for each: from above
     assert (total <= stated * (1 + 1e-12)).all()
-    assert (total > 0.01 * opened * stated)[:2].all()
-    assert opened > 0 or (name, overlap) in {("K3", 0.6), ("paw", 0.6)}  # whose two rounds never mix so much
+    assert opened > 0 or (name, overlap) in {("K3", 0.6), ("paw", 0.6)}  # whose few rounds never mix so much
+    assert not opened or (total > 0.01 * opened * stated)[:2].all()
 
 
 def test_a_gate_that_may_stay_shut_refuses_as_often_as_schedules_do():

@@ -270,9 +270,14 @@ class RandomWalkShuffler:
             surplus=self.surplus,
             overflow=self.overflow,
             onion=self.onion,
-            **left_unseen(() if self.is_churned else self.colluders, self.graph, self.num_rounds, self.laziness),
+            **self._unseen,
             dummy_model=self.dummies.model if isinstance(self.dummies, Randomizer) else None,
         )
+
+    @property
+    def _unseen(self) -> dict[str, Any]:
+        """The model's fields about what these colluders do not see; nothing of people offline, where none are known."""
+        return left_unseen(() if self.is_churned else self.colluders, self.graph, self.num_rounds, self.laziness)
 
     @property
     def _positions(self) -> dict[str, Any]:

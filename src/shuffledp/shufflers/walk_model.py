@@ -254,7 +254,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     def counting(self, num_honest: int) -> Self:
         """The shuffle with all but so many people colluding; if these are others than before, nobody knows who."""
         found = ColludingShuffleModel.counting(self, num_honest)
-        return found if num_honest == self.num_honest else replace(found, **dict.fromkeys(_OF_KNOWN_COLLUDERS, ()))
+        return found if num_honest == self.num_honest else replace(found, unseen_chances=(), unseen_overlaps=())
 
     def with_fakes(self, fakes: int) -> Self:
         """The shuffle with at least this number of colluders, since fake people pass reports on too."""
