@@ -287,4 +287,5 @@ def test_the_numbers_of_errors_are_those_of_the_page_and_do_not_change():
         "wrong_length": 128,
         "unknown_extension": 129,
         "extensions_changed": 130,
+        "token_spent": 131,
     }
