@@ -17,6 +17,12 @@ from shuffledp.testing import SeededSource
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "overlap.json").read_text(encoding="utf-8"))["rows"]
 IRREGULAR = Graph.from_edges([*itertools.pairwise(range(60)), *((0, k) for k in range(2, 60, 3)), (1, 7), (4, 30)])
+MIXED = Graph.from_edges(
+    [
+        *itertools.pairwise(range(60)),
+        *((one, other) for one in range(60) for other in range(one) if (7 * one + 11 * other * other) % 9 == 0),
+    ]
+)
 PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
 REGULAR = Graph.random_regular(6, 200, SeededSource(1))
 
@@ -145,8 +151,9 @@ def test_how_likely_few_reports_are_is_said_from_above(monkeypatch, few, graph, 
 
 
 @pytest.mark.parametrize("laziness", [0.0, 0.25])
-def test_a_sweep_is_that_of_all_laws_to_its_rounding_whichever_way_it_is_made(laziness):
-    graphs, starts = [IRREGULAR, IRREGULAR, IRREGULAR], np.arange(60)
+@pytest.mark.parametrize("graph", [IRREGULAR, MIXED], ids=["few neighbors", "some"])
+def test_a_sweep_is_that_of_all_laws_to_its_rounding_whichever_way_it_is_made(laziness, graph):
+    graphs, starts = [graph] * 3, np.arange(60)
     found = []
     for walk in (_walk_plainly, _walk_fast):
         sweep = Sweep(*(np.empty((3, 60)) for _ in range(3)), rounding=_rounding(graphs))
@@ -156,11 +163,11 @@ def test_a_sweep_is_that_of_all_laws_to_its_rounding_whichever_way_it_is_made(la
         assert one.tolist() == other.tolist()
     assert found[0].squares == pytest.approx(found[1].squares, rel=1e-6)
     for rounds in (1, 2, 3):
-        quotients = position_distribution(IRREGULAR, None, rounds, laziness=laziness) / IRREGULAR.stationary
+        quotients = position_distribution(graph, None, rounds, laziness=laziness) / graph.stationary
         off = found[1].rounding[rounds - 1]
         assert found[1].most[rounds - 1] == pytest.approx(quotients.max(axis=1), rel=off)
         assert found[1].least[rounds - 1] == pytest.approx(quotients.min(axis=1), rel=off, abs=1e-30)
-        assert found[1].squares[rounds - 1] == pytest.approx((quotients**2 @ IRREGULAR.stationary), rel=3 * off)
+        assert found[1].squares[rounds - 1] == pytest.approx((quotients**2 @ graph.stationary), rel=3 * off)
 
 
 def test_a_sweep_does_not_depend_on_how_many_rounds_are_asked_for():

@@ -25,7 +25,9 @@ from shuffledp.people.graphs import Graph, certain_gap
 
 MOST_STEPS = 2 * 10**10  # people * rounds * entries of the matrix up to which all starts are walked: some four seconds
 FEWEST_SWEPT = 6  # rounds, or a sweep gains nothing over the gap
-_AHEAD = 2  # rounds that are swept besides, as somebody who looks for the fewest rounds mostly asks for them
+_AHEAD = (
+    0.6  # of the rounds: so many are swept besides, as whoever looks for the fewest, and shows some more, asks for them
+)
 _AT_ONCE = 16  # people whose laws are compared with everybody's
 _NEARLY_ALL = 0.98  # mean overlap from which on it is not worth while to compare all pairs
 _STARTS, _MOST_LOOKED_AT = 16, 3 * 10**8  # that tell about when laws overlap, and their steps
@@ -162,7 +164,7 @@ def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int
     walked = num_rounds if exact else feasible if spectral and num_rounds > feasible >= FEWEST_SWEPT else 0
     found = nothing_alike(people)
     if walked:
-        ahead = min(_AHEAD, feasible - walked)
+        ahead = min(math.ceil(_AHEAD * walked), feasible - walked)
         found = _of_extremes(graphs[:walked], swept(graph, walked, laziness=laziness, ahead=ahead))
     if isinstance(graph, Graph) and spectral and not (exact and found.mean_overlap < _NEARLY_ALL):
         for halves in {0, walked}:  # after very many rounds the gap alone, which rounds nothing, says more
