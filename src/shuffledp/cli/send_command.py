@@ -66,9 +66,8 @@ def send(
     connection breaks, the same report is sent again, and counts once.
     """
     require_extra("service", "sending", ["httpx"])
-    from shuffledp.documents.sending_document import sent_document
     from shuffledp.service.answered import usual_folder
-    from shuffledp.service.client import new_client, statuses
+    from shuffledp.service.client import new_client
     from shuffledp.survey import Collection
 
     read, left_out = Collection.read(collection), 0
@@ -81,21 +80,24 @@ def send(
             receipt = device.answer(value or [], public or [], invitation)
         else:
             receipt, left_out = _crowd(read, input, client, patience)
-    if json:
-        refused = {error.name.lower(): count for error, count in receipt.refused.items()}
-        print_json({"collection": read.id.hex(), "stored": receipt.stored, "refused": refused, "left_out": left_out})
-    else:
-        show_document(
-            lambda: sent_document(
-                read,
-                stored=receipt.stored,
-                refused=statuses(receipt.refused),
-                left_out=left_out,
-                simulated=input is not None,
-            )
-        )
+    _show(read, receipt, left_out, simulated=input is not None, json=json)
     if receipt.refused:
         raise RemoteProtocolError(f"the shuffler must store every report; it refused {sum(receipt.refused.values())}.")
+
+
+def _show(collection: "Collection", receipt: "Receipt", left_out: int, *, simulated: bool, json: bool) -> None:
+    from shuffledp.documents.sending_document import sent_document
+    from shuffledp.service.client import statuses
+
+    stored = receipt.stored
+    if json:
+        refused = {error.name.lower(): count for error, count in receipt.refused.items()}
+        print_json({"collection": collection.id.hex(), "stored": stored, "refused": refused, "left_out": left_out})
+        return
+    told = statuses(receipt.refused)
+    show_document(
+        lambda: sent_document(collection, stored=stored, refused=told, left_out=left_out, simulated=simulated)
+    )
 
 
 def _check(table: Path | None, typed: Sequence[str] | None, *, simulated: bool) -> None:
