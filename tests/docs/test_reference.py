@@ -1,5 +1,6 @@
 """The reference pages name every key, command, option and public name; figures are what their scripts draw."""
 
+import pkgutil
 import re
 import runpy
 import xml.etree.ElementTree as ET
@@ -157,3 +158,12 @@ def test_the_picture_of_overlays_has_the_rounds_that_its_script_draws():
     ]
     assert words[0] == words[1]
     assert "best: 4 rounds" in words[0]
+
+
+def test_every_name_of_the_page_of_names_is_there():
+    entries = re.findall(r"^\.\. auto(?:function|class|data|exception):: (\S+)$", text_of("api.md"), flags=re.MULTILINE)
+    assert len(entries) > 100
+    for entry in entries:
+        pkgutil.resolve_name(entry)
+    with pytest.raises(AttributeError):
+        pkgutil.resolve_name("shuffledp.laws.no_such_law")
