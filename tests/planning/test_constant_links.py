@@ -102,3 +102,9 @@ def test_links_that_are_none_are_refused(given, reason):
 def test_a_share_of_no_delta_is_refused(given):
     with pytest.raises(InvalidParameterError):
         calibrate.slots(OVERLAY, 4, **given)
+
+
+@pytest.mark.parametrize("rounds", [-1, 1.5, None])
+def test_slots_of_no_whole_number_of_rounds_are_refused(rounds):
+    with pytest.raises(InvalidParameterError, match="num_rounds"):
+        calibrate.slots(OVERLAY, rounds, delta=1e-6)

@@ -98,6 +98,7 @@ def slots_needed(
         laziness: as for `surplus_chance`.
     """
     validate.open_probability(overflow=overflow)
+    validate.integer_at_least(0, num_rounds=num_rounds)
     part = overflow / max(num_rounds - 1, 1)
     found, of_digits = [1][:num_rounds], dict[int, int]()
     for each, held in _later_rounds(graph, num_rounds, laziness):

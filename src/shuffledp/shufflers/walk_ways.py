@@ -1,6 +1,7 @@
 """What reports walk along: graphs that will do, who colludes, and who is online, drawn until a gate opens."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def checked_colluders(
     validate.instance_of(bool, onion=onion)
     if onion and not isinstance(graph, Overlay):
         raise validate.invalid("False on a graph: layers hide on overlays, where each round mixes", onion=True)
-    people, named = people_of(graph), tuple(sorted({int(each) for each in colluders}))
+    people, named = people_of(graph), _whole_numbers(colluders)
     validate.integer_at_least(0, num_colluding=num_colluding)
     if num_colluding > people:
         raise validate.invalid(f"at most num_users={people}", num_colluding=num_colluding)
@@ -62,6 +63,15 @@ def checked_colluders(
     if named and num_colluding not in (0, len(named)):
         raise validate.invalid(f"left out beside {len(named)} colluders", num_colluding=num_colluding)
     return {"colluders": named, "num_colluding": len(named) or num_colluding}
+
+
+def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
+    """Ascending, each once."""
+    validate.instance_of((Sequence, np.ndarray), colluders=colluders)
+    for each in colluders:
+        if isinstance(each, bool) or not isinstance(each, Integral):
+            raise validate.invalid("an integer", **{"each of colluders": each})
+    return tuple(sorted({int(each) for each in colluders}))
 
 
 def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:

@@ -144,6 +144,9 @@ def test_a_remainder_of_the_local_guarantee_is_charged():
     [
         (lambda: RandomWalkShuffler(graph=Graph.from_edges([(0, 1)]), num_rounds=1, onion=True), "onion must be False"),
         (lambda: RandomWalkShuffler(graph=EVERYBODY, num_rounds=1, colluders=[1000]), "from 0 to 999"),
+        (lambda: RandomWalkShuffler(graph=EVERYBODY, num_rounds=1, colluders=[1.5]), "each of colluders.*integer.*1.5"),
+        (lambda: RandomWalkShuffler(graph=EVERYBODY, num_rounds=1, colluders=[True]), "each of colluders.*True"),
+        (lambda: RandomWalkShuffler(graph=EVERYBODY, num_rounds=1, colluders=3), "colluders must be a Sequence"),
         (
             lambda: RandomWalkShuffler(graph=EVERYBODY, num_rounds=1, colluders=[1], num_colluding=2),
             "left out beside 1",

@@ -129,6 +129,14 @@ def test_a_lower_bound_of_walks_that_may_be_aborted_is_not_stated():
     assert "network-histogram" not in kinds["aborts"]
 
 
+def test_beside_colluders_walks_that_are_aborted_are_charged_as_those_that_wait():
+    """Being aborted tells nothing, but what colluders have seen until then does."""
+    waits, aborts = (walks(surplus=surplus, num_colluding=3) for surplus in ("waits", "aborts"))
+    for epsilon in (0.0, 0.3, 0.9):
+        assert surplus_charge(aborts, epsilon) == surplus_charge(waits, epsilon)
+        assert surplus_charge(walks(surplus="aborts"), epsilon) < surplus_charge(waits, epsilon)
+
+
 def test_a_model_is_written_and_read_and_says_nothing_of_links_that_have_no_slots():
     model = walks(surplus="aborts").shuffle
     again = ShuffleModel.from_dict(model.to_dict())

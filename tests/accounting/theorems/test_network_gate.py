@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.accounting import account, compose_releases, delta_at, walk_gate
+from shuffledp.accounting import account, account_all, compose_releases, delta_at, walk_gate
 from shuffledp.accounting.theorems.network_gate import NetworkGate
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
 from shuffledp.core.errors import HypothesisError, InvalidParameterError, LocalProtocolError
@@ -144,6 +144,17 @@ def test_a_gate_that_stays_shut_hands_in_nothing():
     for act in (shuffler.walk, lambda: shuffler.shuffle(reports), shuffler.scheduled):
         with pytest.raises(LocalProtocolError, match="the gate stayed shut: after num_rounds=2 rounds"):
             act()
+
+
+def test_no_lower_bound_is_stated_before_it_is_known_whether_a_gate_opens():
+    """One that hardly ever opens hides nearly everything."""
+    shuffler = RandomWalkShuffler(graph=SMALL, num_rounds=40, offline=0.01, gate=GATE)
+    before, after = (
+        [each.basis.theorem for each in account_all(ProtocolModel(local=COIN.model, shuffle=shuffle), delta=0.01)]
+        for shuffle in (shuffler.model(36), shuffler.scheduled(source=SeededSource(1)).model(36))
+    )
+    assert "network-histogram" not in before
+    assert "network-histogram" in after
 
 
 def test_a_view_behind_a_gate_holds_all_reports_with_the_record_of_who_was_online():

@@ -133,6 +133,7 @@ REFUSED = [
     (lambda: Overlay(3, (2, 2)), r"\[3\] would fit"),
     (lambda: Overlay(6, (1, 6)), "each of sizes must be an integer that is 2 or more"),
     (lambda: Overlay(6, ()), "sizes must be one size or more"),
+    (lambda: Overlay(6, 6), "sizes must be a Sequence"),
     (lambda: Overlay(1, (2,)), "num_users must be an integer that is 2 or more"),
     (lambda: Overlay(2**31, (2**31,)), "num_users must be at most 2147483647"),
     (lambda: Overlay.in_rounds(900, 10), "num_rounds must be at most 9, log2 of num_users=900"),

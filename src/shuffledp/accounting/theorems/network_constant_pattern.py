@@ -9,7 +9,7 @@ everything, that is all walks: its delta is p d at most, with d the local delta.
 less its sum, p (d - 1 + e) at most. With e = exp(epsilon), and delta_0 that of the walks without limits:
 
     delta <= delta_0 + p (e - 1 + 2 d) where reports beyond the slots wait, and delta_0 + p (e - 1 + d) where they
-    abort the walks before anything is handed in.
+    abort the walks before anything is handed in, and nobody colludes: colluders open what they have seen till then.
 
 It grows with epsilon: delta_0 is charged what the stated epsilon costs. The proof is in docs/theorems.md.
 """
@@ -152,7 +152,7 @@ def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
     walks = walks_of(model)
     if walks is None or not walks.overflow or math.isinf(epsilon):
         return 0.0 if walks is None or not walks.overflow else math.inf
-    times = 1 if walks.surplus == "aborts" else 2
+    times = 1 if walks.surplus == "aborts" and not walks.num_colluding else 2  # colluders keep what they have seen
     local = LocalOnly().delta(model, epsilon=epsilon)
     return walks.overflow * (math.expm1(min(epsilon, _LARGEST)) + times * local) * ROUND_UP
 

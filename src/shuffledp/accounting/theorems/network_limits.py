@@ -113,8 +113,8 @@ class NetworkHistogram(Theorem):
         """All reports are handed in, and a lower bound for a uniform shuffle of them."""
         walks = walks_of(model)
         value = "no walks" if walks is None else f"protocol {walks.protocol!r}, dropout={walks.dropout:g}"
-        aborting = walks is not None and bool(walks.slots) and walks.surplus == "aborts"
-        holds = walks is not None and walks.protocol == "all" and walks.dropout == 0 and not aborting
+        value += ", which may hand in nothing" * (walks is not None and _may_be_refused(walks))
+        holds = walks is not None and walks.protocol == "all" and walks.dropout == 0 and not _may_be_refused(walks)
         all_there = Hypothesis("all-handed-in", "random walks of which all reports are handed in", value, holds)
         known = [] if walks is None else [each.id for each in _applying(model, delta)]
         requirement = "a lower bound for a uniform shuffle of the same reports"
@@ -132,6 +132,12 @@ class NetworkHistogram(Theorem):
             return 0.0
         uniform = _uniform(model)
         return max((each.delta_at(uniform, epsilon=epsilon) for each in _applying(model, 0.5)), default=0.0)
+
+
+def _may_be_refused(walks: Walks) -> bool:
+    """Whether nothing is handed in where a link has a surplus, or as long as a gate is shut."""
+    aborted, kept = walks.slots and walks.surplus == "aborts", walks.gate is not None and walks.schedule is None
+    return bool(aborted or kept)
 
 
 def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.table import Integers
-from shuffledp.core.validate import integer_at_least, invalid
+from shuffledp.core.validate import instance_of, integer_at_least, invalid
 
 _MOST_USERS = 2**31 - 1
 _MOST_ENTRIES = 10**8  # of the matrix of one round
@@ -293,6 +293,7 @@ def _root(number: int, degree: int) -> int:
 def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
     """Refuse sizes of groups that an overlay of so many people cannot have, and name some that it can."""
     integer_at_least(2, num_users=num_users)
+    instance_of(Sequence, sizes=sizes)
     if not sizes:
         raise invalid("one size or more", sizes=[])
     for size in sizes:
