@@ -1,5 +1,6 @@
 """Theorems about colluders: figures of an independent sum, what they need, and which of their numbers says more."""
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -16,8 +17,9 @@ from shuffledp.core.errors import HypothesisError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Trust
-from shuffledp.laws.walk_collusion import unseen, worst_first_hop, worst_hiding
+from shuffledp.laws.walk_collusion import Crowd, Hiding, unseen, worst_first_hop, worst_hiding
 from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs.overlays import rounds_of
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffler
 
@@ -159,3 +161,51 @@ def test_a_remainder_of_the_local_guarantee_is_charged():
 def test_bad_input_is_named(call, words):
     with pytest.raises(InvalidParameterError, match=words):
         call()
+
+
+@pytest.mark.parametrize("shape", [(5, (2, 2)), (7, (2, 3)), (7, (3, 2)), (6, (2, 3))], ids=str)
+@pytest.mark.parametrize("colluding", [1, 2])
+def test_where_addresses_are_shared_no_group_and_no_colluders_are_worse_than_what_is_counted(shape, colluding):
+    """Of all colluders and people: the chance to meet them, who shares a group, and how many are hidden there later."""
+    overlay = Overlay(*shape)
+    steps = [each.transposed_transition().toarray().T for each in rounds_of(overlay, 4)]
+    people = range(overlay.num_users)
+    first, later = (worst_hiding(overlay, colluding, rounds) for rounds in (1, 4))
+    met, together, hidden = [], [], [[], [], []]
+    for colluders in map(list, itertools.combinations(people, colluding)):
+        honest = [each for each in people if each not in colluders]
+        for person in honest:
+            met.append(steps[0][person, colluders].sum())
+            together.append(np.count_nonzero(steps[0][person, honest]) - 1)
+        laws = np.eye(overlay.num_users)
+        for place, (before, step) in enumerate(itertools.pairwise(steps)):
+            laws = laws @ before
+            for group in {tuple(np.flatnonzero(row)) for row in step}:
+                held = laws[np.ix_(honest, [each for each in group if each in honest])].sum(axis=1)
+                staying = step[group[0], honest].sum()
+                hidden[place].append((held.sum() - held.max()) * staying)
+    assert first.alone >= max(met)
+    if colluding == 1:
+        assert first.alone == pytest.approx(max(met))
+    assert first.crowds[0].others == max(min(together), 0)
+    for crowd, exact in zip(later.crowds[1:], hidden, strict=True):
+        assert crowd.others * crowd.chance <= min(exact) + 1e-12
+
+
+def test_a_later_and_larger_crowd_counts_as_the_earlier_one():
+    """Whoever comes to it late is no better off: chances to come late are from above."""
+
+    class Given(NetworkOnion):
+        def __init__(self, *crowds):
+            self.crowds = crowds
+
+        def hidings(self, walks):
+            del walks
+            return (Hiding(alone=0.01, crowds=tuple(self.crowds)),)
+
+    model = model_of(EVERYBODY, 2, num_colluding=10, onion=True)
+    few, many = Crowd(0.5, 5, 1.0, 5), Crowd(0.49, 500, 1.0, 500)
+    for epsilon in (0.1, 0.5):
+        found = Given(few, many).delta(model, epsilon=epsilon)
+        assert found == Given(few, few._replace(weight=0.49)).delta(model, epsilon=epsilon)
+        assert found > 1.1 * Given(many._replace(weight=0.5), many).delta(model, epsilon=epsilon)
