@@ -81,6 +81,17 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path):
         assert store.commit(known) == [Count.DUPLICATE] * 50
 
 
+def test_a_folder_from_before_there_were_tokens_takes_them(tmp_path):
+    stored, spending = rows(), [replace(each, token=b"token") for each in rows(number=2)]
+    with opened(tmp_path) as store:
+        store.commit([stored])
+        store._run("DROP TABLE spent")
+    with opened(tmp_path) as store:
+        assert store.commit([stored, spending]) == [Count.DUPLICATE, Count.STORED]
+        again = [replace(each, token=b"token") for each in rows(number=3)]
+        assert store.commit([again]) == [ReportError.TOKEN_SPENT]
+
+
 def test_the_columns_of_a_submission_are_stored_together_or_not_at_all(tmp_path):
     with opened(tmp_path, num_columns=2) as store:
         first, second = rows(2), rows(2)

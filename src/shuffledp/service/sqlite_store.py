@@ -25,11 +25,11 @@ _MOST_BYTES_OF_LOG = 1 << 22  # which the log keeps on the disk after it has bee
 _MOST_WRITTEN_ANEW = 50_000  # reports, which takes about 0.1 s; among more, the last of each page can be told
 _DATABASE, _KEY = "reports.sqlite", "seen.key"
 _KEY_BYTES = 32
+_SPENT = "CREATE TABLE IF NOT EXISTS spent(token BLOB PRIMARY KEY) WITHOUT ROWID"
 _TABLES = (
     "CREATE TABLE reports(column INTEGER, digest BLOB, extensions BLOB, ciphertext BLOB, PRIMARY KEY(column, digest)) "
     "WITHOUT ROWID",
     "CREATE TABLE seen(column INTEGER, digest BLOB, PRIMARY KEY(column, digest)) WITHOUT ROWID",
-    "CREATE TABLE spent(token BLOB PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE outbox(number INTEGER, column INTEGER, manifest BLOB, PRIMARY KEY(number, column)) WITHOUT ROWID",
     "CREATE TABLE parts(number INTEGER, column INTEGER, part INTEGER, body BLOB, PRIMARY KEY(number, column, part))",
     "CREATE TABLE counts(name TEXT PRIMARY KEY, count INTEGER) WITHOUT ROWID",
@@ -59,6 +59,7 @@ class SqliteStore:
         self._prepare()
         if not self._rows("SELECT 1 FROM sqlite_master"):
             self._create()
+        self._run(_SPENT)  # which folders of collections without tokens did not always have
         phase, self.batches = self._rows("SELECT phase, batches FROM state")[0]
         self.phase = Phase(phase)
         self.waiting = self._rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
