@@ -5,9 +5,12 @@ from contextlib import contextmanager
 from client.loading import watched
 from service.given import Parties
 from shuffledp.client.respondents_page import with_page
+from shuffledp.service.http_messages import Problem
 from shuffledp.survey import Task
+from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.wire.hpke import Opener
+from shuffledp.wire.tokens import TokenRequest
 
 ADDRESS = "https://ask.example/survey.html"
 RANDOMIZE, SEND, AGAIN = "Randomize my answer", "Send", "Send again"
@@ -16,6 +19,7 @@ SMOKES = {
     "question": "Do you smoke?",
     "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
 }
+ASKED_FOR = {"access-control-allow-headers": "content-type, authorization"}
 NO_PATIENCE = "const real = performance.now.bind(performance); performance.now = () => 1000 * real();"
 
 
@@ -33,6 +37,7 @@ class Asked:
         self.parties = parties or Parties(task or asking())
         self.collection, self.page = with_page(self.parties.collection, address)
         self.uploads, self.requests, self.mood = [], [], "up"
+        self.shown, self.issued, self.issuer_mood = [], [], "up"
 
     @property
     def link(self):
@@ -53,16 +58,37 @@ class Asked:
         assert route.request.url == f"{self.collection.shuffler.url}{self.collection.path}/reports"
         heard = {"access-control-allow-origin": self.collection.page.origin}
         if route.request.method == "OPTIONS":
-            route.fulfill(status=204, headers=heard | {"access-control-allow-headers": "content-type"})
+            route.fulfill(status=204, headers=heard | ASKED_FOR)
             return
         body = route.request.post_data_buffer
         self.uploads.append(body)
+        self.shown.append(route.request.headers.get("authorization"))
         if self.mood == "down":
             route.abort()
             return
         request = UploadRequest.decode(body, num_columns=len(self.collection.task.columns))
         refused = () if self.mood == "up" else (ReportStatus(request.submissions[0].id, self.mood),)
         route.fulfill(body=UploadResponse.to(request, refused).encode(), headers=heard)
+
+    def sign(self, route):
+        """What the issuer does with a request, as its mood is: up, down, "used", or "wrong"."""
+        assert route.request.url == f"{self.collection.issuer.url}{self.collection.path}/token-request"
+        heard = {"access-control-allow-origin": self.collection.page.origin}
+        if route.request.method == "OPTIONS":
+            route.fulfill(status=204, headers=heard | ASKED_FOR)
+            return
+        body = route.request.post_data_buffer
+        self.issued.append((route.request.headers["authorization"], body))
+        if self.issuer_mood == "down":
+            route.abort()
+            return
+        if self.issuer_mood == "used":
+            said = Problem.INVITATION_USED.response()
+            route.fulfill(status=said.status_code, body=said.body, headers=heard)
+            return
+        signed = blind_sign(self.parties.issuer_key.private_key, TokenRequest.decode(body).blinded_msg)
+        wrong = self.issuer_mood == "wrong"
+        route.fulfill(body=signed[:-1] + bytes([signed[-1] ^ 1]) if wrong else signed, headers=heard)
 
     @contextmanager
     def device(self, browser, **further):
@@ -73,6 +99,8 @@ class Asked:
         served = {"body": self.page, "content_type": "text/html"}
         context.route(f"{self.collection.page.url}*", lambda route: route.fulfill(**served))
         context.route(f"{self.collection.shuffler.url}/**", self.answer)
+        if self.collection.issuer is not None:
+            context.route(f"{self.collection.issuer.url}/**", self.sign)
         yield context
         context.close()
 

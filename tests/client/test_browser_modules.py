@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from client.loading import loaded
+from service.issuing import WithTokens
 from shuffledp.client.browser_randomizers import KINDS
 from shuffledp.wire.grammar import Report, ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.wire.hpke import Opener, Sealer
-from shuffledp.wire.keys import AnalyzerKey, from_pem
+from shuffledp.wire.keys import AnalyzerKey, from_pem, in_text
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 REPORTS = json.loads((GOLDEN / "client" / "reports.json").read_text(encoding="utf-8"))["cases"]
+TOKENS = json.loads((GOLDEN / "tokens.json").read_text(encoding="utf-8"))
 WIRE = json.loads((GOLDEN / "wire.json").read_text(encoding="utf-8"))
 IKM = "7268600d403fce431561aef583ee1613527cff655c1343f29812e66706df3234"  # RFC 9180, A.1.1: ikmE
 TOOLS = """
@@ -237,3 +239,42 @@ def test_two_tabs_cannot_each_seal_an_answer(page):
         }""",
     )
     assert (made, state, second) == (1, ["pending", "0102", 1], [False, "answered"])
+
+
+@pytest.mark.parametrize("vector", TOKENS["vectors"], ids=["two origins", "no origin"])
+def test_the_browser_makes_the_published_tokens_to_the_byte_and_takes_no_other_signature(page, vector):
+    found = run(
+        page,
+        """async (text, challenge, vector) => {
+          const { finalized, issuerKey, pendingToken, requestOf } = await import("/tokens.js");
+          const { sha256 } = await import("/wire.js");
+          const [key, digest] = [await issuerKey(text), await sha256(bytes(challenge))];
+          const given = { nonce: bytes(vector.nonce), salt: bytes(vector.salt), factor: BigInt(`0x${vector.blind}`) };
+          const pending = await pendingToken(key, digest, given);
+          const response = bytes(vector.token_response);
+          const token = hex(await finalized(key, digest, pending, response));
+          const changed = Uint8Array.from(response, (byte, place) => byte ^ (place === 9));
+          const others = [changed, response.slice(1), given.nonce];
+          const drawn = [await pendingToken(key, digest), await pendingToken(key, digest)].map(hex);
+          const wrong = await Promise.all(others.map((each) => finalized(key, digest, pending, each)));
+          return [hex(requestOf(pending)), token, wrong, drawn[0] !== drawn[1]];
+        }""",
+        in_text(bytes.fromhex(TOKENS["public_key"])),
+        vector["token_challenge"],
+        vector,
+    )
+    assert found == [vector["token_request"], vector["token"], [None] * 3, True]
+
+
+def test_tokens_of_a_collection_are_for_the_same_as_in_python(page):
+    collection = WithTokens(issuer="https://issuer.example:8443/below").collection
+    found = run(
+        page,
+        """async (collection, id) => {
+          const { challengeDigest } = await import("/tokens.js");
+          return hex(await challengeDigest(JSON.parse(collection), bytes(id)));
+        }""",
+        collection.canonical.decode(),
+        collection.id.hex(),
+    )
+    assert found == collection.challenge.digest.hex()

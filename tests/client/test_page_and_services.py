@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 
 from client.answering import RANDOMIZE, SEND, asking, says
 from client.loading import watched
+from service.issuing import WithTokens
 from service.processes import place, until
 from shuffledp.client.respondents_page import with_page
 from shuffledp.service.client import asked, new_client
+from shuffledp.service.invitations import invited
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 
 PEOPLE = 4
@@ -85,3 +87,36 @@ def test_people_answer_on_a_page_that_others_serve_and_the_release_names_it(brow
     assert statement["trust"][:2] == ["page", "one-answer"]
     assert {"role": "page", "name": collection.page.words} in statement["parties"]
     assert "127.0.0.1" not in log
+
+
+def test_invited_people_answer_once_each_on_a_page(browser, tmp_path):
+    public = tmp_path / "public"
+    public.mkdir()
+    task = asking(release={"delta": 1e-6, "minimum_batch": PEOPLE})
+    with files_served(public) as address, place(tmp_path, task, kind=WithTokens) as where:
+        collection, page = with_page(where.parties.collection, f"{address}/survey.html")
+        where.parties.collection = collection
+        (tmp_path / "survey.collection").write_bytes(collection.canonical)
+        (public / "survey.html").write_bytes(page)
+        invitations, listed = invited(collection, PEOPLE)
+        (tmp_path / "invited.json").write_text(listed.written())
+        for role in ("issuer", "shuffler", "analyzer"):
+            where.start(role)
+        links = [each.link(collection.page) for each in invitations]
+        seen = [answer(browser, link) for link in links]
+        with browser.new_context() as other:  # the same person once more, on another device
+            tab = other.new_page()
+            tab.goto(links[0])
+            tab.get_by_label("No").check()
+            tab.get_by_role("button", name=RANDOMIZE).click()
+            tab.get_by_role("button", name=SEND).click()
+            says(tab, "This invitation has been used")
+        released = closed(where)
+        logs = where.log("shuffler").read_text() + where.log("issuer").read_text()
+    to = {url for requests in seen for _, url in requests}
+    paths = (f"{collection.issuer.url}{collection.path}/token-request", f"{where.url}{collection.path}/reports")
+    assert to == {f"{address}/survey.html", *paths}
+    assert [column["num_reports"] for column in released["columns"]] == [PEOPLE]
+    assert released["statements"][0]["trust"][0] == "page"
+    assert "issuer" in released["statements"][0]["trust"]
+    assert not any(each.code in logs for each in invitations)

@@ -9,6 +9,7 @@ import pytest
 
 from client.answering import ADDRESS, SMOKES, asking
 from service.given import Parties, task, task_near_an_order
+from service.issuing import WithTokens
 from shuffledp.client.browser_randomizers import KINDS, model_in_text, require_browser
 from shuffledp.client.respondents_page import is_page, why, with_page
 from shuffledp.core.errors import InvalidParameterError
@@ -59,6 +60,18 @@ def test_the_page_is_one_small_file_that_may_run_its_script_and_speak_to_the_shu
     (tmp_path / "survey.html").write_bytes(made[1])
     assert is_page(tmp_path / "survey.html")
     assert not is_page(tmp_path / "absent.html")
+
+
+@pytest.mark.parametrize(
+    ("ready_made", "allowed"),
+    [(False, "https://issuer.example https://mixer.example"), (True, "https://mixer.example")],
+)
+def test_where_people_are_invited_the_page_may_speak_to_the_issuer_and_says_what_it_learns(ready_made, allowed):
+    _, page = with_page(WithTokens(asking(), ready_made=ready_made).collection, ADDRESS)
+    assert f"connect-src {allowed};" in page.decode()
+    said = data_of(page)["sentences"]
+    assert len(said) == 3
+    assert ("has made the token" if ready_made else "learns that you answer") in said[1]
 
 
 def test_the_promise_names_the_page_and_whoever_serves_it_first(made):

@@ -25,6 +25,7 @@ from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.own_token import OwnToken
 from shuffledp.service.running import run_issuer
 from shuffledp.service.store import StorageError
+from shuffledp.survey import WebPage
 from shuffledp.wire.keys import ShufflerKey, from_text, in_text
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE, PendingToken, TokenCheck, TokenResponse
 
@@ -237,6 +238,21 @@ def test_the_issuer_is_told_digests_in_no_order_and_each_person_a_code_of_their_
     assert rows[3] == "person 2,p2@example.org,03.invitation"
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
     assert codes[0] not in repr(made[0])
+
+
+@pytest.mark.parametrize("ready_made", [False, True])
+def test_where_people_answer_on_a_page_a_link_stands_beside_each(tmp_path, ready_made):
+    parties = WithTokens(ready_made=ready_made, page=WebPage(url="https://ask.example/x", sha256="5" * 64))
+    if ready_made:
+        made, listed = invitations.ready_made(parties.collection, 1, parties.issuer_key), None
+    else:
+        made, listed = invitations.invited(parties.collection, 1)
+    invitations.write_all(tmp_path, [["name"], ["Ada"]], made, listed, page=parties.collection.page)
+    secret = made[0].token if ready_made else made[0].code
+    assert (tmp_path / "people.csv").read_text().splitlines() == [
+        "name,invitation,link",
+        f"Ada,1.invitation,https://ask.example/x#page={'5' * 64}&invitation={secret}",
+    ]
 
 
 def test_a_ready_made_token_is_good_and_taken_only_where_the_collection_says_so(tmp_path):

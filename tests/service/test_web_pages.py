@@ -7,6 +7,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from service.given import Parties
+from service.issuing import WithTokens
 from shuffledp.client.respondents_page import with_page
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.service.web_pages import WithPages, read_pages
@@ -86,3 +87,15 @@ def test_a_browser_may_send_from_where_the_page_is_and_reads_the_answer(pages):
     assert asked(app, "POST", path).headers["access-control-allow-origin"] == "https://ask.example"
     for other in (f"{without.path}/reports", collection.path, f"{collection.path}/close"):
         assert "access-control-allow-origin" not in asked(app, "POST", other).headers
+
+
+def test_where_there_are_tokens_a_page_may_show_one_and_ask_the_issuer_for_it():
+    collection, _ = with_page(WithTokens().collection, ELSEWHERE)
+    for way in ("reports", "token-request"):
+        app = WithPages(PlainTextResponse("taken"), [collection], {}, way=way)
+        for path in ("reports", "token-request"):
+            answer = asked(app, "OPTIONS", f"{collection.path}/{path}").headers
+            assert answer.get("access-control-allow-origin") == ("https://ask.example" if path == way else None)
+            assert answer.get("access-control-allow-headers") == (
+                "content-type, authorization" if path == way else None
+            )

@@ -222,7 +222,9 @@ def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
     return told(
         f"\nWritten: {file}. Send it to both parties.",
         f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
-        f"Invite people by the whole of this link: {page.link}",
+        f"Invite people by the whole of this link: {page.link}"
+        if collection.issuer is None
+        else f"Make a link for each person: shuffledp tokens issue {file} --people list.csv --output invitations",
         role=Role.PATH,
     )
 

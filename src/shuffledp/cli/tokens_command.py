@@ -65,8 +65,8 @@ def issue(
             raise InvalidParameterError(f"--key must be an issuer's; got {key}, which is another's.")
         made, listed = invitations.ready_made(read, len(rows) - 1, held), None
     with new_folder(output, is_ours=lambda _: False) as folder:
-        invitations.write_all(folder, rows, made, listed)
+        invitations.write_all(folder, rows, made, listed, page=read.page)
     if json:
         print_json({"collection": read.id.hex(), "invitations": len(made), "ready_made": read.ready_made})
     else:
-        show_document(lambda: invited_document(len(made), output, ready_made=read.ready_made))
+        show_document(lambda: invited_document(len(made), output, ready_made=read.ready_made, page=read.page))

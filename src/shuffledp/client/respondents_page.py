@@ -1,7 +1,8 @@
 """The page of a collection: one file that asks, randomizes, seals and sends, and that anybody may serve.
 
 It is one file, so that what is served can be held against the digest in the invitation, byte by byte; and so that it
-opens from the disk, to be looked at. It loads nothing, and its policy lets it speak to the shuffler alone.
+opens from the disk, to be looked at. It loads nothing, and its policy lets it speak to the shuffler alone, and to
+the issuer where people answer by invitation.
 """
 
 import hashlib
@@ -35,7 +36,8 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
     """The collection with a page at an address, and the page, UTF-8.
 
     Guarantees:
-        1. The page holds all that it needs, and names no other address than the shuffler's to the browser.
+        1. The page holds all that it needs, and names no other address to the browser than the
+           shuffler's and the issuer's.
         2. The collection that it completes by the digest in its link is the one returned here, to the byte.
 
     Args:
@@ -47,8 +49,10 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
             takes; or a task of so many categories that the page is longer than 150,000 bytes.
     """
     require_browser(collection.task, collection.analyzer.key)
-    if collection.transport != "direct":
-        raise invalid("'direct' where people answer on a page, which has no other yet", transport=collection.transport)
+    if collection.is_oblivious:
+        raise invalid(
+            "direct or token where people answer on a page, which has no relay", transport=collection.transport
+        )
     if collection.directory is not None:
         raise invalid("absent where people answer on a page, which passes nothing on", directory="one")
     draft = replace(collection, page=WebPage(url=url, sha256=""))
@@ -71,13 +75,12 @@ def is_page(file: Path) -> bool:
 def _page(draft: Collection) -> str:
     """The template with everything in its place."""
     style, script = source_of("page.css"), script_of("page.js")
-    shuffler = urlsplit(draft.shuffler.url)
     policy = {
         "default-src": "'none'",
         "script-src": _digest(script),
         "style-src": _digest(style),
         "img-src": "data:",
-        "connect-src": f"{shuffler.scheme}://{shuffler.netloc}",
+        "connect-src": " ".join(_origins(draft)),
         "base-uri": "'none'",
         "form-action": "'none'",
         "require-trusted-types-for": "'script'",
@@ -90,6 +93,13 @@ def _page(draft: Collection) -> str:
         "script": script,
     }
     return re.sub(r"\{(policy|title|style|data|script)\}", lambda found: parts[found[1]], source_of("page.html"))
+
+
+def _origins(draft: Collection) -> list[str]:
+    """To whom the page speaks: the shuffler, and whoever signs tokens for it."""
+    asked = draft.issuer is not None and not draft.ready_made
+    parties = [draft.shuffler, *([draft.issuer] if asked else [])]
+    return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each.url)) for each in parties if each is not None})
 
 
 def _digest(source: str) -> str:
@@ -114,7 +124,7 @@ def _data(draft: Collection) -> dict[str, Any]:
             f"encrypted so that nobody but {draft.analyzer.url} can read it.",
             f"{draft.shuffler.url} receives it. It sees from which address and when, but cannot read it; it passes "
             f"on the reports of at least {release.minimum_batch:,} people together, in random order, and tells nobody "
-            "who sent which.",
+            f"who sent which.{_once(draft)}",
             f"This is promised, as long as what is listed at the end of this page holds: {_meaning(first)}",
         ],
         "promise": [first.sentence_of(first.guarantee), *remains],
@@ -129,6 +139,21 @@ def _data(draft: Collection) -> dict[str, Any]:
             "the disk, too: there it shows what it does, and sends nothing.",
         ],
     }
+
+
+def _once(draft: Collection) -> str:
+    """How it is seen to that people answer once, and what that tells of them."""
+    if draft.issuer is None:
+        return ""
+    if draft.ready_made:
+        return (
+            f" {draft.issuer.url} has made the token by which you answer once, and can tell that it is yours: with the "
+            "shuffler it can tell which report is yours, too."
+        )
+    return (
+        f" {draft.issuer.url} learns that you answer, and when, and signs a token by which you answer once: it cannot "
+        "read the token, which does not say who you are; but with the shuffler it could match the times."
+    )
 
 
 def _meaning(statement: PrivacyStatement) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.document import DETAIL, Document, Role, Section, Text, told
-from shuffledp.survey import Collection
+from shuffledp.survey import Collection, WebPage
 
 _PHASES = {
     "open": "open",
@@ -36,12 +36,13 @@ def sent_document(
     return Document(sections=(Section(anchor="sent", title="", blocks=tuple(blocks)),))
 
 
-def invited_document(number: int, folder: Path, *, ready_made: bool) -> Document:
+def invited_document(number: int, folder: Path, *, ready_made: bool, page: WebPage | None = None) -> Document:
     """What there is for whom, after invitations were made."""
     known = "Whoever keeps this folder can tell whose token is whose: send each person theirs, and destroy it."
     blocks = (
         *told(known if ready_made else "", role=Role.DANGER),
         *told(f"{count_of(number, 'invitation')}, each for one person alone. people.csv says whose is which."),
+        *told("" if page is None else f"It has the link, too, by which each answers at {page.url}."),
         *told("" if ready_made else "For the issuer: invited.json, which holds digests in no order."),
         *told(f"Folder: {folder}", role=Role.PATH),
     )

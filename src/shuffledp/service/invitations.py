@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InputDataError, InvalidParameterError
-from shuffledp.survey import Collection
+from shuffledp.survey import Collection, WebPage
 from shuffledp.survey.section import read_whole
 from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.keys import IssuerKey, from_text, in_text
@@ -76,6 +76,10 @@ class Invitation(Described):
             MalformedMessageError: if it is none.
         """
         return None if self.token is None else Token.decode(from_text(self.token, name="token"))
+
+    def link(self, page: WebPage) -> str:
+        """What the person opens in a browser, which sends nothing that follows the # to anybody."""
+        return f"{page.link}&invitation={self.code or self.token}"
 
     def written(self) -> str:
         """The file."""
@@ -140,6 +144,8 @@ def write_all(
     people: Sequence[Sequence[str]],
     invitations: Sequence[Invitation],
     listed: "Invited | None",
+    *,
+    page: WebPage | None = None,
 ) -> None:
     """Write an invitation for each person, the list of people with theirs, and what the issuer is told.
 
@@ -148,12 +154,13 @@ def write_all(
         people: as `read_people` found them.
         invitations: one for each of them.
         listed: what the issuer is told, as ``invited.json``; None for nothing.
+        page: on which people answer, so that beside each person stands the link to it, too.
     """
-    width, rows = len(str(len(invitations))), [[*people[0], "invitation"]]
+    width, rows = len(str(len(invitations))), [[*people[0], "invitation", *([] if page is None else ["link"])]]
     for number, (person, invitation) in enumerate(zip(people[1:], invitations, strict=True), 1):
         name = f"{number:0{width}}.invitation"
         _write(folder / name, invitation.written())
-        rows.append([*person, name])
+        rows.append([*person, name, *([] if page is None else [invitation.link(page)])])
     with open(_own(folder / "people.csv"), "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     if listed is not None:

@@ -104,9 +104,9 @@ async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[st
             IssuingDesk(collection, key, invited.get(in_text(collection.id), ()), store)
             for (collection, _), key in zip(collections, named, strict=True)
         ]
-        await serve_until_asked(
-            [endpoint_of(config, issuer_app(desks, log=log))], [_forget_ended(desks, store)], log, ready
-        )
+        read = [collection for collection, _ in collections]
+        app = WithPages(issuer_app(desks, log=log), read, {}, way="token-request")
+        await serve_until_asked([endpoint_of(config, app)], [_forget_ended(desks, store)], log, ready)
     finally:
         store.close()
 

@@ -68,13 +68,17 @@ class WithPages:
     Args:
         app: takes all other requests.
         collections: all that the application serves.
-        pages: by `read_pages`.
+        pages: by `read_pages`; an issuer serves none.
+        way: what a page may ask for, below the address of its collection.
     """
 
-    def __init__(self, app: ASGIApp, collections: Iterable[Collection], pages: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, app: ASGIApp, collections: Iterable[Collection], pages: Mapping[str, bytes], *, way: str = "reports"
+    ) -> None:
         self._app, self._pages = app, pages
-        with_page = [(each.path, each.page) for each in collections if each.page is not None]
-        self._origins = {f"{path}/reports": page.origin for path, page in with_page}
+        with_page = [(each, each.page) for each in collections if each.page is not None]
+        self._origins = {f"{each.path}/{way}": page.origin for each, page in with_page}
+        self._authorized = {f"{each.path}/{way}" for each, _ in with_page if each.issuer is not None}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -86,17 +90,17 @@ class WithPages:
         if origin is None:
             await self._app(scope, receive, send)
         elif method == "OPTIONS":
-            await _permission(origin)(scope, receive, send)
+            await _permission(origin, path in self._authorized)(scope, receive, send)
         else:
             await self._app(scope, receive, _heard_from(origin, send))
 
 
-def _permission(origin: str) -> Response:
-    """The answer to a browser that asks whether it may send what it is about to."""
+def _permission(origin: str, is_authorized: bool) -> Response:
+    """The answer to a browser that asks whether it may send what it is about to; where there are tokens, with one."""
     allowed = {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": "POST",
-        "access-control-allow-headers": "content-type",
+        "access-control-allow-headers": "content-type, authorization" if is_authorized else "content-type",
         "access-control-max-age": _SECONDS_REMEMBERED,
     }
     return Response(b"", 204, allowed)

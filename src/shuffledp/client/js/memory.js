@@ -1,5 +1,5 @@
-// What a browser remembers of a collection: the sealed upload until it is stored, and then that it has answered. Never
-// an answer, and never a randomized one.
+// What a browser remembers of a collection: the sealed upload, and the token that it spends, until it is stored; and then
+// that it has answered. Never an answer, and never a randomized one.
 //
 // Whoever randomizes the same answer often can be averaged out. So what is sealed is written down before anything is
 // shown or sent, and sent again as it is; one tab at a time, so that two cannot each seal an answer. It is remembered of
@@ -46,19 +46,48 @@ export class Memory {
 
   // Keep an upload, and make sure that it is kept.
   replace(upload) {
-    const text = `${this.id} ${inText(upload)}`;
-    this.storage.setItem(this.key, text);
-    if (this.storage.getItem(this.key) !== text) {
+    this.write(this.key, `${this.id} ${inText(upload)}`);
+  }
+
+  write(key, text) {
+    this.storage.setItem(key, text);
+    if (this.storage.getItem(key) !== text) {
       throw new Error("this browser keeps nothing");
     }
+  }
+
+  // The token; null if there is none yet.
+  get token() {
+    return this.ofToken("token");
+  }
+
+  // A token that the issuer is asked for; null if it has not been asked.
+  get pendingToken() {
+    return this.ofToken("asked");
+  }
+
+  ofToken(kind) {
+    const [id, found, text] = (this.storage.getItem(`${this.key} token`) ?? "").split(" ");
+    return id === this.id && found === kind ? fromText(text) : null;
+  }
+
+  // Keep a token, or what it will be made of, and make sure that it is kept.
+  keep(kind, data) {
+    this.write(`${this.key} token`, `${this.id} ${kind} ${inText(data)}`);
+  }
+
+  // What `work` returns, while no other tab works on the token.
+  alone(work) {
+    return this.locks.request(`${this.key} token`, work);
   }
 
   // The shuffler has it: only that is remembered.
   stored() {
     this.storage.setItem(this.key, DONE);
+    this.storage.removeItem(`${this.key} token`);
   }
 
-  // It is sealed to a key that has expired, and nobody has it: nothing is remembered.
+  // It is sealed to a key that has expired, and nobody has it: nothing is remembered but the token.
   outdated() {
     this.storage.removeItem(this.key);
   }

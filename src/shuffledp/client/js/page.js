@@ -1,5 +1,6 @@
 // The page: asks, randomizes and seals, shows what will be sent, sends it, and remembers that it has.
 
+import { isInvitation, obtain, spending } from "./invited.js";
 import { Memory } from "./memory.js";
 import { answered, element, inWords, shownQuestion } from "./questions.js";
 import { randomized } from "./randomizers.js";
@@ -28,6 +29,11 @@ const SAID = {
   early: ["The collection is not open yet. Your sealed answer stays on this device: open this page again when it has opened.", "danger"],
   dropped: ["The shuffler could not store it. Your sealed answer stays on this device: send it again later.", "danger"],
   expired: ["The key that it was sealed to has expired, so that nobody can take it. Please answer again.", "danger"],
+  issuerAway: ["The issuer of tokens did not answer. Your sealed answer stays on this device: send it again later.", "danger"],
+  misSigned: ["The issuer of tokens did not sign what it was asked to. Nothing was sent; tell whoever asked you.", "danger"],
+  used: ["This invitation has been used in another browser. Send your answer from there. Nothing was sent from here.", "danger"],
+  uninvited: ["The issuer of tokens does not know this invitation, or the collection is closed. Nothing was sent; tell whoever asked you.", "danger"],
+  spent: ["By this invitation somebody has answered already. Your answer was not taken in; tell whoever asked you.", "danger"],
   refused: ["The shuffler refused it. Your sealed answer stays on this device; tell whoever asked you.", "danger"],
 };
 
@@ -127,7 +133,7 @@ async function whenSent() {
   } else {
     show(...(reports ? ["review"] : []), "sending");
     at("send").textContent = "Send again";
-    wasUnreachable = outcome === "unreachable";
+    wasUnreachable = outcome === "unreachable" || outcome === "issuerAway";
   }
   say(outcome);
 }
@@ -135,10 +141,17 @@ async function whenSent() {
 // What became of the upload that is kept, sealed to one key of the analyzer after the other while it has to be.
 async function delivered() {
   const address = `${COLLECTION.shuffler.url}/collections/${inText(memory.id)}/reports`;
+  if (COLLECTION.issuer) {
+    const why = await obtain(COLLECTION, memory.id, memory.invitation, memory.held).catch(() => "forgetful");
+    if (why !== null) {
+      return why;
+    }
+  }
+  const options = COLLECTION.issuer ? { spending: spending(memory.held.token) } : {};
   const successors = configs().slice(1);
   for (;;) {
     const upload = memory.held.upload;
-    const outcome = await send(address, upload);
+    const outcome = await send(address, upload, options);
     if (outcome !== "otherKey") {
       return outcome;
     }
@@ -171,7 +184,7 @@ async function begin() {
   at("questions").addEventListener("submit", whenAnswered);
   at("send").addEventListener("click", whenSent);
   addEventListener("online", () => wasUnreachable && whenSent());
-  const digest = /^#page=([0-9a-f]{64})$/.exec(location.hash)?.[1];
+  const [, digest, invitation] = /^#page=([0-9a-f]{64})(?:&invitation=([A-Za-z0-9_-]+))?$/.exec(location.hash) ?? [];
   const isSecure = location.protocol === "https:" || (location.protocol === "http:" && LOOPBACK.includes(location.hostname));
   if (!isSecure || !digest) {
     const why = location.protocol === "file:" ? "file" : "insecure";
@@ -182,6 +195,12 @@ async function begin() {
   try {
     memory.id = await collectionId(DATA.collection.replace(UNFINISHED, `${UNFINISHED.slice(0, -1)}${digest}"`));
     memory.held = new Memory(await collectionId(DATA.collection), memory.id);
+    memory.invitation = invitation;
+    if (COLLECTION.issuer && !isInvitation(COLLECTION, invitation) && memory.held.token === null && memory.held.state !== "answered") {
+      say("incomplete");
+      show();
+      return;
+    }
     memory.held.whenChanged(resume);
     resume();
   } catch {

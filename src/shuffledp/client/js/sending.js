@@ -1,4 +1,4 @@
-// Sending: the very same bytes until the shuffler says what became of them.
+// Sending: the very same bytes until somebody says what became of them.
 
 import { ERRORS, INVALID, UPLOAD_TYPE, refusal } from "./wire.js";
 
@@ -8,42 +8,47 @@ const LONGEST_ANSWER = 20000;
 const PATIENCE = 60000;
 const TRY_AGAIN = [429, 502, 503, 504];
 
-// What became of an upload: "stored", "unreachable", or why it was refused: a value of ERRORS, or "refused".
-export async function send(address, upload, { patience = PATIENCE, clock = () => performance.now() } = {}) {
+// What became of an upload: "stored", "unreachable", or why it was refused: a value of ERRORS, or "refused". A header
+// field spends a token.
+export async function send(address, upload, { spending = {}, ...patience } = {}) {
+  const answer = await asked(address, upload, { "Content-Type": UPLOAD_TYPE, ...spending }, patience);
+  if (answer === null) {
+    return "unreachable";
+  }
+  const error = answer.status === 200 ? refusal(answer.body, upload) : INVALID;
+  if (error === null) {
+    return "stored";
+  }
+  return error === INVALID ? "refused" : ERRORS[error] ?? "refused";
+}
+
+// The status and the body of an answer, which is asked for again while there is none; null if there is none in time.
+export async function asked(address, body, headers, { patience = PATIENCE, clock = () => performance.now() } = {}) {
   const end = clock() + patience;
   for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    const outcome = await attempt(address, upload);
-    if (outcome !== "unreachable" || clock() + wait > end) {
-      return outcome;
+    const answer = await attempt(address, body, headers);
+    if (answer !== null || clock() + wait > end) {
+      return answer;
     }
     await new Promise((done) => setTimeout(done, wait * (0.5 + Math.random())));  // a pause, and nothing secret
   }
 }
 
-async function attempt(address, upload) {
-  let answer;
-  let body;
+async function attempt(address, body, headers) {
   try {
-    answer = await fetch(address, {
+    const answer = await fetch(address, {
       method: "POST",
-      body: upload,
-      headers: { "Content-Type": UPLOAD_TYPE },
+      body,
+      headers,
       cache: "no-store",
       credentials: "omit",
       redirect: "error",
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(LONGEST_ANSWER),
     });
-    body = new Uint8Array(await answer.arrayBuffer());
+    const read = { status: answer.status, body: new Uint8Array(await answer.arrayBuffer()) };
+    return TRY_AGAIN.includes(read.status) ? null : read;
   } catch {
-    return "unreachable";
+    return null;
   }
-  if (!answer.ok) {
-    return TRY_AGAIN.includes(answer.status) ? "unreachable" : "refused";
-  }
-  const error = refusal(body, upload);
-  if (error === null) {
-    return "stored";
-  }
-  return error === INVALID ? "refused" : ERRORS[error] ?? "refused";
 }
