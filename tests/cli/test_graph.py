@@ -1,5 +1,7 @@
 """`shuffledp graph inspect` and `shuffledp graph design`."""
 
+import re
+
 import pytest
 
 from cli.running import shuffledp, write_task
@@ -117,6 +119,19 @@ def test_overlays_are_listed_with_the_best_and_the_lines_of_its_task(tmp_path):
     assert rows[3] == ["10^4", "(best)", "36", "4", "3.6", "346"]
     assert "random graph, degree 8" in " ".join(printed.split())
     assert "Everybody must be online in every round." in printed
+
+
+def test_the_gate_to_paste_has_a_number_of_rounds_and_is_below_what_each_report_promises(tmp_path):
+    printed = " ".join(shuffledp("graph", "design", "--users", 100, "--contacts", 20, "--delta", 1e-3).out.split())
+    gate, rounds = re.search(r"gate = ([0-9.]+) with rounds = (\d+), the most, in the task", printed).groups()
+    lines = f'kind = "network"\noverlay = {{contacts = 20}}\ngate = {gate}\nrounds = {rounds}'
+    randomizer = 'kind = "k-rr"\nepsilon0 = 1.0\ncategories = ["No", "Yes"]'
+    text = f'name = "t"\nvalue = "v"\n[randomizer]\n{randomizer}\n[shuffler]\n{lines}\n[release]\ndelta = 1e-3\n'
+    (tmp_path / "gated.toml").write_text(text, encoding="utf-8")
+    planned = shuffledp("plan", tmp_path / "gated.toml", "--users", 100).out
+    assert f"epsilon <= {gate} " in planned
+    assert f"or after {rounds} rounds not at all" in " ".join(planned.split())
+    assert "gate" not in shuffledp("graph", "design", "--users", 2).out
 
 
 def test_the_listed_overlays_are_json_too_and_drawn_once(tmp_path):

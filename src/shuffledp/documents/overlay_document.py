@@ -37,6 +37,7 @@ from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
 
 _GATE = 1.1  # times the epsilon of a uniform shuffle: what a gate may be set to
+_CYCLES = 4  # of an overlay's rounds, the most that a gate may wait
 
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
@@ -233,9 +234,14 @@ def _meaning(found: OverlayDesigns) -> Iterable[str]:
     yield links_text(found.links)
     yield (
         "Everybody must be online in every round. On an overlay each report has one way to each place: where somebody "
-        f"misses a round, the cycle must be repeated. gate = {in_digits(_GATE * found.epsilon, 'at most')} in the task "
-        "states that epsilon before anybody walks, and nothing is handed in until those who were online keep it."
+        "misses a round, the cycle must be repeated."
     )
+    if (gate := _GATE * found.epsilon) < found.epsilon0:  # no task takes a gate that promises nothing
+        yield (
+            f'In place of links = "constant", gate = {in_digits(gate, "at most")} with rounds = '
+            f"{_CYCLES * found.chosen.rounds}, the most, in the task states that epsilon before anybody walks, and "
+            "nothing is handed in until those who were online keep it."
+        )
     if found.random_graph is not None:
         yield (
             f'The random graph (graph = "random-regular:{found.random_graph.degree}") is there to compare with: no '
