@@ -11,7 +11,7 @@ import pytest
 from shuffledp.accounting import account, account_all, bracket, compose_releases, delta_at
 from shuffledp.accounting.theorems.clone_pairs import StrongPair
 from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
-from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
+from shuffledp.accounting.theorems.network_overlap import NetworkOverlap, charges_of, turn_of
 from shuffledp.accounting.theorems.network_single import NetworkSingle, _allocated, _distinct, _largest_share
 from shuffledp.accounting.theorems.reductions import blanket_laws
 from shuffledp.core.errors import HypothesisError
@@ -437,3 +437,27 @@ def test_the_first_hop_counts_only_what_moves():
 
 
 pytestmark = pytest.mark.deep  # long; tests/cli and tests/survey walk through the same theorems with small graphs
+
+
+UNLIKE = {"near_uniformity": math.inf, "separation": 1.0}  # of which overlaps alone say something
+
+
+def test_of_overlapping_positions_too_lost_reports_hide_nobody():
+    """Against the exact sum over how many arrive of 60 people, each with a chance of a half."""
+    others, epsilon = 59, 0.4
+    found = NetworkOverlap().delta(model_of(60, mean_overlap=1.0, num_rounds=1, dropout=0.5, **UNLIKE), epsilon=epsilon)
+    exact = sum(
+        math.comb(others, many) / 2**others * StrongPair().delta(uniformly(1 + many), epsilon=epsilon)
+        for many in range(1, others + 1)
+    )
+    assert found >= 0.5 * exact
+    assert found > 1.1 * 0.5 * StrongPair().delta(uniformly(60), epsilon=epsilon)
+
+
+def test_what_remainders_of_all_people_cost_is_in_every_delta():
+    local = LdpModel(epsilon0=0.5, delta0=1e-9)
+    remaining = model_of(1000, local=local, mean_overlap=0.9, **UNLIKE)
+    for epsilon in (0.2, 0.3):
+        charge = charges_of(remaining, 1000, np.array([min(epsilon, turn_of(remaining, 1000))]))[0]
+        assert charge > 1e-9
+        assert NetworkOverlap().delta(remaining, epsilon=epsilon) >= charge
