@@ -8,12 +8,15 @@ import pytest
 from client.loading import loaded
 from service.issuing import WithTokens
 from shuffledp.client.browser_randomizers import KINDS
+from shuffledp.wire.binary_http import BinaryRequest
 from shuffledp.wire.grammar import Report, ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.wire.hpke import Opener, Sealer
 from shuffledp.wire.keys import AnalyzerKey, from_pem, in_text
+from shuffledp.wire.oblivious_http import padded_length
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 REPORTS = json.loads((GOLDEN / "client" / "reports.json").read_text(encoding="utf-8"))["cases"]
+OBLIVIOUS = json.loads((GOLDEN / "oblivious.json").read_text(encoding="utf-8"))
 TOKENS = json.loads((GOLDEN / "tokens.json").read_text(encoding="utf-8"))
 WIRE = json.loads((GOLDEN / "wire.json").read_text(encoding="utf-8"))
 IKM = "7268600d403fce431561aef583ee1613527cff655c1343f29812e66706df3234"  # RFC 9180, A.1.1: ikmE
@@ -169,7 +172,7 @@ def test_a_key_for_other_algorithms_is_refused(page):
         }""",
         config.hex(),
     )
-    assert found == "the analyzer's key is for other algorithms"
+    assert found == "a key is for other algorithms"
 
 
 @pytest.mark.parametrize(
@@ -278,3 +281,68 @@ def test_tokens_of_a_collection_are_for_the_same_as_in_python(page):
         collection.id.hex(),
     )
     assert found == collection.challenge.digest.hex()
+
+
+def test_the_browser_makes_the_published_oblivious_request_and_opens_the_answer_to_it_alone(page):
+    example = OBLIVIOUS["rfc9458"]
+    found = run(
+        page,
+        """async (example) => {
+          const { binaryResponse, encapsulated } = await import("/oblivious.js");
+          const { suite } = await import("/sealing.js");
+          const { kem } = suite();
+          const config = { id: 1, kem: 0x20, kdf: 1, aead: 1, publicKey: bytes(example.key_config).slice(3, 35) };
+          const privateKey = await kem.importKey("raw", bytes(example.ephemeral_private).buffer, false);
+          const ekm = { privateKey, publicKey: await kem.deserializePublicKey(bytes(example.enc)) };
+          const { sealed, open } = await encapsulated(config, bytes(example.request), ekm);
+          const answer = bytes(example.encapsulated_response);
+          const opened = await open(answer);
+          const other = await encapsulated(config, bytes(example.request));
+          const changed = answer.map((byte, place) => byte ^ (place === 3));
+          const refused = await Promise.all(
+            [open(changed), open(answer.slice(1)), other.open(answer)]
+              .map((each) => each.then(() => false, () => true)),
+          );
+          return [hex(sealed), hex(opened), binaryResponse(opened).status, refused, hex(other.sealed) !== hex(sealed)];
+        }""",
+        example,
+    )
+    assert found == [example["encapsulated_request"], example["response"], 200, [True] * 3, True]
+
+
+def test_binary_requests_are_those_of_python_and_responses_are_read(page):
+    fields = (("content-type", "text/plain"), ("authorization", "x" * 500))
+    contents = [bytes(each) for each in (0, 63, 64, 16383, 16384)]
+    responses = [each for each in OBLIVIOUS["rfc9292"] if "status" in each and bytes.fromhex(each["data"])[0] == 1]
+    assert responses
+    for vector in responses:
+        whole = len(vector["data"]) // 2
+        vector["cuts"] = [whole, whole - vector["may_lack"]]
+    requests, lengths, read, refused = run(
+        page,
+        """async (fields, sizes, responses) => {
+          const { binaryRequest, binaryResponse, padded } = await import("/oblivious.js");
+          const made = (size) => binaryRequest("POST", "a.example:1", "/b", fields, new Uint8Array(size));
+          const requests = sizes.map((size) => hex(made(size)));
+          const text = new TextDecoder();
+          const read = responses.map(({ data, cuts }) => cuts.map((cut) => binaryResponse(bytes(data).slice(0, cut)))
+            .map(({ status, body }) => [status, text.decode(body)]));
+          const refused = ["", "00", "01", "0140", "0140c803", "0140c80005"].map((each) => {
+            try {
+              return binaryResponse(bytes(each)) && false;
+            } catch {
+              return true;
+            }
+          });
+          return [requests, [1, 1024, 1025, 5000].map((each) => padded(new Uint8Array(each)).length), read, refused];
+        }""",
+        fields,
+        [len(each) for each in contents],
+        responses,
+    )
+    encoded = tuple((name.encode(), value.encode()) for name, value in fields)
+    for found, content in zip(requests, contents, strict=True):
+        assert found == BinaryRequest(b"POST", b"https", b"a.example:1", b"/b", encoded, content).encode().hex()
+    assert lengths == [padded_length(each) for each in (1, 1024, 1025, 5000)]
+    assert read == [[[each["status"], each["content"]]] * 2 for each in responses]
+    assert refused == [True] * 6

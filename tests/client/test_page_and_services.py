@@ -11,6 +11,7 @@ from client.answering import RANDOMIZE, SEND, asking, says
 from client.loading import watched
 from service.issuing import WithTokens
 from service.processes import place, until
+from service.relay import Relay
 from shuffledp.client.respondents_page import with_page
 from shuffledp.service.client import asked, new_client
 from shuffledp.service.invitations import invited
@@ -120,3 +121,30 @@ def test_invited_people_answer_once_each_on_a_page(browser, tmp_path):
     assert released["statements"][0]["trust"][0] == "page"
     assert "issuer" in released["statements"][0]["trust"]
     assert not any(each.code in logs for each in invitations)
+
+
+def test_invited_people_answer_on_a_page_through_a_relay(browser, tmp_path):
+    public = tmp_path / "public"
+    public.mkdir()
+    task = asking(release={"delta": 1e-6, "minimum_batch": PEOPLE})
+    with (
+        Relay().running() as relay,
+        files_served(public) as address,
+        place(tmp_path, task, kind=WithTokens, relay=relay.url) as where,
+    ):
+        relay.origin, relay.gateway = address, f"{where.url}/gateway"
+        collection, page = with_page(where.parties.collection, f"{address}/survey.html")
+        where.parties.collection = collection
+        (tmp_path / "survey.collection").write_bytes(collection.canonical)
+        (public / "survey.html").write_bytes(page)
+        invitations, listed = invited(collection, PEOPLE)
+        (tmp_path / "invited.json").write_text(listed.written())
+        for role in ("issuer", "shuffler", "analyzer"):
+            where.start(role)
+        seen = [answer(browser, each.link(collection.page)) for each in invitations]
+        released = closed(where)
+    to = {url for requests in seen for _, url in requests}
+    assert to == {f"{address}/survey.html", f"{collection.issuer.url}{collection.path}/token-request", relay.url}
+    assert len({(len(body), len(reply)) for _, body, reply in relay.seen}) == 1
+    assert [column["num_reports"] for column in released["columns"]] == [PEOPLE]
+    assert {"page", "issuer", "relay-apart"} <= set(released["statements"][0]["trust"])

@@ -74,6 +74,14 @@ def test_where_people_are_invited_the_page_may_speak_to_the_issuer_and_says_what
     assert ("has made the token" if ready_made else "learns that you answer") in said[1]
 
 
+def test_behind_a_relay_the_page_speaks_to_the_relay_and_not_to_the_shuffler():
+    _, page = with_page(Parties.with_relay(asking()).collection, ADDRESS)
+    assert "connect-src https://relay.example;" in page.decode()
+    said = data_of(page)["sentences"]
+    assert len(said) == 3
+    assert said[1].startswith("https://relay.example sees from which address and when, and passes it on sealed; https:")
+
+
 def test_the_promise_names_the_page_and_whoever_serves_it_first(made):
     collection, page = made
     for statement in collection.promised():
@@ -125,11 +133,10 @@ def test_a_hybrid_key_is_refused_by_name():
 
 def test_other_ways_to_the_shuffler_are_refused_by_name():
     collection = Parties(asking()).collection
-    for name, value in (("transport", "oblivious"), ("directory", object())):
-        other = copy(collection)
-        object.__setattr__(other, name, value)  # without the keys that it would need
-        with pytest.raises(InvalidParameterError, match=f"{name} must be .* where people answer on a page"):
-            with_page(other, ADDRESS)
+    other = copy(collection)
+    object.__setattr__(other, "directory", object())  # without the members that it would need
+    with pytest.raises(InvalidParameterError, match=r"directory must be .* where people answer on a page"):
+        with_page(other, ADDRESS)
 
 
 def test_a_page_of_too_many_answers_is_refused():

@@ -8,10 +8,10 @@ import httpx
 
 
 class Relay:
-    """A relay on loopback that leads to one gateway; ``gateway`` may be set later."""
+    """A relay on loopback that leads to one gateway; this, and the origin of pages that it hears, may be set later."""
 
     def __init__(self):
-        self.gateway, self.seen, self._client = None, [], httpx.Client(trust_env=False)
+        self.origin, self.gateway, self.seen, self._client = None, None, [], httpx.Client(trust_env=False)
         relay = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -23,10 +23,18 @@ class Relay:
                 except httpx.TransportError:
                     status, kind, content = 502, "text/plain", b""
                 self.send_response_only(status)
-                for name, value in (("content-type", kind), ("content-length", str(len(content)))):
+                self.head(("content-type", kind), ("content-length", str(len(content))))
+                self.wfile.write(content)
+
+            def do_OPTIONS(self):
+                self.send_response_only(204)
+                self.head(("access-control-allow-methods", "POST"), ("access-control-allow-headers", "content-type"))
+
+            def head(self, *fields):
+                heard = () if relay.origin is None else (("access-control-allow-origin", relay.origin),)
+                for name, value in (*fields, *heard):
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(content)
 
             def log_message(self, *_):
                 """A relay keeps no log."""

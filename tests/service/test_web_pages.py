@@ -99,3 +99,11 @@ def test_where_there_are_tokens_a_page_may_show_one_and_ask_the_issuer_for_it():
             assert answer.get("access-control-allow-headers") == (
                 "content-type, authorization" if path == way else None
             )
+
+
+def test_behind_a_relay_the_shuffler_hears_no_page_and_the_issuer_does():
+    collection, _ = with_page(WithTokens(relay="https://relay.example").collection, ELSEWHERE)
+    for way, origin in (("reports", None), ("token-request", "https://ask.example")):
+        app = WithPages(PlainTextResponse("taken"), [collection], {}, way=way)
+        answer = asked(app, "OPTIONS", f"{collection.path}/{way}").headers
+        assert answer.get("access-control-allow-origin") == origin

@@ -1,8 +1,8 @@
 """The page of a collection: one file that asks, randomizes, seals and sends, and that anybody may serve.
 
 It is one file, so that what is served can be held against the digest in the invitation, byte by byte; and so that it
-opens from the disk, to be looked at. It loads nothing, and its policy lets it speak to the shuffler alone, and to
-the issuer where people answer by invitation.
+opens from the disk, to be looked at. It loads nothing, and its policy lets it speak to the shuffler alone, or to a
+relay before it, and to the issuer where people answer by invitation.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
 
     Guarantees:
         1. The page holds all that it needs, and names no other address to the browser than the
-           shuffler's and the issuer's.
+           shuffler's, or the relay's, and the issuer's.
         2. The collection that it completes by the digest in its link is the one returned here, to the byte.
 
     Args:
@@ -49,10 +49,6 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
             takes; or a task of so many categories that the page is longer than 150,000 bytes.
     """
     require_browser(collection.task, collection.analyzer.key)
-    if collection.is_oblivious:
-        raise invalid(
-            "direct or token where people answer on a page, which has no relay", transport=collection.transport
-        )
     if collection.directory is not None:
         raise invalid("absent where people answer on a page, which passes nothing on", directory="one")
     draft = replace(collection, page=WebPage(url=url, sha256=""))
@@ -96,10 +92,10 @@ def _page(draft: Collection) -> str:
 
 
 def _origins(draft: Collection) -> list[str]:
-    """To whom the page speaks: the shuffler, and whoever signs tokens for it."""
-    asked = draft.issuer is not None and not draft.ready_made
-    parties = [draft.shuffler, *([draft.issuer] if asked else [])]
-    return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each.url)) for each in parties if each is not None})
+    """To whom the page speaks: the shuffler, or a relay in its place; and whoever signs tokens."""
+    issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
+    addresses = [draft.relay or draft.shuffler.url, *issuer]
+    return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})
 
 
 def _digest(source: str) -> str:
@@ -122,9 +118,8 @@ def _data(draft: Collection) -> dict[str, Any]:
         "sentences": [
             "Your answer never leaves this browser: it is randomized here, and only what that makes of it is sent, "
             f"encrypted so that nobody but {draft.analyzer.url} can read it.",
-            f"{draft.shuffler.url} receives it. It sees from which address and when, but cannot read it; it passes "
-            f"on the reports of at least {release.minimum_batch:,} people together, in random order, and tells nobody "
-            f"who sent which.{_once(draft)}",
+            f"{_received(draft)} cannot read it; it passes on the reports of at least {release.minimum_batch:,} people "
+            f"together, in random order, and tells nobody who sent which.{_once(draft)}",
             f"This is promised, as long as what is listed at the end of this page holds: {_meaning(first)}",
         ],
         "promise": [first.sentence_of(first.guarantee), *remains],
@@ -139,6 +134,16 @@ def _data(draft: Collection) -> dict[str, Any]:
             "the disk, too: there it shows what it does, and sends nothing.",
         ],
     }
+
+
+def _received(draft: Collection) -> str:
+    """Who sees where it comes from."""
+    if draft.relay is None:
+        return f"{draft.shuffler.url} receives it. It sees from which address and when, but"
+    return (
+        f"{draft.relay} sees from which address and when, and passes it on sealed; {draft.shuffler.url} receives it "
+        "from there, does not see your address, and"
+    )
 
 
 def _once(draft: Collection) -> str:

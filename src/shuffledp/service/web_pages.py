@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.survey import Collection, WebPage
 
+UPLOADS = "reports"  # what a page asks of a shuffler, below the address of its collection
 PLACE = "/pages/"  # below the shuffler's address
 _HEADERS = {
     "content-security-policy": "frame-ancestors 'none'",  # what the page itself cannot ask for
@@ -73,10 +74,11 @@ class WithPages:
     """
 
     def __init__(
-        self, app: ASGIApp, collections: Iterable[Collection], pages: Mapping[str, bytes], *, way: str = "reports"
+        self, app: ASGIApp, collections: Iterable[Collection], pages: Mapping[str, bytes], *, way: str = UPLOADS
     ) -> None:
         self._app, self._pages = app, pages
-        with_page = [(each, each.page) for each in collections if each.page is not None]
+        heard = [each for each in collections if way != UPLOADS or not each.is_oblivious]  # else by the relay
+        with_page = [(each, each.page) for each in heard if each.page is not None]
         self._origins = {f"{each.path}/{way}": page.origin for each, page in with_page}
         self._authorized = {f"{each.path}/{way}" for each, _ in with_page if each.issuer is not None}
 

@@ -156,8 +156,6 @@ class Collection(Described):
         validate.one_of(TRANSPORTS, transport=self.transport)
         if self.directory is not None and self.transport != "direct":
             raise invalid("direct where members pass reports on", transport=self.transport)
-        if self.page is not None and self.is_oblivious:
-            raise invalid("direct or token where people answer on a page, which has no relay", transport=self.transport)
         wanted = "given" if self.is_oblivious else "absent"
         for name, given in (("relay", self.relay), ("gateway_key", self.gateway)):
             if (given is None) == self.is_oblivious:

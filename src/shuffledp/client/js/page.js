@@ -2,6 +2,7 @@
 
 import { isInvitation, obtain, spending } from "./invited.js";
 import { Memory } from "./memory.js";
+import { throughRelay } from "./oblivious.js";
 import { answered, element, inWords, shownQuestion } from "./questions.js";
 import { randomized } from "./randomizers.js";
 import { submission } from "./sealing.js";
@@ -71,8 +72,8 @@ function introduce() {
 
 // ---- from an answer to what is sealed
 
-function configs(now = new Date()) {
-  const { key, successors, expires } = COLLECTION.analyzer.key;
+function configs(published = COLLECTION.analyzer.key, now = new Date()) {
+  const { key, successors, expires } = published;
   const hasExpired = expires !== null && now >= new Date(expires);
   const texts = hasExpired && successors.length ? successors : [key, ...successors];
   return texts.map((each) => decodedConfig(fromText(each)));
@@ -148,6 +149,9 @@ async function delivered() {
     }
   }
   const options = COLLECTION.issuer ? { spending: spending(memory.held.token) } : {};
+  if (COLLECTION.relay) {
+    options.way = throughRelay(COLLECTION, configs(COLLECTION.gateway));
+  }
   const successors = configs().slice(1);
   for (;;) {
     const upload = memory.held.upload;

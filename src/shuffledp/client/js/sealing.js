@@ -1,4 +1,4 @@
-// Reports that the analyzer alone can read: HPKE in base mode (RFC 9180), the only suite that this client has.
+// Sealing, such as of reports that the analyzer alone can read: HPKE in base mode (RFC 9180), the only suite that this client has.
 
 import { Aes128Gcm, CipherSuite, DhkemX25519HkdfSha256, HkdfSha256 } from "./vendor/hpke.js";
 import { joined, report, reportInfo } from "./wire.js";
@@ -9,14 +9,19 @@ export function suite() {
   return new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes128Gcm() });
 }
 
-// A report sealed to a key; `ekm` is the secret of a test vector, and of nothing else.
-export async function sealed(config, id, column, plaintext, ekm = undefined) {
+// What seals to a key; `ekm` is the secret of a test vector, and of nothing else.
+export async function senderTo(config, info, ekm = undefined) {
   if (config.kem !== SUITE.kem || config.kdf !== SUITE.kdf || config.aead !== SUITE.aead) {
-    throw new Error("the analyzer's key is for other algorithms");
+    throw new Error("a key is for other algorithms");
   }
   const hpke = suite();
   const recipientPublicKey = await hpke.kem.deserializePublicKey(config.publicKey);
-  const sender = await hpke.createSenderContext({ recipientPublicKey, info: reportInfo(id, column), ekm });
+  return hpke.createSenderContext({ recipientPublicKey, info, ekm });
+}
+
+// A report sealed to a key; `ekm` as above.
+export async function sealed(config, id, column, plaintext, ekm = undefined) {
+  const sender = await senderTo(config, reportInfo(id, column), ekm);
   const payload = await sender.seal(plaintext);
   return report(config.id, new Uint8Array(sender.enc), new Uint8Array(payload));
 }

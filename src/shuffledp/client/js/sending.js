@@ -9,9 +9,9 @@ const PATIENCE = 60000;
 const TRY_AGAIN = [429, 502, 503, 504];
 
 // What became of an upload: "stored", "unreachable", or why it was refused: a value of ERRORS, or "refused". A header
-// field spends a token.
-export async function send(address, upload, { spending = {}, ...patience } = {}) {
-  const answer = await asked(address, upload, { "Content-Type": UPLOAD_TYPE, ...spending }, patience);
+// field spends a token; there is another `way` than a direct one.
+export async function send(address, upload, { spending = {}, ...further } = {}) {
+  const answer = await asked(address, upload, { "Content-Type": UPLOAD_TYPE, ...spending }, further);
   if (answer === null) {
     return "unreachable";
   }
@@ -23,10 +23,12 @@ export async function send(address, upload, { spending = {}, ...patience } = {})
 }
 
 // The status and the body of an answer, which is asked for again while there is none; null if there is none in time.
-export async function asked(address, body, headers, { patience = PATIENCE, clock = () => performance.now() } = {}) {
+export async function asked(address, body, headers, further = {}) {
+  const { way = posted, patience = PATIENCE, clock = () => performance.now() } = further;
   const end = clock() + patience;
   for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    const answer = await attempt(address, body, headers);
+    const found = await way(address, body, headers);
+    const answer = TRY_AGAIN.includes(found?.status) ? null : found;
     if (answer !== null || clock() + wait > end) {
       return answer;
     }
@@ -34,7 +36,8 @@ export async function asked(address, body, headers, { patience = PATIENCE, clock
   }
 }
 
-async function attempt(address, body, headers) {
+// The status and the body of an answer; null if there is none.
+export async function posted(address, body, headers) {
   try {
     const answer = await fetch(address, {
       method: "POST",
@@ -46,8 +49,7 @@ async function attempt(address, body, headers) {
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(LONGEST_ANSWER),
     });
-    const read = { status: answer.status, body: new Uint8Array(await answer.arrayBuffer()) };
-    return TRY_AGAIN.includes(read.status) ? null : read;
+    return { status: answer.status, body: new Uint8Array(await answer.arrayBuffer()) };
   } catch {
     return null;
   }
