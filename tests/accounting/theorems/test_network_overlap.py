@@ -436,9 +436,6 @@ def test_the_first_hop_counts_only_what_moves():
         assert NetworkFirstHop().delta(given, epsilon=epsilon) == pytest.approx(exactly, rel=1e-9)
 
 
-pytestmark = pytest.mark.deep  # long; tests/cli and tests/survey walk through the same theorems with small graphs
-
-
 UNLIKE = {"near_uniformity": math.inf, "separation": 1.0}  # of which overlaps alone say something
 
 
