@@ -180,9 +180,12 @@ def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]:
 
     Of an overlay they are its rounds; with a schedule of who is online they are the first of its rounds.
 
-    Refused without a graph, or if their numbers of people differ, or a schedule has fewer rounds.
+    Refused without a graph, or if their numbers of people differ, a schedule has fewer rounds, or there are more than
+    100,000.
     """
     validate.integer_at_least(0, num_rounds=num_rounds)
+    if num_rounds > _MOST_ROUNDS:
+        raise validate.invalid(f"at most {_MOST_ROUNDS}", num_rounds=num_rounds)
     if isinstance(graph, ChurnedWays):
         if num_rounds > graph.schedule.num_rounds:
             raise validate.invalid(f"at most those of the schedule, {graph.schedule.num_rounds}", num_rounds=num_rounds)

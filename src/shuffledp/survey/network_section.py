@@ -227,8 +227,10 @@ class NetworkSection(ShufflerSection):
     def shuffler(self, grouping: Grouping | Strata | None = None) -> RandomWalkShuffler:
         """Refused: the shuffler is one of a graph; see `walking`."""
         del grouping
+        accounted = "an overlay, for which `shuffledp plan TASK.toml --users N` accounts"
+        given = "none" if self.overlay is None else accounted
         raise InvalidParameterError(
-            "graphs must be given for a 'network' shuffle, which is about them; got none. The commands `shuffledp "
+            f"graphs must be given for a 'network' shuffle, which is about them; got {given}. The commands `shuffledp "
             "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
 
