@@ -337,6 +337,15 @@ def test_a_plan_of_an_overlay_says_that_it_shuffles_uniformly(laid_out):
     assert "the first to receive somebody's report is one of them with a chance of at most" in printed
 
 
+def test_where_colluders_leave_the_local_guarantee_a_plan_says_why_without_being_asked(laid_out):
+    why = "If any 1.67% of the people collude, the first to receive somebody's report is one of them"
+    assert why not in " ".join(shuffledp("plan", "task.toml", "--users", PEOPLE).out.split())
+    write_network(laid_out, graph=None, rounds=None, overlay={"groups": [10, 12]}, colluding=0.015)
+    printed = " ".join(shuffledp("plan", "task.toml", "--users", PEOPLE).out.split())
+    assert "epsilon <= 0.95" in printed
+    assert why in printed
+
+
 def test_an_overlay_that_people_do_not_fit_is_refused_with_one_that_they_would(laid_out):
     result = shuffledp("plan", "task.toml", "--users", 50)
     assert result.code == 3

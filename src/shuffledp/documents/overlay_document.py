@@ -37,6 +37,7 @@ from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
 
 _GATE = 1.1  # times the epsilon of a uniform shuffle: what a gate may be set to
+_SPOILED = 2.0  # times the epsilon of a uniform shuffle: why it is no less is said first then
 _CYCLES = 4  # of an overlay's rounds, the most that a gate may wait
 
 
@@ -53,10 +54,11 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
         f"{passed_on(plan.churn, f'{own.messages:,.1f}')}{traffic}, the busiest {own.messages_most:,.1f}. "
         f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
     )
-    churn = churn_sentence(plan.churn, plan.own.rounds)
+    churn, colluders = churn_sentence(plan.churn, plan.own.rounds), _colluders(plan)
+    spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # by nothing but colluders, or losses
     return (
-        *told(_guarantee(plan, delta), churn, better, passed, links_text(plan.links)),
-        *told(f"{_overlay(plan, capital=True)}. {_colluders(plan)}", on=DETAIL),
+        *told(_guarantee(plan, delta), colluders if spoiled else "", churn, better, passed, links_text(plan.links)),
+        *told(f"{_overlay(plan, capital=True)}.{'' if spoiled else f' {colluders}'}", on=DETAIL),
     )
 
 
