@@ -48,7 +48,7 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 # For each command the most modules of this library that it may import, and what it must not.
 LEAN = {
     "help": (["--help"], 22, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
-    "account": (ACCOUNT, 128, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
+    "account": (ACCOUNT, 114, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
     "plan": (["plan", "task.toml", "--users", 50], 201, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],

@@ -9,7 +9,7 @@ before anybody walks. The proof is in docs/theorems.md.
 
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from shuffledp.accounting.numerics import smallest_below
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
@@ -22,7 +22,9 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
-from shuffledp.laws.walk_gates import WalkGate
+
+if TYPE_CHECKING:
+    from shuffledp.laws.walk_gates import WalkGate
 
 _MOST_REMEMBERED = 16  # gates: a command asks for the same again
 _LARGEST = 1 - 1e-9  # overlap that is asked for: the rounding of walks allows no more
@@ -69,7 +71,7 @@ class NetworkGate(WalkTheorem):
         return _OVERLAP.curve(_let_through(model), epsilons=epsilons)
 
 
-def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float) -> WalkGate:
+def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float) -> "WalkGate":
     """The gate that walks must pass before they are handed in, so that (epsilon, delta) is stated before they begin.
 
     Args:
@@ -87,6 +89,8 @@ def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: f
         >>> round(walk_gate(coin, num_users=900, epsilon=0.16, delta=1e-6).overlap, 3)
         0.74
     """
+    from shuffledp.laws.walk_gates import WalkGate  # for walks alone: other accounts need no graphs
+
     local = randomizer.model if isinstance(randomizer, Randomizer) else randomizer
     validate.instance_of(LocalModel, randomizer=local)
     validate.integer_at_least(2, num_users=num_users)
@@ -137,7 +141,7 @@ def _of_overlap(local: LocalModel, num_users: int, overlap: float) -> ProtocolMo
     return ProtocolModel(local=local, shuffle=shuffle)
 
 
-def _gate_of(model: ProtocolModel) -> WalkGate | None:
+def _gate_of(model: ProtocolModel) -> "WalkGate | None":
     walks = walks_of(model)
     return None if walks is None else walks.gate
 

@@ -8,12 +8,14 @@ for one report each is exceeded on a path of three people already (``tests/sound
 """
 
 import math
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import ASSUMED, Hypothesis
-from shuffledp.laws import Schedule, WalkGate
+
+if TYPE_CHECKING:
+    from shuffledp.laws import Schedule, WalkGate
 
 
 class Walks(Protocol):
@@ -35,8 +37,8 @@ class Walks(Protocol):
     is_bipartite: bool
     num_parts: int
     parts: "tuple[Walks, ...]"
-    schedule: Schedule | None
-    gate: WalkGate | None
+    schedule: "Schedule | None"
+    gate: "WalkGate | None"
     sizes: tuple[int, ...]
     slots: tuple[int, ...]
     surplus: str
