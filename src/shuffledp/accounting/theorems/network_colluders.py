@@ -20,42 +20,36 @@ import numpy as np
 from shuffledp.accounting.numerics import smallest_below
 from shuffledp.accounting.theorem import LocalOnly, common_reports
 from shuffledp.accounting.theorems.network_overlap import (
+    NO_GAIN,
+    TOLERANCE,
     Curve,
     Hidden,
     Precision,
+    ReducedToUniform,
     charges_of,
+    finest,
     mixture_curve,
     turn_of,
     uniform_bound,
 )
 from shuffledp.accounting.theorems.network_walks import (
     Walks,
-    WalkTheorem,
     dummies_by_themselves,
     known_walks,
     walks_of,
 )
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.statement_terms import Hypothesis
 from shuffledp.core.table import Floats
 
 if TYPE_CHECKING:
     from shuffledp.laws.walk_collusion import Crowd, Hiding
 
-_OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of numbers of people that are not looked at
-_UNLIKELY = 1e-4  # of delta: what such a chance may be
-_BLOCKS, _COARSE = 64, 4  # of the number of people to hide among: in the end, and for a curve
-_NO_GAIN = 0.999  # of epsilon0: what leaves as much is not worth a closer look
-_TOLERANCE = 1e-4  # relative, of epsilon
-_ANY_DELTA = 0.5
 _ROUND_UP = 1 + 1e-12
 
 
-class _BesideColluders(WalkTheorem):
+class _BesideColluders(ReducedToUniform):
     """Base of the two: which hidings there are says the subclass, and the least bound of all counts."""
-
-    status = Status.OWN_PROOF
-    is_vectorized = True
 
     @abstractmethod
     def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
@@ -89,40 +83,16 @@ class _BesideColluders(WalkTheorem):
         limit = local.epsilon if local.delta <= delta else math.inf
         if walks is None or not math.isfinite(limit):
             return limit
-        outside = next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1])
-        curve, highest = (
-            self._curve(model, walks, Precision(outside, _BLOCKS)),
-            min(limit, turn_of(model, walks.num_users)),
-        )
+        curve, highest = self.at_precision(model, walks, finest(delta)), min(limit, turn_of(model, walks.num_users))
 
         def at(epsilon: float) -> float:
             return float(curve(np.array([epsilon]))[0])
 
-        if at(_NO_GAIN * highest) > delta:
+        if at(NO_GAIN * highest) > delta:
             return limit
-        return smallest_below(at, level=delta, limit=highest, tolerance=_TOLERANCE)
+        return smallest_below(at, level=delta, limit=highest, tolerance=TOLERANCE)
 
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least of the bounds; the local one at most."""
-        walks = walks_of(model)
-        if walks is None or not self.applies(model, delta=_ANY_DELTA):
-            return 1.0
-        least, asked = 1.0, np.array([min(epsilon, turn_of(model, walks.num_users))])
-        for outside in _OUTSIDE:
-            least = min(least, float(self._curve(model, walks, Precision(outside, _BLOCKS))(asked)[0]))
-            if outside <= _UNLIKELY * least:
-                break
-        return least
-
-    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, a little less tight."""
-        walks = walks_of(model)
-        if walks is None or not self.applies(model, delta=_ANY_DELTA):
-            return np.ones(len(epsilons))
-        curve = self._curve(model, walks, Precision(_OUTSIDE[2], _COARSE))
-        return curve(np.minimum(epsilons, turn_of(model, walks.num_users)))
-
-    def _curve(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
+    def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
         """The least over the hidings, and of the local bound, at each epsilon."""
         mixed = [
             (each, [_crowd_curve(model, crowd, precision) for crowd in each.crowds]) for each in self.hidings(walks)

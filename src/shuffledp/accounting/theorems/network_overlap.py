@@ -13,8 +13,9 @@ k <= (n - 1) mean - 1); and what all laws have in common, where a_j = 1 - s. The
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -41,17 +42,14 @@ from shuffledp.core.table import Floats
 
 _OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of numbers of people that are not looked at
 _UNLIKELY = 1e-4  # of delta: what such a chance may be
-_BLOCKS, _FEWER, _COARSE = (
-    64,
-    16,
-    4,
-)  # of the number of people to hide among, at most: in the end, at first, and for a curve
+# Of the number of people to hide among, at most: in the end, at first, and for a curve.
+_BLOCKS, _FEWER, _COARSE = 64, 16, 4
 _CLOSE = 0.01  # ratio of their number in one block and in the next that is near enough
 _LITTLE = 1e-3  # of delta: spent on a first look at how many they nearly always are
 _NEGLIGIBLE = 1e-3  # of delta: what is known of more people need not be worked out
-_NO_GAIN = 0.999  # of epsilon0: what leaves as much is not worth a closer look
+NO_GAIN = 0.999  # of epsilon0: what leaves as much is not worth a closer look
 _ANY_DELTA = 0.5
-_TOLERANCE, _ROUGHLY = 1e-4, 1e-3  # relative, of epsilon
+TOLERANCE, _ROUGHLY = 1e-4, 1e-3  # relative, of epsilon
 _ROUND_UP = 1 + 1e-12
 _PAIR = ApproximateStrongPair()
 
@@ -79,7 +77,43 @@ class Precision:
     num_blocks: int
 
 
-class NetworkOverlap(WalkTheorem):
+class ReducedToUniform(WalkTheorem):
+    """Base of theorems whose curve is a mean over how many people hide one: rare numbers of them are left out."""
+
+    status = Status.OWN_PROOF
+    is_vectorized = True
+
+    @abstractmethod
+    def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
+        """The least of the bounds, and of the local one, at each epsilon."""
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The least of the bounds; the local one at most."""
+        walks = walks_of(model)
+        if walks is None or not self.applies(model, delta=_ANY_DELTA):
+            return 1.0
+        least, asked = 1.0, np.array([min(epsilon, turn_of(model, walks.num_users))])
+        for outside in _OUTSIDE:
+            least = min(least, float(self.at_precision(model, walks, Precision(outside, _BLOCKS))(asked)[0]))
+            if outside <= _UNLIKELY * least:
+                break
+        return least
+
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
+        """Delta at many epsilons, a little less tight."""
+        walks = walks_of(model)
+        if walks is None or not self.applies(model, delta=_ANY_DELTA):
+            return np.ones(len(epsilons))
+        curve = self.at_precision(model, walks, Precision(_OUTSIDE[2], _COARSE))
+        return curve(np.minimum(epsilons, turn_of(model, walks.num_users)))
+
+
+def finest(delta: float) -> Precision:
+    """The precision at which what is left out is little beside this delta."""
+    return Precision(next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1]), _BLOCKS)
+
+
+class NetworkOverlap(ReducedToUniform):
     """A uniform shuffle of those whose positions overlap with the victim's; for each protocol, any number of rounds.
 
     The least of three bounds: the two of the module docstring, and with gamma the largest
@@ -91,8 +125,6 @@ class NetworkOverlap(WalkTheorem):
 
     id = "network-overlap"
     citation = "uniform shuffling of the reports that may have ended wherever the victim's may"
-    status = Status.OWN_PROOF
-    is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Independent walks with overlapping laws, no colluders, and a bound for a uniform shuffle of the reports."""
@@ -117,22 +149,21 @@ class NetworkOverlap(WalkTheorem):
             return limit
         if _have_one_law(walks):
             return min(limit, epsilon_of_one_law(model, walks.num_users, delta))
-        outside = next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1])
         sure, guess = _likely(model, walks, delta)
         highest = min(limit, sure, turn_of(model, walks.num_users))
         if math.isinf(highest):
             return highest
-        fewer, all_of_them = (Precision(outside, num_blocks) for num_blocks in (_FEWER, _BLOCKS))
-        looks = [(all_of_them, _TOLERANCE)]
+        all_of_them = finest(delta)
+        looks = [(all_of_them, TOLERANCE)]
         if _num_blocks(walks.num_users - 1, next(_hidings(walks)), all_of_them) > _FEWER:
-            looks.insert(0, (fewer, _ROUGHLY))
+            looks.insert(0, (replace(all_of_them, num_blocks=_FEWER), _ROUGHLY))
         for precision, tolerance in looks:
-            curve = _curve(model, walks, precision)
+            curve = self.at_precision(model, walks, precision)
 
             def at(epsilon: float, curve: Curve = curve) -> float:
                 return float(curve(np.array([epsilon]))[0])
 
-            if highest < sure and at(_NO_GAIN * highest) > delta:
+            if highest < sure and at(NO_GAIN * highest) > delta:
                 return limit
             guess = smallest_below(at, level=delta, limit=highest, guess=guess, tolerance=tolerance)
         return guess
@@ -140,25 +171,29 @@ class NetworkOverlap(WalkTheorem):
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
         """The least of the bounds; the local one at most."""
         walks = walks_of(model)
-        if walks is None or not self.applies(model, delta=_ANY_DELTA):
-            return 1.0
-        if _have_one_law(walks):  # as close as `epsilon` has it
-            theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]
+        if walks is not None and _have_one_law(walks) and self.applies(model, delta=_ANY_DELTA):
+            theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]  # as close as `epsilon` has it
             return min(each.delta_at(uniform_model(model, walks.num_users), epsilon=epsilon) for each in theorems)
-        least, asked = 1.0, np.array([min(epsilon, turn_of(model, walks.num_users))])
-        for outside in _OUTSIDE:
-            least = min(least, float(_curve(model, walks, Precision(outside, _BLOCKS))(asked)[0]))
-            if outside <= _UNLIKELY * least:
-                break
-        return least
+        return super().delta(model, epsilon=epsilon)
 
-    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta at many epsilons, a little less tight."""
-        walks = walks_of(model)
-        if walks is None or not self.applies(model, delta=_ANY_DELTA):
-            return np.ones(len(epsilons))
-        curve = _curve(model, walks, Precision(_OUTSIDE[2], _COARSE))
-        return curve(np.minimum(epsilons, turn_of(model, walks.num_users)))
+    def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
+        """The least of the three bounds, and of the local one, at each epsilon."""
+        arriving, people = survival(walks), walks.num_users
+        mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
+        near = mixture_curve(
+            model, people, Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta
+        )
+
+        def curve(epsilons: Floats) -> Floats:
+            least = alone = LocalOnly().curve(model, epsilons=epsilons)
+            for exposed, mixture in mixtures:
+                if (exposed * alone < least).any():
+                    least = np.minimum(least, exposed * alone + (1 - exposed) * mixture(epsilons))
+            least = np.minimum(least, raised(near, epsilons, cost=walks.near_uniformity, known=least))
+            charge = charges_of(model, people, epsilons)
+            return np.minimum(least * arriving * _ROUND_UP + charge, alone)
+
+        return curve
 
 
 def uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hypothesis:
@@ -188,26 +223,6 @@ def _have_one_law(walks: Walks) -> bool:
 def _product(one: float, other: float) -> float:
     """Of two chances, from below."""
     return one * other if one == other == 1 else math.nextafter(one * other, 0.0)
-
-
-def _curve(model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
-    """The least of the bounds, and of the local one, at each epsilon."""
-    arriving, people = survival(walks), walks.num_users
-    mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
-    near = mixture_curve(
-        model, people, Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta
-    )
-
-    def curve(epsilons: Floats) -> Floats:
-        least = alone = LocalOnly().curve(model, epsilons=epsilons)
-        for exposed, mixture in mixtures:
-            if (exposed * alone < least).any():
-                least = np.minimum(least, exposed * alone + (1 - exposed) * mixture(epsilons))
-        least = np.minimum(least, raised(near, epsilons, cost=walks.near_uniformity, known=least))
-        charge = charges_of(model, people, epsilons)
-        return np.minimum(least * arriving * _ROUND_UP + charge, alone)
-
-    return curve
 
 
 def mixture_curve(
