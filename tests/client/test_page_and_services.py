@@ -67,15 +67,30 @@ def closed(where):
     return json.loads((where.release / "statement.json").read_text())
 
 
+def laid_out(where, folder, address):
+    """The collection with its page, each written to where its readers look; the services are still to be started."""
+    collection, page = with_page(where.parties.collection, f"{address}/survey.html")
+    where.parties.collection = collection
+    (folder / "survey.collection").write_bytes(collection.canonical)
+    (folder / "public" / "survey.html").write_bytes(page)
+    return collection
+
+
+def with_invitations(where, folder, collection):
+    """The invitations of all people, once the issuer knows them and all services run."""
+    invitations, listed = invited(collection, PEOPLE)
+    (folder / "invited.json").write_text(listed.written())
+    for role in ("issuer", "shuffler", "analyzer"):
+        where.start(role)
+    return invitations
+
+
 def test_people_answer_on_a_page_that_others_serve_and_the_release_names_it(browser, tmp_path):
     public = tmp_path / "public"
     public.mkdir()
     task = asking(release={"delta": 1e-6, "minimum_batch": PEOPLE})
     with files_served(public) as address, place(tmp_path, task) as where:
-        collection, page = with_page(where.parties.collection, f"{address}/survey.html")
-        where.parties.collection = collection
-        (tmp_path / "survey.collection").write_bytes(collection.canonical)
-        (public / "survey.html").write_bytes(page)
+        collection = laid_out(where, tmp_path, address)
         where.start("shuffler")
         where.start("analyzer")
         seen = [answer(browser, collection.page.link) for _ in range(PEOPLE)]
@@ -95,14 +110,8 @@ def test_invited_people_answer_once_each_on_a_page(browser, tmp_path):
     public.mkdir()
     task = asking(release={"delta": 1e-6, "minimum_batch": PEOPLE})
     with files_served(public) as address, place(tmp_path, task, kind=WithTokens) as where:
-        collection, page = with_page(where.parties.collection, f"{address}/survey.html")
-        where.parties.collection = collection
-        (tmp_path / "survey.collection").write_bytes(collection.canonical)
-        (public / "survey.html").write_bytes(page)
-        invitations, listed = invited(collection, PEOPLE)
-        (tmp_path / "invited.json").write_text(listed.written())
-        for role in ("issuer", "shuffler", "analyzer"):
-            where.start(role)
+        collection = laid_out(where, tmp_path, address)
+        invitations = with_invitations(where, tmp_path, collection)
         links = [each.link(collection.page) for each in invitations]
         seen = [answer(browser, link) for link in links]
         with browser.new_context() as other:  # the same person once more, on another device
@@ -133,14 +142,8 @@ def test_invited_people_answer_on_a_page_through_a_relay(browser, tmp_path):
         place(tmp_path, task, kind=WithTokens, relay=relay.url) as where,
     ):
         relay.origin, relay.gateway = address, f"{where.url}/gateway"
-        collection, page = with_page(where.parties.collection, f"{address}/survey.html")
-        where.parties.collection = collection
-        (tmp_path / "survey.collection").write_bytes(collection.canonical)
-        (public / "survey.html").write_bytes(page)
-        invitations, listed = invited(collection, PEOPLE)
-        (tmp_path / "invited.json").write_text(listed.written())
-        for role in ("issuer", "shuffler", "analyzer"):
-            where.start(role)
+        collection = laid_out(where, tmp_path, address)
+        invitations = with_invitations(where, tmp_path, collection)
         seen = [answer(browser, each.link(collection.page)) for each in invitations]
         released = closed(where)
     to = {url for requests in seen for _, url in requests}

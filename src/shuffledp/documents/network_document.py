@@ -26,12 +26,12 @@ from shuffledp.documents.document import (
 from shuffledp.documents.epsilon_charts import rounds_chart
 from shuffledp.documents.walk_blocks import (
     HANDED_IN,
-    LACKING,
+    better_sentence,
     chance_of,
     churn_sentence,
     held_bars,
     links_text,
-    passed_on,
+    passed_sentence,
     rounds_walked,
     trust_blocks,
 )
@@ -64,17 +64,7 @@ def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, ta
 
 def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tuple[Text, ...]:
     """What there is to know of walks before anybody walks."""
-    own, better = plan.own, ""  # in all respects
-    traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
-    if plan.all_is_better and plan.epsilon_of_all is not None:
-        better = (
-            f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many '
-            "rounds, and estimates would err less: no report is left out, and there are no dummies."
-        )
-    passed = (
-        f"{passed_on(plan.churn, f'{own.messages:,.1f}')}{traffic}, the busiest {own.messages_most:,.0f}. "
-        f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
-    )
+    better, passed = better_sentence(plan), passed_sentence(plan, bits, most=f"{plan.own.messages_most:,.0f}")
     risks = (  # if trust fails: never a promise
         f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
         f"{chance_of(each.exposure)} on average; whoever has a colluding neighbor has only the own device's guarantee."

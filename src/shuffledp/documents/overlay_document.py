@@ -22,13 +22,13 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.walk_blocks import (
     HANDED_IN,
-    LACKING,
     MESSAGE_BYTES,
+    better_sentence,
     chance_of,
     churn_sentence,
     held_bars,
     links_text,
-    passed_on,
+    passed_sentence,
     rounds_walked,
     trust_blocks,
 )
@@ -43,17 +43,7 @@ _CYCLES = 4  # of an overlay's rounds, the most that a gate may wait
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
     """The guarantee and its cost; ``bits`` are those of one report, None where that differs from person to person."""
-    own, better = plan.own, ""
-    traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
-    if plan.all_is_better and plan.epsilon_of_all is not None:
-        better = (
-            f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many '
-            "rounds, and estimates would err less: no report is left out, and there are no dummies."
-        )
-    passed = (
-        f"{passed_on(plan.churn, f'{own.messages:,.1f}')}{traffic}, the busiest {own.messages_most:,.1f}. "
-        f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
-    )
+    better, passed = better_sentence(plan), passed_sentence(plan, bits, most=f"{plan.own.messages_most:,.1f}")
     churn, colluders = churn_sentence(plan.churn, plan.own.rounds), _colluders(plan)
     spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # by nothing but colluders, or losses
     return (

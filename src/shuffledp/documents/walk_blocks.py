@@ -1,5 +1,6 @@
 """What pages say of all walks, along graphs and on overlays: who hands in what, and what is left where trust fails."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -53,10 +54,27 @@ def rounds_walked(churn: "PlannedChurn | None", rounds: int) -> str:
     return f"{most}{count_of(rounds, 'round')}"
 
 
-def passed_on(churn: "PlannedChurn | None", messages: str) -> str:
-    """Reports that a person passes on, on average: so many, or where a gate may open before at most so many."""
-    most = "at most " * (churn is not None and churn.is_open_ended)
-    return f"Each person passes on {most}{messages} reports on average"
+def passed_sentence(plan: "WalksPlan", bits: int | None, *, most: str) -> str:
+    """Reports that a person passes on, of so many bits each, and how many are lacking in the end.
+
+    ``most`` is what the busiest passes on. Where a gate may open before all rounds are walked, all are at most so many.
+    """
+    own, at_most = plan.own, "at most " * (plan.churn is not None and plan.churn.is_open_ended)
+    traffic = "" if bits is None else f" ({math.ceil(own.messages * bits):,} bits)"
+    return (
+        f"Each person passes on {at_most}{own.messages:,.1f} reports on average{traffic}, the busiest {most}. "
+        f"{LACKING[plan.protocol].format(f'{own.lacking:,.1f}')}"
+    )
+
+
+def better_sentence(plan: "WalksPlan") -> str:
+    """What handing in all reports would promise; empty where it would not be better in all respects."""
+    if not plan.all_is_better or plan.epsilon_of_all is None:
+        return ""
+    return (
+        f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many rounds, '
+        "and estimates would err less: no report is left out, and there are no dummies."
+    )
 
 
 def _times(number_of: int) -> str:

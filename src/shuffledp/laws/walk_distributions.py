@@ -26,7 +26,7 @@ _Moves = tuple[Integers, NDArray[np.int32], Floats]  # a graph's neighbors, and 
 _LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at once
 _BLOCK = 64  # starts whose laws are given at once
 _NARROW = 16  # of them walk at a time: their laws stay in the cache
-_MOST_ROUNDS = 100_000
+MOST_ROUNDS = 100_000
 _MOST_MATRICES = 8  # that are kept at a time, where graphs take turns
 MIXING_TOLERANCE = 0.01  # total variation
 _MOST_MIXING_ROUNDS = 1 << 14
@@ -140,11 +140,11 @@ def first_round_within(
     laws[chosen, np.arange(chosen.size)] = 1.0
     validate.probability(laziness=laziness)
     matrix = transposed_transition(graph)
-    for done in range(_MOST_ROUNDS):
+    for done in range(MOST_ROUNDS):
         if np.abs(laws - graph.stationary[:, None]).sum(axis=0).max() / 2 <= tolerance:
             return done
         laws = one_round(matrix, laws, laziness)
-    raise UnsupportedModelError(f"walks on this graph are not within the tolerance after {_MOST_ROUNDS} rounds.")
+    raise UnsupportedModelError(f"walks on this graph are not within the tolerance after {MOST_ROUNDS} rounds.")
 
 
 def unseen_probability(graph: Ways, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
@@ -184,8 +184,8 @@ def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]:
     100,000.
     """
     validate.integer_at_least(0, num_rounds=num_rounds)
-    if num_rounds > _MOST_ROUNDS:
-        raise validate.invalid(f"at most {_MOST_ROUNDS}", num_rounds=num_rounds)
+    if num_rounds > MOST_ROUNDS:
+        raise validate.invalid(f"at most {MOST_ROUNDS}", num_rounds=num_rounds)
     if isinstance(graph, ChurnedWays):
         if num_rounds > graph.schedule.num_rounds:
             raise validate.invalid(f"at most those of the schedule, {graph.schedule.num_rounds}", num_rounds=num_rounds)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from shuffledp.relay.post_office import PostOffice
 from shuffledp.relay.terms import ANALYST, EVERYBODY
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.http_messages import Problem, Refused, answered, application, whole_body
+from shuffledp.service.http_messages import Problem, Refused, answered, application, of_collection, whole_body
 from shuffledp.wire.grammar import SIGNATURE_BYTES
 from shuffledp.wire.keys import in_text
 
@@ -36,12 +36,6 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
     """
     known = {in_text(office.terms.collection_id): office for office in offices}
 
-    def office_of(request: Request) -> PostOffice:
-        found = known.get(request.path_params["id"])
-        if found is None:
-            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
-        return found
-
     def stage_of(request: Request, office: PostOffice) -> int:
         stage: int = request.path_params["stage"]
         if stage > office.terms.hand_in_stage:
@@ -49,7 +43,7 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         return stage
 
     async def letters(request: Request) -> Response:
-        office, sender = office_of(request), request.path_params["sender"]
+        office, sender = of_collection(request, known), request.path_params["sender"]
         stage = stage_of(request, office)
         if not office.accepts(stage, sender):
             raise Refused(Problem.NOT_AUTHORIZED)
@@ -63,12 +57,12 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         return answered(b"", LETTERS_TYPE)
 
     async def record(request: Request) -> Response:
-        office = office_of(request)
+        office = of_collection(request, known)
         found = await office.record(stage_of(request, office))
         return Response(status_code=NOT_YET) if found is None else answered(found, RECORD_TYPE)
 
     async def mail(request: Request) -> Response:
-        office, to = office_of(request), request.path_params["recipient"]
+        office, to = of_collection(request, known), request.path_params["recipient"]
         stage = stage_of(request, office)
         recipient = _RECIPIENTS.get(to, int(to) if to.isdecimal() and len(to) < 10 else None)
         if recipient is None or stage >= office.stage:
@@ -76,7 +70,7 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         return answered(await office.mail(stage, recipient), LETTERS_TYPE)
 
     async def directory(request: Request) -> Response:
-        return answered(office_of(request).terms.directory.canonical, "application/json")
+        return answered(of_collection(request, known).terms.directory.canonical, "application/json")
 
     of_stage = "/collections/{id}/stages/{stage:int}"
     routes = [

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.http_messages import Problem, Refused, answered, application, body_parts
+from shuffledp.service.http_messages import answered, application, body_parts, of_collection
 from shuffledp.service.reception import Reception
 from shuffledp.wire.grammar import BATCH_TYPE, HPKE_CONFIGS_TYPE, HpkeConfigList
 from shuffledp.wire.keys import AnalyzerKey, in_text
@@ -31,9 +31,7 @@ def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *
     known = {in_text(reception.collection.id): reception for reception in receptions}
 
     async def batch(request: Request) -> Response:
-        reception = known.get(request.path_params["id"])
-        if reception is None:
-            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        reception = of_collection(request, known)
         await reception.take(body_parts(request.scope, request.receive, media_type=BATCH_TYPE, most=MOST_BYTES))
         response = answered(b"", BATCH_TYPE)
         response.background = BackgroundTask(reception.release)

@@ -5,9 +5,9 @@ Whatever is refused is refused by a problem (RFC 9457) that names its kind; no t
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,6 +22,8 @@ from shuffledp.service.store import StorageError
 
 SECONDS_OF_BODY = 30.0  # in which a body must be there, or the next part of a large one
 _LENGTH_OF_PROBLEM = 128
+
+Known = TypeVar("Known")
 
 
 class Problem(Enum):
@@ -59,6 +61,14 @@ class Refused(Exception):  # noqa: N818  not an error of ours
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.name)
         self.problem = problem
+
+
+def of_collection(request: Request, known: Mapping[str, Known]) -> Known:
+    """What is known of the collection that the path names; refused if there is none."""
+    found = known.get(request.path_params["id"])
+    if found is None:
+        raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+    return found
 
 
 def authorization(scope: Scope) -> str:

@@ -18,7 +18,15 @@ from starlette.routing import Route
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.http_messages import Problem, Refused, answered, application, authorization, whole_body
+from shuffledp.service.http_messages import (
+    Problem,
+    Refused,
+    answered,
+    application,
+    authorization,
+    of_collection,
+    whole_body,
+)
 from shuffledp.service.invitations import CODE_BYTES, digest_of
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.survey import Collection as Survey
@@ -101,9 +109,7 @@ def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
     known = {in_text(desk.collection.id): desk for desk in desks}
 
     async def sign(request: Request) -> Response:
-        desk = known.get(request.path_params["id"])
-        if desk is None:
-            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        desk = of_collection(request, known)
         body = await whole_body(request.scope, request.receive, media_type=ISSUANCE_REQUEST, most=_MOST_BYTES)
         return answered(await desk.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
 

@@ -26,6 +26,7 @@ from shuffledp.service.http_messages import (
     answered,
     application,
     authorization,
+    of_collection,
     problem_of,
     whole_body,
 )
@@ -57,19 +58,13 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
     """
     known = {in_text(desk.collection.id): desk for desk in desks}
 
-    def desk_of(request: Request) -> Desk:
-        found = known.get(request.path_params["id"])
-        if found is None:
-            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
-        return found
-
     async def status(request: Request) -> Response:
-        phase, enough = desk_of(request).status
+        phase, enough = of_collection(request, known).status
         text = json.dumps({"phase": phase.value, "at_least_minimum": enough})
         return answered(text.ljust(_LENGTH_OF_STATUS).encode(), "application/json")
 
     async def close(request: Request) -> Response:
-        desk = desk_of(request)
+        desk = of_collection(request, known)
         collection, receive = desk.collection, request.receive
         asked = CloseRequest.decode(await whole_body(request.scope, receive, media_type=CLOSE_TYPE, most=1 << 10))
         party = collection.shuffler.key

@@ -14,7 +14,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, View
 from shuffledp.core.validate import invalid
-from shuffledp.laws.walk_distributions import people_of
+from shuffledp.laws.walk_distributions import MOST_ROUNDS, people_of
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.strata import Strata
@@ -28,7 +28,6 @@ from shuffledp.survey.shuffler_section import ShufflerSection
 AUTO = "auto"
 LINKS = ("naive", "constant")
 _GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
-_MOST_ROUNDS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +99,9 @@ class NetworkSection(ShufflerSection):
         if self.graph == ():
             raise invalid("one file or more", graph=[])
         rounds = self.rounds
-        whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= _MOST_ROUNDS
+        whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= MOST_ROUNDS
         if rounds != AUTO and not whole:
-            raise invalid(f"an integer from 0 to {_MOST_ROUNDS}, or 'auto'", rounds=rounds)
+            raise invalid(f"an integer from 0 to {MOST_ROUNDS}, or 'auto'", rounds=rounds)
         validate.one_of(PROTOCOLS, protocol=self.protocol)
         checked_chances(laziness=self.laziness, dropouts=self.dropouts, offline=self.offline)
         checked_submissions(self.protocol, self.submissions)
