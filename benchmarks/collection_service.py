@@ -41,8 +41,9 @@ from shuffledp.wire.binary_http import BinaryRequest
 from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.grammar import UPLOAD_TYPE, BatchedReport, HpkeCiphertext, Report
 from shuffledp.wire.hpke import Sealer
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
 from shuffledp.wire.oblivious_http import OHTTP_REQUEST, encapsulate
+from shuffledp.wire.published_keys import PublishedKey
 from shuffledp.wire.report_bytes import ReportLayout
 from shuffledp.wire.tokens import BLIND_RSA, PendingToken, Token, TokenChallenge, TokenCheck, TokenResponse
 

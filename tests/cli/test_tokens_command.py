@@ -17,7 +17,8 @@ from shuffledp.files.key_files import write_key
 from shuffledp.service import client
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.grammar import ReportError
-from shuffledp.wire.keys import PublishedKey, in_text
+from shuffledp.wire.keys import in_text
+from shuffledp.wire.published_keys import PublishedKey
 from shuffledp.wire.tokens import Token, TokenCheck
 
 ONE = {"name": "survey", "release": {"delta": 1e-6, "minimum_batch": 2}, "value": "smokes", "randomizer": CERTAIN}

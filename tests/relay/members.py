@@ -7,7 +7,8 @@ from shuffledp.core.instants import written
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.wire.published_keys import PublishedKey
 
 NOW = datetime.now(UTC)
 

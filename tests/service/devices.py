@@ -7,7 +7,8 @@ import httpx
 from shuffledp.core.instants import written
 from shuffledp.survey import Collection, Service, Task
 from shuffledp.wire.grammar import ReportStatus, UploadRequest, UploadResponse
-from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.wire.published_keys import PublishedKey
 
 NOW = datetime.now(UTC)
 KEY, SHUFFLER_KEY = AnalyzerKey.generate(), ShufflerKey.generate()

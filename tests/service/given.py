@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from shuffledp.core.instants import written
 from shuffledp.survey import Task
 from shuffledp.survey.collection import Collection, Service
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey, in_text
+from shuffledp.wire.published_keys import PublishedKey
 
 YES_NO = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}
 

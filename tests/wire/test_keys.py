@@ -13,18 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.instants import end_of_day, instant, shown, written
 from shuffledp.wire.grammar import BatchManifest, HpkeConfig
-from shuffledp.wire.keys import (
-    AnalyzerKey,
-    KeyState,
-    PublishedKey,
-    Role,
-    ShufflerKey,
-    fingerprint,
-    from_pem,
-    from_text,
-    in_text,
-    verify,
-)
+from shuffledp.wire.keys import AnalyzerKey, Role, ShufflerKey, fingerprint, from_pem, from_text, in_text, verify
+from shuffledp.wire.published_keys import KeyState, PublishedKey
 
 KEYS = [AnalyzerKey.generate(), ShufflerKey.generate()]
 IDS = ["analyzer", "shuffler"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey
 
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, UndecryptableReportError
-from shuffledp.wire.keys import GatewayKey, PublishedKey, Role, from_pem, in_text
+from shuffledp.wire.keys import GatewayKey, Role, from_pem, in_text
 from shuffledp.wire.oblivious_http import (
     LONGER_BY,
     Gateway,
@@ -15,6 +15,7 @@ from shuffledp.wire.oblivious_http import (
     encode_keys,
     padded_length,
 )
+from shuffledp.wire.published_keys import PublishedKey
 
 KEY = GatewayKey.generate()
 GATEWAY = Gateway.by([KEY])

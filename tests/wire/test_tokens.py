@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, MalformedMessageError, RemoteProtocolError
 from shuffledp.wire import blind_rsa
-from shuffledp.wire.keys import IssuerKey, PublishedKey, Role, from_pem, in_text
+from shuffledp.wire.keys import IssuerKey, Role, from_pem, in_text
+from shuffledp.wire.published_keys import PublishedKey
 from shuffledp.wire.tokens import PendingToken, Token, TokenChallenge, TokenCheck, TokenResponse
 
 CHALLENGE = TokenChallenge(2, b"issuer.example", bytes(32), b"mixer.example")

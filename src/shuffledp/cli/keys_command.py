@@ -12,7 +12,8 @@ from shuffledp.cli.options import print_json, show_document, whole
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.wire.keys import PrivateKey, PublishedKey
+    from shuffledp.wire.keys import PrivateKey
+    from shuffledp.wire.published_keys import PublishedKey
 
 keys_app = typer.Typer(
     name="keys", help="Keys of the parties of a collection.", no_args_is_help=True, rich_markup_mode=None
@@ -131,7 +132,8 @@ def rotate(
 
 
 def _published(key: "PrivateKey", begins: str) -> "PublishedKey":
-    from shuffledp.wire.keys import PublishedKey, in_text
+    from shuffledp.wire.keys import in_text
+    from shuffledp.wire.published_keys import PublishedKey
 
     return PublishedKey(role=key.role, key=in_text(key.public), active_from=begins)
 

@@ -5,7 +5,7 @@ from typing import Any
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
 from shuffledp.survey import Column, Task
-from shuffledp.wire.keys import PublishedKey
+from shuffledp.wire.published_keys import PublishedKey
 
 KINDS = ("k-rr", "oue", "hadamard", "one-bit-mean", "rounded-mean")
 KEM = "x25519"

@@ -10,7 +10,8 @@ from shuffledp.core.text import count_of, printable
 from shuffledp.documents.document import DETAIL, Block, Document, Pairs, Role, Section, Text, told
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.survey import Collection, Column, Service
-from shuffledp.wire.keys import PublishedKey, fingerprint, in_text
+from shuffledp.wire.keys import fingerprint, in_text
+from shuffledp.wire.published_keys import PublishedKey
 
 _MOST_ANSWERS = 8
 _UNKNOWN = (

@@ -8,7 +8,8 @@ from pathlib import Path
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.writing import new_file
 from shuffledp.survey.section import read_whole
-from shuffledp.wire.keys import PrivateKey, PublishedKey, Role, from_pem
+from shuffledp.wire.keys import PrivateKey, Role, from_pem
+from shuffledp.wire.published_keys import PublishedKey
 
 _MOST = 1 << 16  # bytes of a key file
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

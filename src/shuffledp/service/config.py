@@ -24,17 +24,8 @@ from shuffledp.service.invitations import Invited
 from shuffledp.service.serving import host_and_port
 from shuffledp.survey import Collection
 from shuffledp.survey.section import Section, read_whole
-from shuffledp.wire.keys import (
-    AnalyzerKey,
-    GatewayKey,
-    IssuerKey,
-    PrivateKey,
-    PublishedKey,
-    Role,
-    ShufflerKey,
-    from_text,
-    in_text,
-)
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, from_text, in_text
+from shuffledp.wire.published_keys import PublishedKey
 
 Key = TypeVar("Key", bound=PrivateKey)
 

@@ -26,7 +26,8 @@ from shuffledp.service.event_log import Happened
 from shuffledp.service.web_pages import PLACE
 from shuffledp.survey import Collection, Service, Task, WebPage
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
-from shuffledp.wire.keys import AnalyzerKey, PublishedKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.wire.published_keys import PublishedKey
 
 _FILE = "demo.collection"
 _LIFE = timedelta(days=1)

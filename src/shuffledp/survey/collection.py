@@ -27,7 +27,8 @@ from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 from shuffledp.survey.web_page import WebPage
-from shuffledp.wire.keys import KeyState, PublishedKey, Role, from_text, in_text
+from shuffledp.wire.keys import Role, from_text, in_text
+from shuffledp.wire.published_keys import KeyState, PublishedKey
 from shuffledp.wire.tokens import BLIND_RSA, TokenChallenge
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Keys of the parties: they open reports, sign batches, open what comes through a relay, or sign tokens.
 
-A private key is written as PKCS#8 in PEM, and shown by nothing else. What is public of a key, and since and until when
-it is used, is a `PublishedKey`.
+A private key is written as PKCS#8 in PEM, and shown by nothing else. What is public of it is bytes here; with since and
+until when it is used, it is a `published_keys.PublishedKey`.
 """
 
 import hashlib
@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -19,9 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
 
-from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
-from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid, one_of
 from shuffledp.wire.grammar import BatchManifest, HpkeConfig, SignedManifest
 from shuffledp.wire.kems import AEAD_ID, KDF_ID, KEMS, X25519, Kem, Parts, kem_of
@@ -43,17 +39,6 @@ class Role(StrEnum):
     SHUFFLER = "shuffler"
     GATEWAY = "gateway"
     ISSUER = "issuer"
-
-
-_SEALED_TO = (Role.ANALYZER, Role.GATEWAY)
-
-
-class KeyState(StrEnum):
-    """What a key is good for at some time: nothing yet, everything, or nothing new."""
-
-    PENDING = "pending"
-    ACTIVE = "active"
-    EXPIRED = "expired"
 
 
 class PrivateKey(ABC):
@@ -284,94 +269,6 @@ def from_text(text: str, *, name: str) -> bytes:
     except (ValueError, TypeError):
         pass
     raise InvalidParameterError(f"{name} must be in base64url without padding; got something else.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedKey(Described):
-    """What is public of a key: the file beside the private one, which goes into collections.
-
-    A key is used from ``active_from`` until ``expires``, both in UTC; afterwards it still opens what was sealed, or
-    verifies what was signed, before.
-
-    Args:
-        role: whose it is.
-        key: the encoded `HpkeConfig` of an analyzer or a gateway, the Ed25519 key of a shuffler, or the RSA key of an
-            issuer, in base64url.
-        active_from: as `shuffledp.core.instants` writes it.
-        expires: the same, after ``active_from``; None if no successor is named.
-        successors: the keys that may follow it, in their order, in base64url.
-    """
-
-    title: ClassVar[str] = "a public key"
-    role: Role
-    key: str
-    active_from: str
-    expires: str | None = None
-    successors: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name, texts in {"key": (self.key,), "successors": self.successors}.items():
-            for text in texts:
-                check_public(self.role, from_text(text, name=name), name=name)
-        told_apart = {data[0] if self.role in _SEALED_TO else data for data in self.several}  # by config id
-        if len(told_apart) != 1 + len(self.successors):
-            raise InvalidParameterError("successors must be other keys, with config ids of their own; one is not.")
-        begins = instant(active_from=self.active_from)
-        if self.expires is not None and instant(expires=self.expires) <= begins:
-            raise invalid(f"after active_from={self.active_from}", expires=self.expires)
-
-    @property
-    def public(self) -> bytes:
-        """The key itself."""
-        return from_text(self.key, name="key")
-
-    @property
-    def several(self) -> tuple[bytes, ...]:
-        """The key and its successors."""
-        return tuple(from_text(text, name="key") for text in (self.key, *self.successors))
-
-    @property
-    def fingerprint(self) -> str:
-        """As `fingerprint`."""
-        return fingerprint(self.role, self.public)
-
-    @property
-    def kem(self) -> str:
-        """How something is sealed to it; "" where nothing is."""
-        return kem_of(self.config).name if self.role in _SEALED_TO else ""
-
-    @property
-    def algorithm(self) -> str:
-        """What kind of key it is."""
-        return self.kem or {Role.SHUFFLER: "ed25519", Role.ISSUER: "rsa-2048"}[self.role]
-
-    @property
-    def config(self) -> HpkeConfig:
-        """The key of an analyzer or a gateway, with its algorithms."""
-        return HpkeConfig.decode(self.public)
-
-    def configs_at(self, now: datetime) -> list[HpkeConfig]:
-        """The key and its successors, for whoever seals; of a key that has expired, its successors if there are any."""
-        expired = self.state(now) is KeyState.EXPIRED and bool(self.successors)
-        return [HpkeConfig.decode(each) for each in self.several[expired:]]
-
-    def state(self, now: datetime) -> KeyState:
-        """What the key is good for at this time, which has a time zone."""
-        if now < instant(active_from=self.active_from):
-            return KeyState.PENDING
-        return KeyState.ACTIVE if self.expires is None or now < instant(expires=self.expires) else KeyState.EXPIRED
-
-    def followed_by(self, successor: "PublishedKey", *, overlap: timedelta) -> Self:
-        """This key where its successor is known: it expires when both have been active for this long.
-
-        Raises:
-            InvalidParameterError: if the other is no possible successor, or active before this one.
-        """
-        if successor.role is not self.role:
-            raise invalid(f"a key of the {self.role.value}", successor=f"one of the {successor.role.value}")
-        ends = instant(active_from=successor.active_from) + overlap
-        named = (successor.key, *(key for key in self.successors if key != successor.key))
-        return replace(self, expires=written(ends), successors=named)
 
 
 def check_public(role: Role, data: bytes, *, name: str) -> None:
