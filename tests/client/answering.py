@@ -1,6 +1,8 @@
 """A collection with a page, a shuffler that the test plays, and the page in a browser."""
 
+import os
 from contextlib import contextmanager
+from pathlib import Path
 
 from client.loading import watched
 from service.given import Parties
@@ -12,6 +14,7 @@ from shuffledp.wire.grammar import ReportError, ReportStatus, UploadRequest, Upl
 from shuffledp.wire.hpke import Opener
 from shuffledp.wire.tokens import TokenRequest
 
+PICTURES = os.environ.get("SHUFFLEDP_PICTURES")  # a folder for screenshots, to be looked at
 ADDRESS = "https://ask.example/survey.html"
 RANDOMIZE, SEND, AGAIN = "Randomize my answer", "Send", "Send again"
 SMOKES = {
@@ -128,3 +131,9 @@ def randomize(tab):
 def says(tab, text):
     """Wait until the page says this."""
     tab.locator("#notice").get_by_text(text).wait_for()
+
+
+def picture(tab, name):
+    """The whole page as it looks, where somebody wants to see it."""
+    if PICTURES:
+        tab.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)

@@ -76,9 +76,9 @@ def laid_out(where, folder, address):
     return collection
 
 
-def with_invitations(where, folder, collection):
+def with_invitations(where, folder, collection, people=PEOPLE):
     """The invitations of all people, once the issuer knows them and all services run."""
-    invitations, listed = invited(collection, PEOPLE)
+    invitations, listed = invited(collection, people)
     (folder / "invited.json").write_text(listed.written())
     for role in ("issuer", "shuffler", "analyzer"):
         where.start(role)

@@ -1,19 +1,16 @@
 """The page on which people answer, in a real browser: what it sends, to whom, and what it remembers."""
 
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 
-from client.answering import AGAIN, LATE, RANDOMIZE, SEND, SMOKES, Asked, asking, randomize, says
+from client.answering import AGAIN, LATE, RANDOMIZE, SEND, SMOKES, Asked, asking, picture, randomize, says
 from service.given import Parties
 from shuffledp.survey import Collection
 from shuffledp.wire.grammar import ReportError
 from shuffledp.wire.keys import in_text
 
-PICTURES = os.environ.get("SHUFFLEDP_PICTURES")  # a folder for screenshots, to be looked at
 ANSWERED = "This browser has answered already"
 PENDING = "Your randomized answer is sealed on this device"
 
@@ -359,8 +356,7 @@ def test_it_can_be_read_and_fits_on_a_narrow_screen(asked, browser, scheme, widt
 
 def _look(tab, scheme, number):
     """Texts have the contrast that WCAG asks for (1.4.3), fields a name, and nothing is wider than the screen."""
-    if PICTURES:
-        tab.screenshot(path=Path(PICTURES) / f"respondents-{scheme}-{number}.png", full_page=True)
+    picture(tab, f"respondents-{scheme}-{number}")
     contrasts = tab.evaluate(CONTRASTS)
     assert len(contrasts) > 5
     assert [each for each in contrasts if each[0] < 4.5] == []
