@@ -11,7 +11,8 @@ from client.answering import ADDRESS, SMOKES, asking
 from service.given import Parties, task, task_near_an_order
 from service.issuing import WithTokens
 from shuffledp.client.browser_randomizers import KINDS, model_in_text, require_browser
-from shuffledp.client.respondents_page import is_page, why, with_page
+from shuffledp.client.page_words import PageWords
+from shuffledp.client.respondents_page import is_page, with_page
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.survey import Collection
@@ -159,5 +160,5 @@ def test_integers_of_models_are_text_and_numbers_stay():
     found = model_in_text(model)
     assert (found["lower"], found["upper"]) == (0.1, 3.0)
     assert found["response"] == {"kind": "k-rr", "domain_size": "5", "share": str(model.response.share)}
-    assert "93.2%" in why(model)
+    assert "93.2%" in PageWords.of("en").why(model)
     assert "rounded-mean" in KINDS

@@ -12,23 +12,24 @@ from base64 import b64encode
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from shuffledp.client.browser_randomizers import model_in_text, require_browser
 from shuffledp.client.bundle import script_of, source_of
+from shuffledp.client.page_words import LANGUAGES, PageWords
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import names_of, printable
+from shuffledp.core.text import edge_names, names_of, printable
 from shuffledp.core.validate import invalid
 from shuffledp.documents.statement_document import meaning_in_short
 from shuffledp.survey import Collection, Column, WebPage
 
 _MOST_BYTES = 150_000
 _SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
-_NO_ANSWER = "no answer"
 _MARK = b'<script type="application/json" id="data">'
 
 
@@ -70,7 +71,7 @@ def is_page(file: Path) -> bool:
 
 def _page(draft: Collection) -> str:
     """The template with everything in its place."""
-    style, script = source_of("page.css"), script_of("page.js")
+    style, script, words = source_of("page.css"), script_of("page.js"), PageWords.of(_language(draft))
     policy = {
         "default-src": "'none'",
         "script-src": _digest(script),
@@ -81,14 +82,18 @@ def _page(draft: Collection) -> str:
         "form-action": "'none'",
         "require-trusted-types-for": "'script'",
     }
-    parts = {
+    note = words.table["page"]["in_english"]
+    parts = {name: escape(text) for name, text in words.table["page"].items()} | {
         "policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "own": words.language,
+        "language": _language(draft),
         "title": escape(printable(draft.task.name)),
+        "in_english": f'<p class="note">{escape(note)}</p>' if note else "",
         "style": style,
-        "data": _SCRIPT.sub(r"\\u003c", json.dumps(_data(draft), separators=(",", ":"))),
+        "data": _SCRIPT.sub(r"\\u003c", json.dumps(_data(draft, words), separators=(",", ":"))),
         "script": script,
     }
-    return re.sub(r"\{(policy|title|style|data|script)\}", lambda found: parts[found[1]], source_of("page.html"))
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], source_of("page.html"))
 
 
 def _origins(draft: Collection) -> list[str]:
@@ -103,62 +108,52 @@ def _digest(source: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
-def _data(draft: Collection) -> dict[str, Any]:
-    """What the script reads: the collection, and what Python knows how to say of it."""
-    release = draft.task.release
+def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
+    """What the script reads: the collection, the page's words, and what Python knows how to say of it."""
+    contact = draft.task.release.contact
     first, *others = draft.promised()
     alone = [each for each in others if each.guarantee.type == LocalDP.type]
     told = "If the shuffler tells the analyst who sent what, this is left:"
     remains = [f"{told} {each.sentence_of(each.guarantee)}" for each in alone]
     return {
         "collection": draft.canonical.decode(),
-        "language": draft.task.written.language or "en",
-        "contact": None if release.contact is None else printable(release.contact),
-        "questions": [_question(column) for column in draft.task.columns],
+        "language": _language(draft),
+        "words": words.table["script"],
+        "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
+        "questions": [_question(column, words) for column in draft.task.columns],
         "sentences": [
-            "Your answer never leaves this browser: it is randomized here, and only what that makes of it is sent, "
-            f"encrypted so that nobody but {draft.analyzer.url} can read it.",
-            f"{_received(draft)} cannot read it; it passes on the reports of at least {release.minimum_batch:,} people "
-            f"together, in random order, and tells nobody who sent which.{_once(draft)}",
-            f"This is promised, as long as what is listed at the end of this page holds: {_meaning(first)}",
+            words.told("device", analyst=draft.analyzer.url),
+            " ".join([_received(draft, words), *_once(draft, words)]),
+            words.told("promised"),
         ],
+        "meaning": _meaning(first),
         "promise": [first.sentence_of(first.guarantee), *remains],
         "trust": [
             [needed, any(each.is_danger and first.words_of(each) == needed for each in first.trust)]
             for needed in first.needs
         ],
-        "check": [
-            "Whoever serves this page could serve another one, which sends your answer as it is. So the invitation "
-            "names the page by its SHA-256, the 64 characters that follow #page= in the link.",
-            "To check it: curl -s ADDRESS | sha256sum, with the address up to the #. The file that comes opens from "
-            "the disk, too: there it shows what it does, and sends nothing.",
-        ],
+        "check": [words.told("check"), words.told("check_how")],
     }
 
 
-def _received(draft: Collection) -> str:
+def _language(draft: Collection) -> str:
+    """Of the questions and answers."""
+    return draft.task.written.language or LANGUAGES[0]
+
+
+def _received(draft: Collection, words: PageWords) -> str:
     """Who sees where it comes from."""
+    parts = {"shuffler": draft.shuffler.url, "minimum": words.number(draft.task.release.minimum_batch)}
     if draft.relay is None:
-        return f"{draft.shuffler.url} receives it. It sees from which address and when, but"
-    return (
-        f"{draft.relay} sees from which address and when, and passes it on sealed; {draft.shuffler.url} receives it "
-        "from there, does not see your address, and"
-    )
+        return words.told("direct", **parts)
+    return words.told("relayed", relay=draft.relay, **parts)
 
 
-def _once(draft: Collection) -> str:
-    """How it is seen to that people answer once, and what that tells of them."""
+def _once(draft: Collection, words: PageWords) -> list[str]:
+    """How it is seen to that people answer once, and what that tells of them; nothing where nobody sees to it."""
     if draft.issuer is None:
-        return ""
-    if draft.ready_made:
-        return (
-            f" {draft.issuer.url} has made the token by which you answer once, and can tell that it is yours: with the "
-            "shuffler it can tell which report is yours, too."
-        )
-    return (
-        f" {draft.issuer.url} learns that you answer, and when, and signs a token by which you answer once: it cannot "
-        "read the token, which does not say who you are; but with the shuffler it could match the times."
-    )
+        return []
+    return [words.told("ready_made" if draft.ready_made else "signed", issuer=draft.issuer.url)]
 
 
 def _meaning(statement: PrivacyStatement) -> str:
@@ -166,17 +161,20 @@ def _meaning(statement: PrivacyStatement) -> str:
     return " ".join(each.text for each in meaning_in_short(statement)) or statement.sentence_of(statement.guarantee)
 
 
-def _question(column: Column) -> dict[str, Any]:
+def _question(column: Column, words: PageWords) -> dict[str, Any]:
     """A question, its fields, and how an answer is randomized."""
-    model, has_missing = column.randomizer.randomizer().model, column.randomizer.missing_category
-    names = [*column.randomizer.targets[:-1], _NO_ANSWER] if has_missing else column.randomizer.targets
+    section, model = column.randomizer, column.randomizer.randomizer().model
+    fields = _fields(column)
+    edges = edge_names(fields[0].get("edges", ()))
+    bins = [words.told("bin", lower=lower, upper=upper) for lower, upper in pairwise(edges)]
+    answers = bins or [printable(name) for name in section.targets[: -1 if section.missing_category else None]]
     return {
         "text": printable(column.asked),
-        "fields": _fields(column),
-        "names": [printable(name) for name in names],
-        "has_missing": has_missing,
+        "fields": fields,
+        "names": [*answers, *([words.told("no_answer")] if section.missing_category else [])],
+        "has_missing": section.missing_category,
         "model": model_in_text(model),
-        "why": why(model),
+        "why": words.why(model),
     }
 
 
@@ -189,29 +187,3 @@ def _fields(column: Column) -> list[dict[str, Any]]:
     lower, upper = section.ends
     edges = {"edges": list(section.divided().edges)} if section.answers == "bin" else {}
     return [{"label": column.label, "lower": lower, "upper": upper, "clip": section.clips, **edges}]
-
-
-def why(model: Any) -> str:
-    """How the randomizer that a model describes changes an answer, in plain words.
-
-    Example:
-        >>> from shuffledp import KaryRandomizedResponse
-        >>> why(KaryRandomizedResponse(epsilon0=2.0, domain_size=3).model)[:66]
-        'Your own answer is kept with a chance of about 78.7%; each other o'
-    """
-    response = getattr(model, "response", model)
-    likely, other = (f"{100 * chance:.3g}%" for chance in (response.p, response.q))
-    said: str = {
-        "k-rr": f"Your own answer is kept with a chance of about {likely}; each other one takes its place with one of "
-        f"about {other}.",
-        "oue": f"Each answer is put on a list, or not, by itself: your own with a chance of {likely}, each other one "
-        f"with a chance of about {other}. The list is sent.",
-        "hadamard": f"A list of about half of all answers is sent. Your own is on it with a chance of about {likely}, "
-        f"each other one with a chance of {other}.",
-        "one-bit-mean": "Only one end of the range is sent. The nearer your number is to it, the likelier it is: "
-        f"from about {other} at the other end to about {likely}.",
-        "rounded-mean": f"Your number is rounded up or down, at random, to one of {response.domain_size:,} levels. "
-        f"That level is kept with a chance of about {likely}; each other one takes its place with one of about "
-        f"{other}.",
-    }[model.kind]
-    return said

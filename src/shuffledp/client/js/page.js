@@ -3,7 +3,7 @@
 import { isInvitation, obtain, spending } from "./invited.js";
 import { Memory } from "./memory.js";
 import { throughRelay } from "./oblivious.js";
-import { answered, element, inWords, shownQuestion } from "./questions.js";
+import { answered, element, filled, inWords, shownQuestion } from "./questions.js";
 import { randomized } from "./randomizers.js";
 import { submission } from "./sealing.js";
 import { send } from "./sending.js";
@@ -12,31 +12,11 @@ import { collectionId, configIdOf, decodedConfig, fromText, inText } from "./wir
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const UNFINISHED = '"page":{"sha256":""';  // where the digest of this page belongs, which it cannot hold itself
 const COLLECTION = JSON.parse(DATA.collection);
+const THEIRS = { lang: DATA.language };  // of what is asked; all else is in the language of the page
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
-const SAID = {
-  file: ["This is a copy to look at: it randomizes as the page does, and sends nothing.", "note"],
-  insecure: ["This page must be opened over https: on the way to you somebody may have changed it. It sends nothing.", "danger"],
-  incomplete: ["The link is not complete. Open it as it was sent to you, with all that follows the #. Nothing can be sent.", "danger"],
-  forgetful: ["This browser may not remember that you have answered, so that the page sends nothing. Allow it to keep site data, or use another browser.", "danger"],
-  old: ["This browser cannot encrypt for the analyst (X25519). Use a newer one. Nothing was sent.", "danger"],
-  pending: ["Your randomized answer is sealed on this device, and not known to have arrived. Sending it again sends the same: it counts once.", "note"],
-  sending: ["Sending …", "note"],
-  stored: ["Stored by the shuffler. Thank you. This browser remembers that it has answered, and not what.", "good"],
-  answered: ["This browser has answered already. A second answer would protect you less, and bend the result.", "good"],
-  elsewhere: ["This browser has sealed an answer to this survey by another link. Open that one again; if this one is right, tell whoever asked you.", "danger"],
-  unreachable: ["The shuffler did not answer. Your sealed answer stays on this device, and is sent again when there is a connection, or when you ask for it here, now or later. It counts once.", "danger"],
-  late: ["The collection is closed. Your answer was not taken in.", "danger"],
-  early: ["The collection is not open yet. Your sealed answer stays on this device: open this page again when it has opened.", "danger"],
-  dropped: ["The shuffler could not store it. Your sealed answer stays on this device: send it again later.", "danger"],
-  expired: ["The key that it was sealed to has expired, so that nobody can take it. Please answer again.", "danger"],
-  issuerAway: ["The issuer of tokens did not answer. Your sealed answer stays on this device: send it again later.", "danger"],
-  misSigned: ["The issuer of tokens did not sign what it was asked to. Nothing was sent; tell whoever asked you.", "danger"],
-  used: ["This invitation has been used in another browser. Send your answer from there. Nothing was sent from here.", "danger"],
-  uninvited: ["The issuer of tokens does not know this invitation, or the collection is closed. Nothing was sent; tell whoever asked you.", "danger"],
-  spent: ["By this invitation somebody has answered already. Your answer was not taken in; tell whoever asked you.", "danger"],
-  refused: ["The shuffler refused it. Your sealed answer stays on this device; tell whoever asked you.", "danger"],
-};
+const WORDS = DATA.words;
+const LOOKS = { file: "note", pending: "note", sending: "note", stored: "good", answered: "good" };  // all else: "danger"
 
 const at = (id) => document.getElementById(id);
 const memory = {};  // of this collection; without one, nothing is kept and nothing sent
@@ -46,8 +26,7 @@ let reports = null;  // randomized here and now, to be sealed anew if the analyz
 // ---- what is said
 
 function say(what) {
-  const [text, look] = SAID[what];
-  at("notice").replaceChildren(element("p", { class: look }, text));
+  at("notice").replaceChildren(element("p", { class: LOOKS[what] ?? "danger" }, WORDS.said[what]));
 }
 
 function show(...parts) {
@@ -58,16 +37,15 @@ function show(...parts) {
 
 function introduce() {
   const day = (text) => element("time", { datetime: text }, text.slice(0, 16).replace("T", " "));
-  at("title").textContent = COLLECTION.task.name;
-  at("title").lang = DATA.language;
-  at("facts").append("Open until ", day(COLLECTION.closes), " UTC.");
+  at("facts").append(...filled(WORDS.open_until, { date: day(COLLECTION.closes) }));
   at("sentences").append(...DATA.sentences.map((each) => element("p", {}, each)));
+  at("sentences").lastChild.append(" ", element("span", { lang: "en" }, DATA.meaning));
   at("in-full").append(...DATA.promise.map((each) => element("p", {}, each)));
   at("trust").append(...DATA.trust.map(([text, isDanger]) => element("li", { class: isDanger ? "danger" : null }, text)));
   at("check").append(...DATA.check.map((each) => element("p", {}, each)));
-  at("reasons").append(...DATA.questions.map(({ text, why }) => element("p", {}, element("strong", {}, text), ` ${why}`)));
-  at("contact").textContent = DATA.contact ? `Questions about this survey: ${DATA.contact}` : "";
-  at("fields").append(...DATA.questions.map((each, place) => shownQuestion(each, place, DATA.language)));
+  at("reasons").append(...DATA.questions.map(({ text, why }) => element("p", {}, element("strong", THEIRS, text), ` ${why}`)));
+  at("contact").textContent = DATA.contact;
+  at("fields").append(...DATA.questions.map((each, place) => shownQuestion(each, place, THEIRS, WORDS)));
 }
 
 // ---- from an answer to what is sealed
@@ -84,7 +62,7 @@ async function whenAnswered(event) {
   const answers = DATA.questions.map((each, place) => answered(each, place, at("questions")));
   const open = answers.indexOf(null);
   if (open >= 0) {
-    at("wrong").textContent = `Please answer: ${DATA.questions[open].text}`;
+    at("wrong").replaceChildren(...filled(WORDS.please, { question: element("span", THEIRS, DATA.questions[open].text) }));
     at(`question-${open}`).querySelector("input, select").focus();
     return;
   }
@@ -95,7 +73,7 @@ async function whenAnswered(event) {
   }
   at("questions").reset();
   at("randomized").replaceChildren(...DATA.questions.flatMap((each, place) => [
-    element("dt", { lang: DATA.language }, each.text), element("dd", { lang: DATA.language }, inWords(each, reports[place])),
+    element("dt", THEIRS, each.text), element("dd", {}, ...inWords(each, reports[place], THEIRS, WORDS)),
   ]));
   at("notice").replaceChildren();
   show("review", ...(memory.held ? ["sending"] : ["questions"]));
@@ -133,7 +111,7 @@ async function whenSent() {
     show("questions");
   } else {
     show(...(reports ? ["review"] : []), "sending");
-    at("send").textContent = "Send again";
+    at("send").textContent = WORDS.again;
     wasUnreachable = outcome === "unreachable" || outcome === "issuerAway";
   }
   say(outcome);

@@ -1,9 +1,11 @@
 // The questions as a form, and what was answered as numbers.
 //
 // A question has fields: one, or two whose answers are randomized jointly. A field has `answers`, or the ends of a range
-// of numbers, of which `edges` may make bins.
+// of numbers, of which `edges` may make bins. What is asked is in a language of its own (`theirs`, an attribute), which
+// may be another than that of the page's `words`.
 
 const MOST_CHOICES = 12;  // shown one below the other; more are a list to open
+const OURS = { lang: document.documentElement.lang };  // of the page
 
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -16,49 +18,47 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// A text in which `{name}` stands for a part of that name, as what may be appended.
+export function filled(text, parts) {
+  return text.split(/\{(\w+)\}/).map((piece, place) => (place % 2 ? parts[piece] : piece));
+}
+
 // A group with a legend for each question.
-export function shownQuestion(question, place, language) {
-  const group = element("fieldset", { id: `question-${place}`, lang: language }, element("legend", {}, question.text));
+export function shownQuestion(question, place, theirs, words) {
+  const group = element("fieldset", { id: `question-${place}` }, element("legend", theirs, question.text));
   question.fields.forEach((field, part) => {
     const name = `answer-${place}-${part}`;
-    const isOneOfTwo = question.fields.length > 1;
-    group.append(field.answers ? choices(question, field, name, isOneOfTwo) : number(question, field, name));
+    group.append(field.answers ? choices(question, field, name, theirs, words) : number(question, field, name, words));
   });
   return group;
 }
 
-function choices(question, field, name, isOneOfTwo) {
-  const answers = field.answers.map((text, number) => [number, text]);
+function choices(question, field, name, theirs, words) {
+  const answers = field.answers.map((text, number) => [number, text, theirs]);
+  const isOneOfTwo = question.fields.length > 1;
   if (question.has_missing) {
-    answers.push(["none", "I would rather not say"]);
+    answers.push(["none", words.rather_not, OURS]);
   }
   if (answers.length > MOST_CHOICES) {
-    const options = answers.map(([value, text]) => element("option", { value }, text));
-    const list = element("select", { name, id: name, "aria-label": isOneOfTwo ? field.label : question.text });
-    list.append(element("option", { value: "" }, "Choose …"), ...options);
+    const options = answers.map(([value, text, of]) => element("option", { value, ...of }, text));
+    const list = element("select", { name, id: name, "aria-label": isOneOfTwo ? field.label : question.text, ...theirs });
+    list.append(element("option", { value: "", ...OURS }, words.choose), ...options);
     return list;
   }
-  const group = element("div", isOneOfTwo ? { role: "radiogroup", "aria-label": field.label } : {});
+  const group = element("div", isOneOfTwo ? { role: "radiogroup", "aria-label": field.label, ...theirs } : {});
   if (isOneOfTwo) {
     group.append(element("p", { class: "part", "aria-hidden": "true" }, field.label));
   }
-  for (const [value, text] of answers) {
-    group.append(element("label", { class: "choice" }, element("input", { type: "radio", name, value }), element("span", {}, text)));
+  for (const [value, text, of] of answers) {
+    group.append(element("label", { class: "choice" }, element("input", { type: "radio", name, value }), element("span", of, text)));
   }
   return group;
 }
 
-function number(question, field, name) {
-  const parts = [`A number from ${field.lower} to ${field.upper}`];
-  if (field.clip) {
-    parts.push("others count as the nearer end");
-  }
-  if (question.has_missing) {
-    parts.push("leave it empty if you would rather not say");
-  }
-  const said = parts.join("; ");
+function number(question, { lower, upper, clip }, name, words) {
+  const said = [filled(words.range, { lower, upper }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
   const input = element("input", { type: "number", name, id: name, step: "any", inputmode: "decimal" });
-  return element("label", { class: "number" }, element("span", {}, said), input);
+  return element("label", { class: "number" }, element("span", {}, said.join("; ")), input);
 }
 
 // What was answered, as the randomizer takes it; null if it is not answered, or not by an answer.
@@ -101,33 +101,39 @@ function bin(number, edges) {
   return Math.min(edges.filter((edge) => edge <= number).length - 1, edges.length - 2);
 }
 
-// A randomized report in words.
-export function inWords(question, report) {
+// A randomized report in words, each in its language.
+export function inWords(question, report, theirs, words) {
   const { model, names, fields } = question;
   const value = report.reduce((total, byte) => total * 256n + BigInt(byte), 0n);
+  const listed = (isOn) => {
+    const some = names.map((_, place) => place).filter(isOn);
+    const shown = some.slice(0, MOST_CHOICES).flatMap((place, number) => [number ? "; " : "", named(question, place, theirs)]);
+    const more = some.length > MOST_CHOICES ? `; ${filled(words.more, { number: some.length - MOST_CHOICES }).join("")}` : "";
+    return some.length ? [...shown, more] : [words.nothing];
+  };
   switch (model.kind) {
     case "k-rr":
-      return names[Number(value)];
+      return [named(question, Number(value), theirs)];
     case "oue":
-      return listed(names.filter((_, place) => (report[place >> 3] >> (place & 7)) & 1), "no answer at all");
+      return listed((place) => (report[place >> 3] >> (place & 7)) & 1);
     case "hadamard":
-      return listed(names.filter((_, place) => isSupported(value, place)), "no answer at all");
+      return listed((place) => isSupported(value, place));
     case "one-bit-mean":
-      return String(value === 1n ? fields[0].upper : fields[0].lower);
+      return [String(value === 1n ? fields[0].upper : fields[0].lower)];
     default: {
       const { lower, upper } = fields[0];
       const shown = lower + ((upper - lower) * Number(value)) / (Number(model.response.domain_size) - 1);
-      return String(Number(shown.toPrecision(6)));
+      return [String(Number(shown.toPrecision(6)))];
     }
   }
 }
 
-function isSupported(column, place) {
-  return (column & BigInt(place + 1)).toString(2).replaceAll("0", "").length % 2 === 0;
+// An answer by its number: a person's own words but for bins, and for none, which the page names.
+function named({ names, fields, has_missing: hasMissing }, place, theirs) {
+  const isOurs = fields[0].edges || (hasMissing && place === names.length - 1);
+  return element("span", isOurs ? OURS : theirs, names[place]);
 }
 
-function listed(some, none) {
-  const shown = some.slice(0, MOST_CHOICES);
-  const more = some.length - shown.length;
-  return shown.length ? shown.join("; ") + (more ? `; and ${more} more` : "") : none;
+function isSupported(column, place) {
+  return (column & BigInt(place + 1)).toString(2).replaceAll("0", "").length % 2 === 0;
 }
