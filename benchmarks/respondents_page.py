@@ -13,8 +13,10 @@ import tempfile
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
@@ -59,7 +61,7 @@ def page_of(url: str, *, relayed: bool) -> tuple[str, bytes]:
         "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": answers},
         "release": {"delta": 1e-6, "minimum_batch": 100},
     }
-    further = {}
+    further: dict[str, Any] = {}
     if relayed:
         further = {
             "transport": "oblivious",
@@ -75,9 +77,9 @@ def page_of(url: str, *, relayed: bool) -> tuple[str, bytes]:
         now=now,
         **further,
     )
-    collection, page = with_page(collection, url)
+    _, page = with_page(collection, url)
     invitation = f"&invitation={'A' * 22}" if relayed else ""
-    return collection.page.link + invitation, page
+    return f"{url}#page={sha256(page).hexdigest()}{invitation}", page
 
 
 def until_it_asks(browser: Browser, link: str) -> tuple[float, float]:
@@ -100,7 +102,7 @@ def until_it_asks(browser: Browser, link: str) -> tuple[float, float]:
 def worked(devtools: CDPSession) -> float:
     """Milliseconds that the page's own thread has worked."""
     metrics = {each["name"]: each["value"] for each in devtools.send("Performance.getMetrics")["metrics"]}
-    return 1000 * metrics["TaskDuration"]
+    return 1000 * float(metrics["TaskDuration"])
 
 
 def main() -> None:
