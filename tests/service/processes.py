@@ -73,8 +73,13 @@ class Process:
         """End it, and wait until it has ended."""
         if self.pid:
             os.kill(self.pid, how)
-            until(lambda: os.waitpid(self.pid, os.WNOHANG)[0])
+            until(self.has_ended)
+
+    def has_ended(self):
+        """Whether it has ended."""
+        if self.pid and os.waitpid(self.pid, os.WNOHANG)[0]:
             self.pid = 0
+        return not self.pid
 
     def holds(self, *traces):
         """Which of some bytes are anywhere in its memory."""
