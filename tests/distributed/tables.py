@@ -35,18 +35,20 @@ def write_table(folder: Path, *, files: int = 3, rows: int = 100, groups: int = 
     return folder
 
 
-def job_on(place: Path, task: Task, answers: Path, key: Path, *, num_parts: int = 3) -> Job:
+def job_on(place: Path, task: Task, answers: Path, key: Path, *, num_parts: int = 3, stage: str = "run") -> Job:
     """A job whose parts are written beside the key."""
     shares, _ = divide(table_files([answers]), task.column.inputs)
     folder = place / "parts"
     folder.mkdir(exist_ok=True)
     column = task.column.to_dict()
-    return Job(column=column, number=0, key=key, folder=folder, work=place, shares=shares, num_parts=num_parts)
+    return Job(
+        stage="run", column=column, number=0, key=key, folder=folder, work=place, shares=shares, num_parts=num_parts
+    )
 
 
 def done_here(job: Job):
     """What a job says of its shares and parts, by the kernels alone."""
-    made = [each for share in range(len(job.shares)) for each in kernels.randomize(job, share)]
+    made = [each for share in range(len(job.shares)) for each in kernels.scatter(job, share)]
     blocks: dict[int, list[Block]] = {}
     for each in made:
         if isinstance(each, Block):

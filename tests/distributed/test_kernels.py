@@ -101,7 +101,7 @@ def test_everybody_is_counted_once_and_every_report_is_in_one_part(job):
 
 def test_a_task_that_runs_twice_makes_the_same_bytes_however_blocks_arrive(job):
     _, parts = done_here(job)
-    blocks = [each for share in (2, 0, 1) for each in kernels.randomize(job, share) if isinstance(each, kernels.Block)]
+    blocks = [each for share in (2, 0, 1) for each in kernels.scatter(job, share) if isinstance(each, kernels.Block)]
     again = [kernels.permute(job, part, [each for each in blocks if each.part == part]) for part in range(3)]
     assert [each.sha256 for each in again] == [each.sha256 for each in parts]
     assert len({each.sha256 for each in parts}) == 3
@@ -123,7 +123,7 @@ def test_shares_of_very_different_sizes_are_counted_once(tmp_path, table, job):
 
 
 def test_a_block_that_comes_twice_is_refused(job):
-    block = next(each for each in kernels.randomize(job, 0) if isinstance(each, kernels.Block))
+    block = next(each for each in kernels.scatter(job, 0) if isinstance(each, kernels.Block))
     with pytest.raises(EngineError, match="a block came twice"):
         kernels.permute(job, block.part, [block, block])
 
@@ -155,7 +155,7 @@ def test_people_who_did_not_answer_are_counted(job, tmp_path, table):
 
 
 def names_in(job) -> tuple[int, int]:
-    blocks = [each for share in range(len(job.shares)) for each in kernels.randomize(job, share)]
+    blocks = [each for share in range(len(job.shares)) for each in kernels.scatter(job, share)]
     parts = range(job.num_parts + 1, 2 * job.num_parts + 1)
     facts = [kernels.count_names([b for b in blocks if isinstance(b, kernels.Block) and b.part == p]) for p in parts]
     return sum(each.names for each in facts), sum(each.distinct for each in facts)
@@ -168,7 +168,7 @@ def test_people_who_answer_twice_are_counted_wherever_they_are_and_not_named(tmp
     pq.write_table(again, table / "p2.parquet", row_group_size=50)
     repeating = job_on(tmp_path, task, table, job.key)
     assert names_in(repeating) == (300, 200)
-    blocks = [each for each in kernels.randomize(repeating, 0) if isinstance(each, kernels.Block)]
+    blocks = [each for each in kernels.scatter(repeating, 0) if isinstance(each, kernels.Block)]
     named = [each.content for each in blocks if each.part > job.num_parts]
     assert named
     assert not any(np.int64(n).tobytes() in content for content in named for n in range(60, 100))
@@ -188,7 +188,7 @@ def test_a_job_does_not_hold_its_key_which_is_gone_in_the_end(tmp_path, monkeypa
             assert SECRET.hex().encode() not in told
     assert not key.exists()
     with pytest.raises(EngineError, match="a worker found no key") as caught:
-        list(kernels.randomize(job, 0))
+        list(kernels.scatter(job, 0))
     assert SECRET.hex() not in str(caught.value)
 
 
@@ -204,7 +204,7 @@ def test_an_answer_that_does_not_fit_is_refused_without_it(tmp_path, table, job)
     changed = pq.read_table(table / "p1.parquet").set_column(0, "answer", [["SECRET"] + ["No"] * 99])
     pq.write_table(changed, table / "p1.parquet", row_group_size=50)
     with pytest.raises(InputDataError, match=r"1 of 100 answers are something else: row 1 ") as caught:
-        list(kernels.randomize(job, 1))
+        list(kernels.scatter(job, 1))
     assert "SECRET" not in str(caught.value)
 
 

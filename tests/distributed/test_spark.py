@@ -4,8 +4,6 @@ Skipped, with the reason, where there is no pyspark or no Java.
 """
 
 import base64
-import sys
-import warnings
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,58 +11,17 @@ import pytest
 
 from cli.running import stub_pages
 from distributed.tables import done_here, job_on, key_file, task_with, write_table
-from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError, UnsupportedModelError
+from shuffledp.core.errors import BatchTooSmallError, InputDataError, UnsupportedModelError
 from shuffledp.demo import write_survey
 from shuffledp.distributed import engine, job_key, run_on, tasks
 from shuffledp.distributed import run as run_frame
-from shuffledp.distributed.session import require_spark
 from shuffledp.files import is_release, stages
 from shuffledp.files.table_files import table_files
 from shuffledp.survey import Task
 
 SECRET = bytes(range(100, 132))
 
-try:
-    require_spark()
-except ShuffleDPError as error:
-    pytest.skip(str(error), allow_module_level=True)
-
 pytestmark = pytest.mark.xdist_group("spark")  # one process, and one session, for all of them
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return tmp_path_factory.mktemp("spark")
-
-
-@pytest.fixture(scope="module")
-def session(place):
-    from pyspark.sql import SparkSession
-
-    logs = place / "events"
-    logs.mkdir()
-    settings = {
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # half the processor time
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": logs.as_uri(),
-        "spark.local.dir": str(place / "spills"),
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as changed:
-        warnings.simplefilter("ignore")
-        changed.setenv("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master("local[2, 2]")  # a task may run twice
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        started = builder.getOrCreate()
-        started.sparkContext.setLogLevel("OFF")
-        yield started
-        started.stop()
 
 
 @pytest.fixture(scope="module")
@@ -172,14 +129,14 @@ def test_tasks_that_run_twice_draw_the_same_words_and_release_the_same(session, 
 
 
 def test_an_input_that_changes_under_the_job_is_refused(session, tmp_path, monkeypatch):
-    other, view_of = write_table(tmp_path / "other"), engine.view_of
+    other, done_by = write_table(tmp_path / "other"), engine.done_by
 
     def changing(*job):
-        found = view_of(*job)
+        found = done_by(*job)
         (other / "p0.parquet").write_bytes((other / "p0.parquet").read_bytes() + b"x")
         return found
 
-    monkeypatch.setattr(engine, "view_of", changing)
+    monkeypatch.setattr(engine, "done_by", changing)
     with pytest.raises(InputDataError, match=r"p0\.parquet must stay as it is while it is read; it has changed\."):
         released(session, tmp_path / "out", task_with(), other)
     assert not (tmp_path / "out" / "statement.json").exists()

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shuffledp.documents.document import Document
     from shuffledp.files.in_memory import Input, TableFiles
     from shuffledp.randomness.sources import RandomSource
-    from shuffledp.survey import Outcome
+    from shuffledp.survey import Outcome, Task
 
 Answers = Annotated[
     list[Path],
@@ -78,6 +78,7 @@ def randomize(
     *,
     input: Answers,  # noqa: A002
     output: Annotated[Path, typer.Option(help="File of reports to write (Parquet); a folder, for several columns.")],
+    engine: OnEngine = Engine.ONE_MACHINE,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
@@ -86,7 +87,7 @@ def randomize(
 
     The reports are still in the order of the people: they are for the shuffler only.
     """
-    _stage("randomize", task, input, output, source=_source(seed), force=force, as_json=json)
+    _stage("randomize", task, input, output, seed=seed, engine=engine, force=force, as_json=json)
 
 
 def shuffle(
@@ -94,6 +95,7 @@ def shuffle(
     *,
     input: Annotated[Path, typer.Option(readable=False, help="File (or folder) of reports, as `randomize` wrote it.")],  # noqa: A002
     output: Annotated[Path, typer.Option(help="File of the view to write (Parquet); a folder, for several columns.")],
+    engine: OnEngine = Engine.ONE_MACHINE,
     json: Json = False,
     seed: Seed = None,
     force: Force = False,
@@ -102,10 +104,7 @@ def shuffle(
 
     The order of the view tells nothing.
     """
-    source = _source(seed)
-    # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
-    source = source and source.substream("shuffle")
-    _stage("shuffle", task, [input], output, source=source, force=force, as_json=json, beside=task.parent)
+    _stage("shuffle", task, [input], output, seed=seed, engine=engine, force=force, as_json=json, beside=task.parent)
 
 
 def analyze(
@@ -113,6 +112,7 @@ def analyze(
     *,
     input: Annotated[Path, typer.Option(readable=False, help="File (or folder) of the view, as `shuffle` wrote it.")],  # noqa: A002
     output: Folder,
+    engine: OnEngine = Engine.ONE_MACHINE,
     earlier: Earlier = None,
     png: Png = False,
     no_figures: NoFigures = False,
@@ -127,8 +127,11 @@ def analyze(
 
     asked, drawn = Task.read(task), _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
-        with watching() as watch:
-            outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
+        if engine is Engine.SPARK:
+            outcome = _on_spark("analyze_on", asked, input, folder, earlier=earlier or ())
+        else:
+            with watching() as watch:
+                outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
         outcome, document = write_release(outcome, folder, **drawn)
     show_release(outcome, document, output, as_json=json)
 
@@ -177,14 +180,21 @@ def _run(
     task, beside = Task.read(task_file), task_file.parent
     given = _held(answers)
     if engine is Engine.SPARK:
-        from shuffledp.distributed import run_on, session_at
-
-        with watching("tasks") as watch, session_at(folder.parent, quiet=not screen().verbose) as session:
-            outcome = run_on(session, task, _in_files(given), folder, seed=seed, watch=watch, earlier=earlier)
+        outcome = _on_spark("run_on", task, _in_files(given), folder, seed=seed, earlier=earlier)
         return write_release(outcome, folder, **drawn)
     with watching() as watch:
         outcome = stages.run(task, given, folder, source=_source(seed), watch=watch, earlier=earlier, beside=beside)
     return write_release(outcome, folder, **drawn)
+
+
+def _on_spark(done: str, task: "Task", taken: "Path | TableFiles", place: Path, **further: Any) -> Any:
+    """What a function of the engine does, in a session that spills into the private folder of the output."""
+    from shuffledp import distributed
+    from shuffledp.cli.progress_bars import watching
+
+    quiet = not screen().verbose
+    with watching("tasks") as watch, distributed.session_at(place.parent, quiet=quiet) as session:
+        return getattr(distributed, done)(session, task, taken, place, watch=watch, **further)
 
 
 def _in_files(given: "Input") -> "Path | TableFiles":
@@ -209,12 +219,16 @@ def _stage(
     taken: Sequence[Path],
     output: Path,
     *,
-    source: "RandomSource | None",
+    seed: int | None,
+    engine: Engine,
     force: bool,
     as_json: bool,
     **further: Path,
 ) -> None:
-    """One stage, from the file (or folder) that it takes to another; a file of secrets is warned of."""
+    """One stage, from the file (or folder) that it takes to another; a file of secrets is warned of.
+
+    On an engine the other is always a folder, of parts.
+    """
     from shuffledp.cli.progress_bars import watching
     from shuffledp.documents.document import Document
     from shuffledp.documents.flow_document import secret_file, stage_section
@@ -223,13 +237,21 @@ def _stage(
 
     task = Task.read(task_file)
     _require_apart(taken, output)
-    blocks = task.in_blocks
-    if not blocks:
+    if not task.in_blocks:
         _require_parquet(output)
-    made = new_folder(output, force=force, is_ours=is_stage) if blocks else new_file(output, force=force)
+    of_files = task.in_blocks or engine is Engine.SPARK
+    made = new_folder(output, force=force, is_ours=is_stage) if of_files else new_file(output, force=force)
     given = _held(taken) if name == "randomize" else taken[0]
-    with made as place, watching() as watch:
-        outcome = getattr(stages, name)(task, given, place, source=source, watch=watch, **further)
+    with made as place:
+        if engine is Engine.SPARK:
+            outcome = _on_spark(f"{name}_on", task, _in_files(given), place, seed=seed)
+        else:
+            source = _source(seed)
+            if source is not None and name != "randomize":
+                # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
+                source = source.substream(name)
+            with watching() as watch:
+                outcome = getattr(stages, name)(task, given, place, source=source, watch=watch, **further)
     columns = list(zip(task.stage_files(output), outcome.columns.values(), strict=True))
     sections = tuple(stage_section(name, column, str(path)) for path, column in columns)
     show_result(outcome, lambda: Document(sections=sections), as_json=as_json)

@@ -4,18 +4,19 @@ The uniform shuffle alone is done here; what is near an order, along a graph or 
 """
 
 import math
-import tempfile
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shuffledp.core.errors import InputDataError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Trust
-from shuffledp.distributed.job_key import key_file
-from shuffledp.distributed.jobs import digests_of, require_unchanged, view_of
-from shuffledp.distributed.kernels import Job, PartFacts, ShareFacts
+from shuffledp.distributed.jobs import done_by, unchanged
+from shuffledp.distributed.kernels import PartFacts, ShareFacts
 from shuffledp.distributed.shares import divide
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.in_memory import TableFiles
@@ -65,30 +66,26 @@ def run_on(
     for column in task.columns:
         require_supported(column)
     releases, done = read_earlier(task, earlier), {}
-    files = answers.paths if isinstance(answers, TableFiles) else (answers,)
-    named = [name for column in task.columns for name in named_by(column)]
-    shares, rows = divide(answers, named)
-    before = digests_of(session, files)
-    with (
-        tempfile.TemporaryDirectory(prefix=".shuffledp-", dir=folder.parent) as work,
-        key_file(Path(work), seed) as key,
-    ):
+    shares, rows = divide(answers, named_in(task))
+    with unchanged(session, files_of(answers), folder, seed) as job:
         for number, (column, place) in enumerate(zip(task.columns, places_of(task, folder), strict=True)):
             view = place / _VIEW
             view.mkdir()
-            job = Job(
-                column=column.to_dict(),
-                number=number,
-                key=key,
-                folder=view,
-                work=Path(work),
-                shares=shares,
-                num_parts=parts or parts_for(column, rows),
-            )
             steps = [step_of(verb, column) for verb in ("randomizing", "shuffling")]
-            found = view_of(session, job, watch, steps)
-            done[place] = _released(column, *found, place, seeded=seed is not None, watch=watch)
-    require_unchanged(before, digests_of(session, files))
+            found, made = done_by(
+                session,
+                job(
+                    stage="run",
+                    column=column.to_dict(),
+                    number=number,
+                    folder=view.absolute(),
+                    shares=shares,
+                    num_parts=parts or parts_for(column, rows),
+                ),
+                watch,
+                steps,
+            )
+            done[place] = _released(column, found, made, place, seeded=seed is not None, watch=watch)
     return composed_release(task, done, releases, folder)
 
 
@@ -101,8 +98,17 @@ def require_supported(column: Column) -> None:
         )
 
 
-def named_by(column: Column) -> tuple[str, ...]:
+def files_of(answers: Path | TableFiles) -> tuple[Path, ...]:
+    """The files of a table, one or more."""
+    return answers.paths if isinstance(answers, TableFiles) else (answers,)
+
+
+def named_in(task: Task) -> tuple[str, ...]:
     """The columns of the input that must be there."""
+    return tuple(dict.fromkeys(name for column in task.columns for name in _named_by(column)))
+
+
+def _named_by(column: Column) -> tuple[str, ...]:
     return (*column.inputs, *column.public, *filter(None, [column.people.id]))
 
 
@@ -117,32 +123,56 @@ def _released(
     column: Column, shares: list[ShareFacts], parts: list[PartFacts], place: Path, *, seeded: bool, watch: Watch
 ) -> ColumnOutcome:
     """The release of a column from what was counted in its shares and parts."""
+    flow = counted_flow(column, shares, watch)
+    facts, names = written_view(column, parts, flow, place / _VIEW, seeded=seeded, trust=(Trust.OPERATOR,))
+    return concluded(column, parts, facts, place, names)
+
+
+def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> DataFlow:
+    """How many people answered, of all shares of raw answers; and a word to the operator about those out of range."""
     received = sum(each.flow.received or 0 for each in shares)
     if not received:
         raise InputDataError("the input is empty: it has no rows.")
-    num_reports, pipeline = sum(each.num_reports for each in parts), column.pipeline()
-    column.require_batch(num_reports)
-    flow = DataFlow(
-        received=received,
-        missing=sum(each.flow.missing for each in shares),
-        released=num_reports,
-        expected=column.people.expected,
-        detached=column.detached,
-    )
     clipped = sum(each.clipped for each in shares)
     if clipped:
         watch.clipped(column.value, clipped, received, column.randomizer.clipping)
-    local = pipeline.randomizer.model
-    shuffle = pipeline.shuffler.model(local.num_users_of(num_reports))
-    facts = FileFacts.of(column, "view", flow, seeded=seeded, shuffle=shuffle, trust=(Trust.OPERATOR,))
+    missing = sum(each.flow.missing for each in shares)
+    return DataFlow(received=received, missing=missing, released=0, expected=column.people.expected)
+
+
+def written_view(
+    column: Column,
+    parts: Sequence[PartFacts],
+    flow: DataFlow,
+    folder: Path,
+    *,
+    seeded: bool,
+    trust: tuple[Trust, ...] = (),
+) -> tuple[FileFacts, tuple[str, ...]]:
+    """What a view in parts says about itself, and the names of its files in their folder, with the list of all."""
+    num_reports, pipeline = sum(each.num_reports for each in parts), column.pipeline()
+    column.require_batch(num_reports)
+    shuffle = pipeline.shuffler.model(pipeline.randomizer.model.num_users_of(num_reports))
+    flow = replace(flow, released=num_reports, detached=column.detached)
+    facts = FileFacts.of(column, "view", flow, seeded=seeded, shuffle=shuffle, trust=trust)
+    return facts, listed(parts, facts, folder)
+
+
+def listed(parts: Sequence[PartFacts], facts: FileFacts, folder: Path) -> tuple[str, ...]:
+    """Write the list of the parts in a folder; the names of all files, with that of the folder."""
     made = tuple(Part(name=each.name, rows=each.num_reports, sha256=each.sha256) for each in parts)
-    names = PartsFolder(facts=facts, parts=made).write(place / _VIEW)
-    summary = parts[0].summary
-    for each in parts[1:]:
-        summary += each.summary
-    model = ProtocolModel(local=local, shuffle=shuffle)
+    return tuple(f"{folder.name}/{name}" for name in PartsFolder(facts=facts, parts=made).write(folder))
+
+
+def concluded(
+    column: Column, parts: Sequence[PartFacts], facts: FileFacts, place: Path, names: Sequence[str]
+) -> ColumnOutcome:
+    """The release of a column from the summaries of the parts of its view, which are the files of these names."""
+    pipeline, shuffle = column.pipeline(), cast(ShuffleModel, facts.shuffle)
+    summary = reduce(operator.add, (each.summary for each in parts))
+    model = ProtocolModel(local=pipeline.randomizer.model, shuffle=shuffle)
     release = pipeline.conclude(
-        summary, model, num_reports, delta=column.release.delta, seeded=seeded, trust=facts.trust
+        summary, model, facts.flow.released, delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
     )
     release = replace(release, estimate=release.estimate.with_targets(column.targets))
-    return outcome_of(column, release, facts, place, [f"{_VIEW}/{name}" for name in names])
+    return outcome_of(column, release, facts, place, names)

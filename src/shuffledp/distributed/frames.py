@@ -1,13 +1,13 @@
 """A task on a data frame of Spark, or on files, from Python: the whole release in one call."""
 
-import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from shuffledp.core.validate import instance_of
-from shuffledp.distributed.engine import named_by, require_supported, run_on
+from shuffledp.distributed.engine import named_in, require_supported, run_on
+from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained, session_at
 from shuffledp.documents.release_document import write_release
 from shuffledp.files.reading import check_columns
@@ -60,10 +60,10 @@ def run(
     is_frame = hasattr(answers, "mapInArrow")
     if session is None and is_frame:
         session = answers.sparkSession
-    with new_folder(Path(output), force=force) as folder, tempfile.TemporaryDirectory(dir=folder.parent) as private:
+    with new_folder(Path(output), force=force) as folder, private_folder(folder.parent) as private:
         with session_at(folder.parent) if session is None else nullcontext(session) as found:
             if is_frame:
-                files = [_written(task, answers, Path(private) / "answers")]
+                files = [_written(task, answers, private / "answers")]
             else:
                 files = [Path(answers)] if isinstance(answers, str | Path) else [Path(each) for each in answers]
             releases = [Path(each) for each in earlier]
@@ -74,7 +74,7 @@ def run(
 
 def _written(task: Task, frame: Any, folder: Path) -> Path:
     """The columns that the task names, as Parquet."""
-    names = list(dict.fromkeys(name for column in task.columns for name in named_by(column)))
+    names = named_in(task)
     check_columns("the data frame", frame.columns, names)
     kept = frame.select([f"`{name.replace('`', '``')}`" for name in names])
     explained(lambda: kept.write.parquet(folder.absolute().as_uri()))

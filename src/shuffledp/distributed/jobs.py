@@ -1,23 +1,46 @@
-"""A column of a task as a job of Spark: shares in, parts of a view and their summaries out, each exactly once."""
+"""A column of a task as a job of Spark: shares in, parts and their summaries out, each exactly once."""
 
 import pickle
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shuffledp.core.errors import EngineError, InputDataError, ShuffleDPError
 from shuffledp.distributed import tasks
+from shuffledp.distributed.job_key import key_file
 from shuffledp.distributed.kernels import Job, NameFacts, PartFacts, ShareFacts
+from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained
+from shuffledp.distributed.stage_input import StageFiles
 from shuffledp.files.reading import Watch
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_TASKS_OF_DIGESTS = 200
 
 
-def view_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
+@contextmanager
+def unchanged(
+    session: Any, files: Sequence[Path], folder: Path, seed: int | None, listed: StageFiles | None = None
+) -> Iterator[Callable[..., Job]]:
+    """What makes the jobs of a task over files, each with the key of all; refused in the end if a file has changed.
+
+    The key, and parts that are being written, lie in a private folder beside the ``folder`` of the output.
+
+    Raises:
+        InputDataError: if a file has changed, or is not the one that was ``listed``.
+    """
+    before = digests_of(session, files)
+    if listed is not None:
+        listed.require_listed(before)
+    with private_folder(folder.absolute().parent) as work, key_file(work, seed) as key:
+        yield partial(Job, key=key, work=work)
+    require_unchanged(before, digests_of(session, files))
+
+
+def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
     """Run a job; what was counted in each share, and the parts that are not empty, both in order.
 
     Raises:
@@ -47,7 +70,7 @@ def view_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
 
 def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:
     """The SHA-256 of each file, as the workers see them; refused if these are of another version than this process."""
-    task = tasks.of_files(tuple(files))
+    task = tasks.of_files(tuple(file.absolute() for file in files))
 
     def run() -> list[Any]:
         numbers = session.range(0, len(files), 1, min(len(files), _MOST_TASKS_OF_DIGESTS))

@@ -14,9 +14,10 @@ with probability equal to the sum over all sizes n_1 + ... + n_m = n of m^-n / (
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from shuffledp.core.flow import Reports, Summary, View
 from shuffledp.core.table import Table
 from shuffledp.distributed.job_key import source_of
 from shuffledp.distributed.shares import Share, read_share
+from shuffledp.distributed.stage_input import StageReports
+from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import PartFile
 from shuffledp.files.randomizing import RandomizedReports
 from shuffledp.files.reading import Watch
@@ -45,15 +48,18 @@ class Job:
     """What every task of a job is told about a column; nothing of it is secret.
 
     Args:
+        stage: what is done with a share: a name of `STAGES`.
         column: the column, as JSON can hold it.
         number: of the column in its task; a label of all its keys.
         key: file of the master key.
         folder: where the parts of the view go; all workers see it.
         work: a private folder beside it.
         shares: of the table.
-        num_parts: of the view.
+        num_parts: over which reports, or names of people, are scattered.
+        given: what the shares say about themselves, if an earlier stage wrote them; None for raw answers.
     """
 
+    stage: str
     column: dict[str, Any]
     number: int
     key: Path
@@ -61,10 +67,18 @@ class Job:
     work: Path
     shares: tuple[Share, ...]
     num_parts: int
+    given: FileFacts | None = None
 
     def source(self, stage: str, number: int) -> RandomSource:
         """The words of one task."""
         return source_of(self.key, self.number, stage, number)
+
+    def reports(self, share: int, watch: Watch) -> RandomizedReports | StageReports:
+        """The reports of a share, as they are read or made; what is counted is complete after the last."""
+        column, pieces = Column.from_dict(self.column), self.shares[share]
+        if self.given is not None:
+            return StageReports(column, pieces, self.given)
+        return RandomizedReports(column, pieces, self.source("randomize", share), watch, read=read_share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +117,13 @@ class NameFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFacts:
-    """What is said of a part of the view: its number, its file with how many reports it holds, and their summary."""
+    """What is said of a part: its number, its file with how many reports it holds, and, of a view, their summary."""
 
     part: int
     name: str
     num_reports: int
     sha256: str
-    summary: Summary
+    summary: Summary | None = None
 
 
 class _Clipped(Watch):
@@ -123,25 +137,67 @@ class _Clipped(Watch):
         self.count = count
 
 
-def randomize(job: Job, share: int) -> Iterator[Block | ShareFacts]:
-    """Read a share, randomize it and scatter the reports over the parts; in the end, what was counted.
+Made = Block | ShareFacts | PartFacts
+
+
+def scatter(job: Job, share: int) -> Iterator[Made]:
+    """Make or read the reports of a share, and scatter them over the parts; in the end, what was counted.
 
     Raises:
-        InputDataError: for answers that do not fit the task; the message tells rows of the share, and no answer.
+        InputDataError: for what does not fit the task; the message tells rows of the share, and no answer.
     """
-    column, watch = Column.from_dict(job.column), _Clipped()
-    source, scatter = job.source("randomize", share), job.source("scatter", share)
-    made = RandomizedReports(column, job.shares[share], source, watch, read=read_share)
+    watch, source = _Clipped(), job.source("scatter", share)
+    made = job.reports(share, watch)
     held: list[Reports] = []
     size, origin = 0, share << 32
     for reports, _ in made:  # a uniform shuffle keeps no public column
         held.append(reports)
         size += sum(each.nbytes for each in reports.columns.values())
         if size > _BYTES_HELD:
-            yield from scattered(Reports.concat(held), job.num_parts, origin, scatter)
+            yield from scattered(Reports.concat(held), job.num_parts, origin, source)
             held, size, origin = [], 0, origin + job.num_parts
     if held:
-        yield from scattered(Reports.concat(held), job.num_parts, origin, scatter)
+        yield from scattered(Reports.concat(held), job.num_parts, origin, source)
+    yield from _counted(job, share, made, watch)
+
+
+def keep(job: Job, share: int) -> Iterator[Made]:
+    """Make the reports of a share and write them as a part, in the order of the people; then what was counted.
+
+    Raises:
+        InputDataError: as `scatter`.
+    """
+    watch = _Clipped()
+    made = job.reports(share, watch)
+    parts = (reports for reports, _ in made)
+    first = next(parts, None)
+    if first is not None:  # a share may have no rows
+        name = _name_of(share)
+        sha256 = write_part(Column.from_dict(job.column), chain([first], parts), job.folder / name, job.work)
+        yield PartFacts(part=share, name=name, num_reports=made.num_reports, sha256=sha256)
+    yield from _counted(job, share, made, watch)
+
+
+def sum_up(job: Job, share: int) -> Iterator[Made]:
+    """Read a share of a view, write it as a part in a fresh order, and sum it up; then what was counted.
+
+    Raises:
+        InputDataError: as `scatter`.
+    """
+    watch = _Clipped()
+    made = job.reports(share, watch)
+    parts = [reports for reports, _ in made]
+    if parts:
+        column, source = Column.from_dict(job.column), job.source("permute", share)
+        yield _written(job, share, _view_of(column.pipeline(), Reports.concat(parts), source))
+    yield from _counted(job, share, made, watch)
+
+
+STAGES = {"run": scatter, "randomize": keep, "shuffle": scatter, "analyze": sum_up}
+
+
+def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_Clipped") -> Iterator[Made]:
+    """Who is in a share, by digests, and how many; when all of its reports have been taken."""
     if made.names:
         yield from _named(job, share, made.names)
     yield ShareFacts(share=share, flow=made.flow, num_reports=made.num_reports, clipped=watch.count)
@@ -188,13 +244,20 @@ def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSourc
 
 def permute(job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
     """Put the reports of a part in a uniformly random order, write them, and sum them up."""
-    column = Column.from_dict(job.column)
-    pipeline = column.pipeline()
-    view = gathered(pipeline, blocks, job.source("permute", part))
-    name = f"part-{part:05d}.parquet"
-    sha256 = write_part(column, view.reports, job.folder / name, job.work)
-    summary = pipeline.analyzer.summarize(view)
+    pipeline = Column.from_dict(job.column).pipeline()
+    return _written(job, part, gathered(pipeline, blocks, job.source("permute", part)))
+
+
+def _written(job: Job, part: int, view: View) -> PartFacts:
+    """What is said of a part of a view, when its file is there."""
+    column, name = Column.from_dict(job.column), _name_of(part)
+    sha256 = write_part(column, [view.reports], job.folder / name, job.work)
+    summary = column.pipeline().analyzer.summarize(view)
     return PartFacts(part=part, name=name, num_reports=len(view), sha256=sha256, summary=summary)
+
+
+def _name_of(part: int) -> str:
+    return f"part-{part:05d}.parquet"
 
 
 def gathered(pipeline: Pipeline, blocks: Sequence[Block], source: RandomSource) -> View:
@@ -204,17 +267,26 @@ def gathered(pipeline: Pipeline, blocks: Sequence[Block], source: RandomSource) 
         raise EngineError("Spark must hand on each report once; a block came twice. Nothing was released.")
     table = pa.concat_tables([_decoded(block.content) for block in ordered])
     reports = Reports.from_table(Table.from_arrow(table), pipeline.randomizer.model, seeded=source.reproducible)
+    return _view_of(pipeline, reports, source)
+
+
+def _view_of(pipeline: Pipeline, reports: Reports, source: RandomSource) -> View:
+    """A part of a view of these reports, freshly permuted."""
     # How many people there are is known when all shares are read; a summary does not depend on it.
     return View(reports=reports, shuffle=pipeline.shuffler.model(max(1, len(reports))), source=source)
 
 
-def write_part(column: Column, reports: Reports, path: Path, work: Path) -> str:
-    """Write reports as one file, which appears when it is whole, and in the place of itself; its SHA-256."""
+def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path) -> str:
+    """Write reports, one part or more, as one file, which appears when it is whole, and in the place of itself.
+
+    Returns its SHA-256.
+    """
     local = column.randomizer.randomizer().model
     with tempfile.TemporaryDirectory(prefix="part.", dir=work) as place:
         file = PartFile(Path(place) / path.name, secret=local.guarantee.is_trivial)
         try:
-            file.write(column.randomizer.named(reports.to_arrow()))
+            for reports in parts:
+                file.write(column.randomizer.named(reports.to_arrow()))
             file.close(None)
             sha256 = file.sha256()
             file.publish()

@@ -68,8 +68,8 @@ def divide(answers: Path | TableFiles, named: Sequence[str]) -> tuple[tuple[Shar
 
 
 def _pieces(files: Sequence[Path]) -> Iterator[tuple[Piece, float]]:
-    """The smallest pieces, and how large each is beside a share."""
-    for file in files:
+    """The smallest pieces, and how large each is beside a share; workers may be in another folder than this process."""
+    for file in (each.absolute() for each in files):
         if not is_parquet(file):
             yield Piece(file), file.stat().st_size / _BYTES_OF_SHARE
             continue

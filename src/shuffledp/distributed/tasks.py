@@ -28,12 +28,13 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def of_shares(job: Job) -> Task:
-    """The task that randomizes shares, given their numbers, and scatters blocks; what it counted is one part more."""
+    """The task that does the job's stage with shares, given their numbers: blocks, and all else in one part more."""
+    kernel = kernels.STAGES[job.stage]
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for share in _numbers(batches):
             try:
-                for made in _told(kernels.randomize(job, share)):
+                for made in _told(kernel(job, share)):
                     if isinstance(made, Block):
                         yield _row(_BLOCKS, made.part, made.origin, made.content)
                     else:
@@ -45,7 +46,7 @@ def of_shares(job: Job) -> Task:
 
 
 def of_parts(job: Job) -> Task:
-    """The task that permutes, writes and sums up parts, given their blocks; and hands on what was counted in shares."""
+    """The task that permutes, writes and sums up parts, given their blocks; and hands on what was made of shares."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         parts: dict[int, list[Block]] = {}

@@ -79,7 +79,7 @@ def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], File
 
     def parts() -> Iterator[ReportPart]:
         for table in rows.tables():
-            reports = _reports(path, column, table.drop_columns(attached), facts)
+            reports = reports_of(path, column, table.drop_columns(attached), facts)
             yield reports, table.select(attached).rename_columns(list(column.attached)) if attached else None
 
     return parts(), facts
@@ -153,7 +153,7 @@ def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
 
     def parts() -> Iterator[View]:
         for table in rows.tables():
-            yield View(reports=_reports(path, column, table, facts), shuffle=shuffle)
+            yield View(reports=reports_of(path, column, table, facts), shuffle=shuffle)
 
     return parts(), facts
 
@@ -171,7 +171,7 @@ def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Ite
         label_table = guarded(beside, lambda: Table.from_arrow(_open(beside, column, "labels")[0].read()))
         if facts.labels_sha256 != _sha256(beside):
             raise InputDataError(f"{beside} must hold the labels of the run that made {path}; they are of another run.")
-    reports = _reports(path, column, table, facts)
+    reports = reports_of(path, column, table, facts)
     try:
         view = View(reports=reports, labels=labels, label_table=label_table, shuffle=cast(ShuffleModel, facts.shuffle))
         if not column.shuffler.could_have_made(view):
@@ -291,8 +291,8 @@ def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
         raise _does_not_fit(path, "it does not hold the same number of reports from everybody") from None
 
 
-def _reports(path: Path, column: Column, table: pa.Table, facts: FileFacts) -> Reports:
-    """The table as reports; an error about them is one about the file."""
+def reports_of(path: Path, column: Column, table: pa.Table, facts: FileFacts) -> Reports:
+    """Rows of a file of reports or of a view as reports; an error about them is one about the file."""
     try:
         numbered = guarded(path, lambda: Table.from_arrow(column.randomizer.numbered(table)))
         return Reports.from_table(numbered, facts.local, seeded=facts.seeded)

@@ -72,10 +72,15 @@ class Part(Described):
         path = folder / self.name
         file = open_parquet(path)
         with path.open("rb") as content:
-            same = hashlib.file_digest(content, "sha256").hexdigest() == self.sha256
-        if not same or file.metadata.num_rows != self.rows:
-            raise InputDataError(f"{path} must be the part that {folder / _MARK} lists; it is another file.")
+            self.require(folder, hashlib.file_digest(content, "sha256").hexdigest(), file.metadata.num_rows)
         return Rows.of_file(path, file)
+
+    def require(self, folder: Path, sha256: str, rows: int) -> None:
+        """Refuse a file of another digest, or number of rows, than was listed."""
+        if (sha256, rows) != (self.sha256, self.rows):
+            raise InputDataError(
+                f"{folder / self.name} must be the part that {folder / _MARK} lists; it is another file."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,15 @@ class PartsFolder(Described):
         return (path / _MARK).is_file()
 
     @classmethod
+    def is_all_of(cls, path: Path) -> bool:
+        """Whether a path is that of such a folder, which holds nothing else."""
+        try:
+            ours = {_MARK, *(part.name for part in cls.read(path).parts)}
+        except InputDataError:
+            return False
+        return all(entry.name in ours and entry.is_file() for entry in path.iterdir())
+
+    @classmethod
     def read(cls, folder: Path) -> Self:
         """What `write` wrote.
 
@@ -106,7 +120,7 @@ class PartsFolder(Described):
         except (ArithmeticError, LookupError, OSError, RecursionError, TypeError, ValueError):
             pass
         raise InputDataError(
-            f"{folder} must be a folder of parts with its {_MARK}, as `run` with --engine spark writes it; it is not."
+            f"{folder} must be a folder of parts with its {_MARK}, as --engine spark writes it; it is not."
         )
 
     def write(self, folder: Path) -> tuple[str, ...]:

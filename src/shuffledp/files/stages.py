@@ -85,7 +85,7 @@ def randomize(
             facts = FileFacts.of(column, "reports", randomized.flow, seeded=source.reproducible)
             names = writer.finish(facts)
         secret = facts.local.guarantee.is_trivial
-        done.append(_stage(column, facts, randomized.num_reports, is_secret=secret).with_files(file.parent, names))
+        done.append(stage_of(column, facts, randomized.num_reports, is_secret=secret).with_files(file.parent, names))
     return StageOutcome(stage="randomize", task=task, columns=dict(zip(task.folders, done, strict=True)))
 
 
@@ -118,7 +118,7 @@ def shuffle(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     source, done = resolve_source(source), []
-    for column, taken, file in zip(task.columns, _given(task, reports), task.stage_files(output), strict=True):
+    for column, taken, file in zip(task.columns, given_files(task, reports), task.stage_files(output), strict=True):
         parts, facts = read_reports(taken, column)
         parts = counted(parts, watch, step_of("reading", column), size=lambda part: len(part[0]))
         with (
@@ -130,7 +130,7 @@ def shuffle(
             for view in counted(result.views, watch, step_of("shuffling", column), result.num_reports):
                 writer.write(view)
             names = writer.finish(facts)
-        done.append(_stage(column, facts, result.num_reports).with_files(file.parent, names))
+        done.append(stage_of(column, facts, result.num_reports).with_files(file.parent, names))
     return StageOutcome(stage="shuffle", task=task, columns=dict(zip(task.folders, done, strict=True)))
 
 
@@ -151,7 +151,7 @@ def analyze(
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
     """
     releases, done = read_earlier(task, earlier), {}
-    for column, file, place in zip(task.columns, _given(task, views), places_of(task, folder), strict=True):
+    for column, file, place in zip(task.columns, given_files(task, views), places_of(task, folder), strict=True):
         parts, facts = read_view(file, column)
         people = facts.shuffle.num_users if facts.shuffle and column.shuffler.needs_graph else facts.flow.released
         column.require_batch(min(people, facts.flow.released))  # fewer people than reports, if each hands in several
@@ -293,7 +293,7 @@ def places_of(task: Task, folder: Path) -> Iterator[Path]:
         yield place
 
 
-def _given(task: Task, stage: Path) -> tuple[Path, ...]:
+def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
     """The file of each column from the stage before; refused before any column is worked on if there is none."""
     files = task.stage_files(stage)
     if task.in_blocks and not all(file.exists() for file in files):
@@ -302,7 +302,8 @@ def _given(task: Task, stage: Path) -> tuple[Path, ...]:
     return files
 
 
-def _stage(column: Column, facts: FileFacts, num_reports: int, *, is_secret: bool = False) -> ColumnStage:
+def stage_of(column: Column, facts: FileFacts, num_reports: int, *, is_secret: bool = False) -> ColumnStage:
+    """What a stage that wrote files with these facts hands on."""
     return ColumnStage(
         column=column, flow=facts.flow, num_reports=num_reports, seeded=facts.seeded, is_secret=is_secret
     )

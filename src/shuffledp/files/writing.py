@@ -17,6 +17,7 @@ from typing import Any
 from shuffledp._version import __version__
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.parquet import read_facts
+from shuffledp.files.parts_folder import PartsFolder
 from shuffledp.pipeline import Release
 from shuffledp.survey import ColumnOutcome, Outcome
 
@@ -48,9 +49,12 @@ def _is_part(folder: Path, listed: set[str]) -> bool:
 
 
 def is_stage(folder: Path) -> bool:
-    """Whether a folder holds reports or views that this library wrote, and nothing else."""
+    """Whether a folder holds reports or views that this library wrote, in files or parts, and nothing else."""
     entries = list(folder.iterdir())
-    return bool(entries) and all(entry.is_file() and _is_our_file(entry) for entry in entries)
+    return PartsFolder.is_all_of(folder) or (
+        bool(entries)
+        and all(PartsFolder.is_all_of(each) or (each.is_file() and _is_our_file(each)) for each in entries)
+    )
 
 
 @contextmanager

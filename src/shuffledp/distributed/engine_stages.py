@@ -1,0 +1,178 @@
+"""The three stages of a task on an engine, from files to a folder of parts, and to a release.
+
+What one machine writes as a file is a folder of parts here; either takes the other's. A whole run, in `engine`, does
+the same without the folders in between.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.errors import InputDataError
+from shuffledp.distributed.engine import (
+    concluded,
+    counted_flow,
+    files_of,
+    listed,
+    named_in,
+    parts_for,
+    require_supported,
+    written_view,
+)
+from shuffledp.distributed.jobs import done_by, unchanged
+from shuffledp.distributed.kernels import PartFacts
+from shuffledp.distributed.shares import divide
+from shuffledp.distributed.stage_input import StageFiles
+from shuffledp.files.file_facts import FileFacts
+from shuffledp.files.in_memory import TableFiles
+from shuffledp.files.parquet import read_reports, read_view
+from shuffledp.files.randomizing import step_of
+from shuffledp.files.reading import Watch
+from shuffledp.files.stages import composed_release, given_files, places_of, stage_of
+from shuffledp.survey import Column, Outcome, StageOutcome, Task, read_earlier
+
+_VIEW = "release.parquet"
+_NOBODY = Watch()
+
+
+def randomize_on(
+    session: Any,
+    task: Task,
+    answers: Path | TableFiles,
+    output: Path,
+    *,
+    seed: int | None = None,
+    watch: Watch = _NOBODY,
+) -> StageOutcome:
+    """The devices' stage: raw answers in, for each column a folder of parts of reports out, in the order of the people.
+
+    Args:
+        session: the session; its workers see the files of ``answers`` and the ``output`` under the same names.
+        task: the task, whose shuffle is uniform.
+        answers: the files of the table.
+        output: an empty folder, which is filled; of a task with blocks, with ``COLUMN.parquet`` for each column.
+        seed: for experiments only; None is a fresh key.
+        watch: told how far it is.
+
+    Raises:
+        UnsupportedModelError: for a task that the engine does not do.
+        InputDataError: for answers that do not fit the task, or files that change while they are read.
+        EngineError: if Spark fails.
+    """
+    shares, rows = divide(answers, named_in(task))
+    done = []
+    with unchanged(session, files_of(answers), output, seed) as job:
+        for number, (column, folder) in enumerate(_outputs(task, output)):
+            num_parts = parts_for(column, rows) if column.people.id is not None else 1  # of names
+            made = job(
+                stage="randomize",
+                column=column.to_dict(),
+                number=number,
+                folder=folder.absolute(),
+                shares=shares,
+                num_parts=num_parts,
+            )
+            counts, parts = done_by(session, made, watch, [step_of("randomizing", column)] * 2)
+            flow = counted_flow(column, counts, watch)
+            facts = FileFacts.of(column, "reports", flow, seeded=seed is not None)
+            names = listed(parts, facts, folder)
+            num_reports = sum(each.num_reports for each in parts)
+            column.require_room(facts.local.num_users_of(num_reports))
+            secret = facts.local.guarantee.is_trivial
+            done.append(stage_of(column, facts, num_reports, is_secret=secret).with_files(folder.parent, names))
+    return StageOutcome(stage="randomize", task=task, columns=dict(zip(task.folders, done, strict=True)))
+
+
+def shuffle_on(
+    session: Any,
+    task: Task,
+    reports: Path,
+    output: Path,
+    *,
+    seed: int | None = None,
+    watch: Watch = _NOBODY,
+    parts: int | None = None,
+) -> StageOutcome:
+    """The shuffler's stage: what `randomize_on` wrote, or one machine, in; for each column a view in parts out.
+
+    The other arguments are as of `randomize_on`; ``parts`` is in how many parts each view is, and None is as many as
+    keep one below 64 MiB.
+
+    Raises:
+        UnsupportedModelError: for a task that the engine does not do.
+        InvalidParameterError: if ``reports`` is no folder that holds those of each column, of a task with blocks.
+        InputDataError: if a file is damaged, belongs to another task or column, does not fit it, or changes.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch.
+        EngineError: if Spark fails.
+    """
+    done = []
+    taken = given_files(task, reports)
+    for number, ((column, folder), place) in enumerate(zip(_outputs(task, output), taken, strict=True)):
+        files, (_, facts) = StageFiles(place), read_reports(place, column)
+        shares, rows = divide(TableFiles(files.paths), ())
+        column.require_batch(rows)
+        with unchanged(session, files.paths, output, seed, files) as job:
+            made = job(
+                stage="shuffle",
+                column=column.to_dict(),
+                number=number,
+                folder=folder.absolute(),
+                shares=shares,
+                num_parts=parts or parts_for(column, facts.local.num_users_of(rows)),
+                given=facts,
+            )
+            _, found = done_by(session, made, watch, [step_of(verb, column) for verb in ("reading", "shuffling")])
+        _require_all(place, found, rows)
+        seeded = facts.seeded or seed is not None
+        facts, names = written_view(column, found, facts.flow, folder, seeded=seeded)
+        done.append(stage_of(column, facts, facts.flow.released).with_files(folder.parent, names))
+    return StageOutcome(stage="shuffle", task=task, columns=dict(zip(task.folders, done, strict=True)))
+
+
+def analyze_on(
+    session: Any, task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
+) -> Outcome:
+    """The analyst's stage: the view of each column in; the view again, in parts, estimates and statements out.
+
+    The arguments are as of `shuffle_on`, and ``views`` is what that wrote, or one machine; ``earlier`` are the
+    ``statement.json`` of earlier releases about the same people that the task names. What is raised is as there.
+    """
+    releases, done = read_earlier(task, earlier), {}
+    for column in task.columns:
+        require_supported(column)
+    taken = given_files(task, views)
+    for number, (column, place, out) in enumerate(zip(task.columns, taken, places_of(task, folder), strict=True)):
+        files, (_, facts) = StageFiles(place), read_view(place, column)
+        column.require_batch(facts.flow.released)
+        shares, _ = divide(TableFiles(files.paths), ())
+        view = out / _VIEW
+        view.mkdir()
+        with unchanged(session, files.paths, folder, None, files) as job:
+            made = job(
+                stage="analyze",
+                column=column.to_dict(),
+                number=number,
+                folder=view.absolute(),
+                shares=shares,
+                num_parts=1,
+                given=facts,
+            )
+            _, parts = done_by(session, made, watch, [step_of("analyzing", column)] * 2)
+        _require_all(place, parts, facts.flow.released)
+        done[out] = concluded(column, parts, facts, out, listed(parts, facts, view))
+    return composed_release(task, done, releases, folder)
+
+
+def _outputs(task: Task, output: Path) -> Iterator[tuple[Column, Path]]:
+    """Each column with the folder of its parts; none is made if there is a column that only one machine does."""
+    for column in task.columns:
+        require_supported(column)
+    for column, folder in zip(task.columns, task.stage_files(output), strict=True):
+        folder.mkdir(exist_ok=True)
+        yield column, folder
+
+
+def _require_all(place: Path, parts: Sequence[PartFacts], rows: int) -> None:
+    """Refuse a list that counts another number of reports than there are."""
+    if sum(each.num_reports for each in parts) != rows:
+        raise InputDataError(f"{place} must hold the {rows} reports that it lists; it does not. Nothing was released.")
