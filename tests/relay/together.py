@@ -22,8 +22,11 @@ class Together:
     def __init__(self, circle, answers, *, sources=None):
         self.terms, self.keys = terms_of(circle), circle.keys
         self.reports = sealed_reports(self.terms, answers)
-        self.states = [begin(self.terms, person, report) for person, report in enumerate(self.reports)]
-        self.sources = sources or [None] * len(self.states)
+        self.sources = list(sources or [None] * len(self.reports))
+        self.states = [
+            begin(self.terms, person, report, source=source)
+            for person, (report, source) in enumerate(zip(self.reports, self.sources, strict=True))
+        ]
         self.capture, self.stage = [], 0
 
     def send(self):

@@ -223,6 +223,13 @@ def test_reports_in_layers_walk_until_colluders_follow_nearly_none():
     assert on_overlay(onion=True).walking(on_overlay().overlay.of(30), BIT, 1e-5).num_rounds == 2
 
 
+def test_a_task_has_no_layers_that_hide_from_nobody():
+    with pytest.raises(InvalidParameterError, match="onion must be left out where neither colluding nor fakes is abo"):
+        on_overlay(onion=True).within(0)
+    assert on_overlay(onion=True).within(3).onion
+    assert on_overlay(onion=True, colluding=0.1).within(0).onion
+
+
 def test_a_gate_is_worked_out_at_the_delta_of_the_release_and_the_rounds_are_the_most():
     given = section(rounds=40, offline=0.05, gate=0.9)
     shuffler = given.walking((GRAPH,), BIT, 1e-2)

@@ -190,10 +190,10 @@ def run(
     try:
         report = _own_report(terms, journal, value or [])
         via = partial(_transport, terms, held, folder, ca, patience)
-        asyncio.run(_take_part(terms, held, report, journal, via))
+        refused = asyncio.run(_take_part(terms, held, report, journal, via))
     finally:
         journal.close()
-    show_document(lambda: handed_in_document(terms.collection))
+    show_document(lambda: handed_in_document(terms.collection, refused))
 
 
 def release(
@@ -287,14 +287,14 @@ async def _take_part(
     report: "Callable[[], bytes]",
     journal: "Journal",
     via: "Callable[[], AbstractAsyncContextManager[Transport]]",
-) -> None:
+) -> int:
     from shuffledp.cli.progress_bars import watching
     from shuffledp.relay.member import take_part
 
     with watching("stages") as watch:
         progress = partial(watch.progress, "passing on")
         async with via() as transport:
-            await take_part(terms, key, report, journal, transport, progress=progress)
+            return await take_part(terms, key, report, journal, transport, progress=progress)
 
 
 async def _gathered(

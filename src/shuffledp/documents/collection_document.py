@@ -151,13 +151,17 @@ def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], dig
     return Document(sections=(Section(anchor="directory", title="", blocks=blocks),))
 
 
-def handed_in_document(collection: Collection) -> Document:
-    """A member's part has ended well."""
+def handed_in_document(collection: Collection, refused: int) -> Document:
+    """A member's part has ended; so many reports in layers went no further with this member."""
     said = (
         f"{collection.task.name}: all members voted that they saw the same rounds. What came to you is handed in, "
         "sealed to the analyst; nothing of it is kept here."
     )
-    return Document(sections=(Section(anchor="handed-in", title="", blocks=told(said)),))
+    lost = (
+        f"{refused} of the reports that came to you came twice, did not open, or found no slot, and went no further: "
+        "the analyst will miss somebody's, and release nothing.",
+    )
+    return Document(sections=(Section(anchor="handed-in", title="", blocks=told(said, *(lost if refused else ()))),))
 
 
 def traffic_document(traffic: Mapping[str, float]) -> Document:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.randomness.sources import RandomSource
 from shuffledp.relay.links import LinkKeys
 from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import Letters, MemberState, begin
@@ -96,8 +97,15 @@ class Journal:
         os.close(self._held)
 
 
-def begun(journal: Journal, terms: RelayTerms, person: int, report: Callable[[], bytes]) -> MemberState:
-    """The state in the journal; or one that begins, whose report is made once and written down.
+def begun(
+    journal: Journal,
+    terms: RelayTerms,
+    person: int,
+    report: Callable[[], bytes],
+    *,
+    source: RandomSource | None = None,
+) -> MemberState:
+    """The state in the journal; or one that begins, whose report is made once and written down; as `begin`.
 
     Raises:
         LocalProtocolError: if the member's part has ended.
@@ -106,7 +114,7 @@ def begun(journal: Journal, terms: RelayTerms, person: int, report: Callable[[],
         raise LocalProtocolError("this member has taken part in the collection already; it has ended here.")
     state = journal.read()
     if state is None:
-        state = begin(terms, person, report())
+        state = begin(terms, person, report(), source=source)
         journal.write(state)
     return state
 
@@ -125,6 +133,7 @@ def _written(state: MemberState) -> dict[str, Any]:
         "sent": [[to, [each.hex() for each in reports]] for to, reports in walk.sent],
         "is_walking": walk.is_walking,
         "is_done": walk.is_done,
+        "refused": state.refused,
     }
 
 
@@ -148,6 +157,7 @@ def _state(terms: RelayTerms, data: Mapping[str, Any]) -> MemberState:
         recorded=Recorded(terms.collection_id, terms.num_users, tuple(map(bytes.fromhex, data["records"]))),
         stage=data["stage"],
         letters=None if letters is None else {int(to): bytes.fromhex(letter) for to, letter in letters.items()},
+        refused=data["refused"],
     )
 
 

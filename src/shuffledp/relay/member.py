@@ -44,8 +44,11 @@ async def take_part(
     *,
     source: RandomSource | None = None,
     progress: Progress | None = None,
-) -> None:
+) -> int:
     """Take a member's part, from where the journal says that it stopped, to the hand-in.
+
+    Returns:
+        How many reports in layers went no further here, as `MemberState.refused`.
 
     Args:
         terms: of the relay.
@@ -62,7 +65,7 @@ async def take_part(
         HandInRefusedError: if nothing is to be handed in after what happened; the part has ended.
     """
     person = terms.directory.place_of(key.identity)
-    state = begun(journal, terms, person, report)
+    state = begun(journal, terms, person, report, source=source)
     try:
         while True:
             stage = state.stage
@@ -82,3 +85,4 @@ async def take_part(
     journal.end()
     if progress is not None:
         progress(terms.hand_in_stage + 1, terms.hand_in_stage + 1)
+    return state.refused

@@ -17,6 +17,7 @@ from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.relay.links import Link, LinkKeys
 from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.onion import drawn_route, next_holder, peeled, wrapped
 from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.sealed_hand_ins import sealed_hand_in
 from shuffledp.relay.terms import ANALYST, DIGEST_BYTES, EVERYBODY, RelayTerms, from_slots, in_slots
@@ -45,11 +46,12 @@ class MemberState:
     """What a member knows and holds.
 
     Args:
-        walk: the reports held, sealed to the analyst, and the round.
+        walk: the reports held, sealed to the analyst, in layers if the task says so, and the round.
         keys: of the links, for the next round.
         recorded: who was there, as far as it is known.
         stage: that is being worked at, as in `shuffledp.relay.terms`.
         letters: what is sent in it, once that is settled: from then on these bytes, and no others.
+        refused: reports in layers that went no further: they came twice, did not open, or found no slot.
     """
 
     walk: RelayState
@@ -57,6 +59,7 @@ class MemberState:
     recorded: Recorded
     stage: int = 0
     letters: Letters | None = field(default=None)
+    refused: int = 0
 
     @property
     def person(self) -> int:
@@ -64,10 +67,20 @@ class MemberState:
         return self.walk.person
 
 
-def begin(terms: RelayTerms, person: int, report: bytes) -> MemberState:
-    """The state before the set-up: the member's own report is held, sealed to the analyst."""
+def begin(terms: RelayTerms, person: int, report: bytes, *, source: RandomSource | None = None) -> MemberState:
+    """The state before the set-up: the member's own report is held, sealed to the analyst.
+
+    Args:
+        terms: of the relay.
+        person: the member.
+        report: the member's own.
+        source: of its way, where reports are in layers; None is the cryptographic source.
+    """
     if len(report) != terms.report_bytes:
         raise LocalProtocolError(f"a sealed report must have {terms.report_bytes} bytes; got {len(report)}.")
+    if terms.section.onion:
+        route = drawn_route(terms.rounds, person, resolve_source(source))
+        report = wrapped(report, route, terms.collection_id, terms.directory)
     contacts = [terms.contacts(person, stage) for stage in range(1, terms.num_rounds + 1)]
     return MemberState(
         walk=start_relay(person, contacts, terms.num_rounds, report, slots=terms.slots),
@@ -124,22 +137,29 @@ def check_hand_in(terms: RelayTerms, recorded: Recorded) -> None:
 
 
 def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> MemberState:
-    """A round begun: where each report goes is drawn, and an envelope is sealed for each contact."""
-    number, held = state.stage, len(state.walk.held)
-    starts = np.full(held, state.person)
-    goals = sample_walks(
-        terms.rounds[number - 1], 1, starts=starts, laziness=terms.section.laziness, source=source
-    ).positions
+    """A round begun: where each report goes is drawn, or its owner has drawn it; and each contact gets an envelope."""
+    number, held = state.stage, state.walk.held
     there = {each: place for place, each in enumerate(terms.contacts(state.person, number))}
-    choices = tuple(there.get(goal) for goal in goals.tolist())
-    order = tuple(random_permutation(held, source=source).tolist())
+    choices = tuple(there.get(goal) for goal in _goals(terms, state, source))
+    order = tuple(random_permutation(len(held), source=source).tolist())
     walk, envelopes = step(state.walk, RoundStarted(round=number, choices=choices, order=order))
     letters = {}
     for each in cast(tuple[Envelope, ...], envelopes):
-        inside = in_slots(tuple(filter(None, each.places)), len(each.places), terms.report_bytes)
+        inside = in_slots(tuple(filter(None, each.places)), len(each.places), terms.carried_bytes(number))
         link, secret = _link(terms, state.person, each.recipient), state.keys.outward[each.recipient]
         letters[each.recipient] = link.seal(secret, number, state.recorded.digest + inside)
     return replace(state, walk=walk, letters=letters)
+
+
+def _goals(terms: RelayTerms, state: MemberState, source: RandomSource) -> list[int]:
+    """Who is to hold each report after the round that begins."""
+    held, walked = state.walk.held, terms.rounds[state.stage - 1]
+    if terms.section.onion:
+        return [next_holder(onion) for onion in held]
+    starts = np.full(len(held), state.person)
+    drawn = sample_walks(walked, 1, starts=starts, laziness=terms.section.laziness, source=source)
+    goals: list[int] = drawn.positions.tolist()
+    return goals
 
 
 def _handed_in(terms: RelayTerms, key: MemberKey, state: MemberState, source: RandomSource) -> MemberState:
@@ -197,8 +217,10 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
         return replace(state, recorded=recorded, keys=state.keys.hearing(secrets), stage=1, letters=None)
     walk = _received(terms, state, mail)
     walk, _ = step(walk, RoundEnded(round=state.stage, offline=recorded.absent))
-    keys = state.keys.after(state.stage)
-    return replace(state, walk=walk, recorded=recorded, keys=keys, stage=state.stage + 1, letters=None)
+    state = replace(
+        state, walk=walk, recorded=recorded, keys=state.keys.after(state.stage), stage=state.stage + 1, letters=None
+    )
+    return _peeled(terms, key, state) if terms.section.onion else state
 
 
 def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayState:
@@ -211,9 +233,16 @@ def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayStat
                 f"all members must be told the same of the stages before {state.stage}; member "
                 f"{terms.directory.entries[sender].name} was told something else. Nothing is handed in."
             )
-        reports = from_slots(opened[DIGEST_BYTES:], terms.report_bytes)
+        reports = from_slots(opened[DIGEST_BYTES:], terms.carried_bytes(state.stage))
         walk, _ = step(walk, ReportsReceived(round=state.stage, sender=sender, reports=reports))
     return walk
+
+
+def _peeled(terms: RelayTerms, key: MemberKey, state: MemberState) -> MemberState:
+    """What is held after a round, less a layer; what has none that is this member's goes no further."""
+    held = state.walk.held
+    kept = peeled(held, state.person, state.walk.round, terms.collection_id, key)
+    return replace(state, walk=replace(state.walk, held=kept), refused=state.refused + len(held) - len(kept))
 
 
 def count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:

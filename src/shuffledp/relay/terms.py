@@ -17,6 +17,7 @@ from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.graphs.overlays import OverlayRound
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.links import SET_UP_BYTES
+from shuffledp.relay.onion import LAYER_BYTES
 from shuffledp.service.client import configs_of
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.survey import Collection
@@ -136,6 +137,11 @@ class RelayTerms:
         enc, payload = sealed_lengths(self.config, layout.length)
         return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode())
 
+    def carried_bytes(self, stage: int) -> int:
+        """The length of what each slot of a round holds: a sealed report; in layers, one more for each round left."""
+        layers = self.num_rounds - stage + 1 if self.section.onion else 0
+        return self.report_bytes + layers * LAYER_BYTES
+
     def contacts(self, person: int, stage: int) -> tuple[int, ...]:
         """To whom a member sends in the set-up or a round, and from whom the member hears then; ascending."""
         if stage == 0:
@@ -158,7 +164,7 @@ class RelayTerms:
 
     def envelope_bytes(self, stage: int) -> int:
         """The length of every envelope of a round: a digest of the rounds before, and slots with a mark each."""
-        return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.report_bytes) + TAG_BYTES
+        return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.carried_bytes(stage)) + TAG_BYTES
 
     @property
     def hand_in_bytes(self) -> int:

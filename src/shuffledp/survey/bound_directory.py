@@ -46,10 +46,18 @@ class BoundDirectory(Described):
             "several private columns": "everybody passes on one report of each" if len(task.columns) > 1 else None,
             "a graph in a file": "members have places in a directory, not rows" if section.files else None,
             f"protocol {section.protocol!r}": "a relay has 'all'" if section.protocol != "all" else None,
-            "surplus = 'aborts'": "what finds no slot waits" if section.surplus == "aborts" else None,
             "dropouts or offline": "what happened is recorded" if section.dropouts or section.offline else None,
             "links = 'naive'": "envelopes go along all links, as with 'constant'"
             if section.links == LINKS[0]
+            else None,
+            "surplus = 'aborts'": "what finds no slot waits"
+            if section.surplus == "aborts" and not section.onion
+            else None,
+            "surplus = 'waits' where onion = true": "the way of a report is fixed by its layers; give 'aborts'"
+            if section.surplus == "waits" and section.onion
+            else None,
+            "rounds = 'auto' where onion = true": "they must be a number"
+            if section.rounds == AUTO and section.onion
             else None,
         }
         if section.overlay is None and not section.files:

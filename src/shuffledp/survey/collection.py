@@ -268,9 +268,9 @@ class Collection(Described):
         alone = replace(self.task.written, people=replace(self.task.people, earlier=()))
         bound, section = self.directory, self.task.shuffler
         if bound is not None and isinstance(section, NetworkSection):
-            found = plan(Task(alone), graphs=bound.ways(section)).statements
+            found = plan(Task(alone), graphs=bound.ways(section), alone=True).statements
         else:
-            found = plan(Task(alone), self.minimum).statements
+            found = plan(Task(alone), self.minimum, alone=True).statements
         return tuple(each.trusting(*self.trust).naming(*self.parties(fingerprints=False)) for each in found)
 
     @property

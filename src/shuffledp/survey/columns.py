@@ -234,15 +234,13 @@ class Column(Described):
     def _check_fakes(self) -> None:
         """Somebody honest is in every release, and enough of them for the protocol's noise."""
         fakes, least = self.people.fakes, self.release.minimum_batch
-        if not fakes:
-            return
-        if fakes >= least:
+        if fakes and fakes >= least:
             raise InvalidParameterError(
                 "[people] fakes must be below minimum_batch of [release], so that somebody honest is in every release; "
                 f"got fakes={fakes} with minimum_batch={least}."
             )
         most = None if self.people.expected is None else self.randomizer.most_people
-        if most is not None and fakes > (spare := most - self.randomizer.least_people):
+        if most is not None and fakes and fakes > (spare := most - self.randomizer.least_people):
             raise InvalidParameterError(
                 f"[people] fakes must be at most {spare}, the people whose noise is not needed by the "
                 f"dropout_fraction of [protocol]: fake senders add none; got fakes={fakes}."

@@ -214,6 +214,10 @@ class NetworkSection(ShufflerSection):
         object.__setattr__(placed := replace(self), "fakes", fakes)
         placed._check_auto()
         placed._check_gate()
+        if placed.onion and not (placed.colluding or fakes):
+            raise invalid(
+                "left out where neither colluding nor fakes is above 0: layers hide from nobody else", onion=True
+            )
         return placed
 
     def pinned(self, folder: Path) -> "NetworkSection":

@@ -130,6 +130,7 @@ def plan(
     earlier: Sequence[Path] = (),
     grouping: Grouping | Strata | None = None,
     graphs: Contacts | None = None,
+    alone: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
     """What to expect of a task, and of every other randomizer that could do it.
@@ -144,6 +145,7 @@ def plan(
         grouping: the groups of the people, for a task with groups, or their strata, for one with ``by`` or ``weight``;
             they say how many people there will be. Without strata, the smallest has as many as the smallest batch.
         graphs: those that reports walk along, for a network shuffle; they say how many people there will be.
+        alone: whether other randomizers are left out, which take longer than the task itself.
         progress: told how many numbers of rounds of a network shuffle have been accounted for.
 
     Raises:
@@ -181,7 +183,8 @@ def plan(
     ]
     models = [column.model(int(num_users), each) for column, each in zip(task.columns, shufflers, strict=True)]
     walks = [_walks_plan(column, graphs, each, progress) for column, each in zip(task.columns, shufflers, strict=True)]
-    columns = tuple(column_plan(*each) for each in zip(task.columns, models, shufflers, walks, strict=True))
+    planned = zip(task.columns, models, shufflers, walks, strict=True)
+    columns = tuple(column_plan(*each, alone=alone) for each in planned)
     largest = models[0].shuffle.largest_group
     found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)
     statements = composed_with(task, releases, found, models, largest_group=largest)
