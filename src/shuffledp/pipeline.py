@@ -242,8 +242,8 @@ class Pipeline:
         """Run the protocol and keep everything, for attacks and tests: the result contains secrets."""
         source = resolve_source(source)
         reports = self.randomizer.randomize(values, source=source)
-        view = self.shuffler.shuffle(_TaggedReports.tag(reports), public=public, source=source)
-        origins = view.reports[_TAG]
+        view = self.shuffler.shuffle(TaggedReports.tag(reports), public=public, source=source)
+        origins = view.reports[ORIGIN]
         # The same rows in the same order, less the tag: a new View would permute them again.
         columns = {name: view.reports[name] for name in reports}
         object.__setattr__(view, "reports", Reports(columns, reports.model, seeded=reports.seeded))
@@ -278,11 +278,11 @@ def _require_everybody(model: ProtocolModel, num_reports: int) -> None:
         )
 
 
-_TAG = "(origin)"  # the name of no report's column
+ORIGIN = "(origin)"  # the name of no report's column
 
 
-class _TaggedReports(Reports):
-    """Reports that remember their places, so that any shuffler's work can be traced in a simulation."""
+class TaggedReports(Reports):
+    """Reports that remember their places, so that any shuffler's work can be traced; or their places alone."""
 
     __slots__ = ()
 
@@ -292,15 +292,16 @@ class _TaggedReports(Reports):
         object.__setattr__(self, "seeded", seeded)
 
     @classmethod
-    def tag(cls, reports: Reports) -> "_TaggedReports":
-        return cls({**reports.columns, _TAG: np.arange(len(reports))}, reports.model, seeded=reports.seeded)
+    def tag(cls, reports: Reports) -> "TaggedReports":
+        """These reports, each with its place."""
+        return cls({**reports.columns, ORIGIN: np.arange(len(reports))}, reports.model, seeded=reports.seeded)
 
-    def _joined(self, parts: Sequence[Table]) -> "_TaggedReports":
+    def _joined(self, parts: Sequence[Table]) -> "TaggedReports":
         """Dummies, which a shuffler adds at the end, come from nobody's place."""
         nobody = {len(part): np.full(len(part), -1) for part in parts}
         tagged = [
-            type(self)({**part.columns, _TAG: nobody[len(part)]}, part.model, seeded=part.seeded)
-            if isinstance(part, Reports) and _TAG not in part.columns
+            type(self)({**part.columns, ORIGIN: nobody[len(part)]}, part.model, seeded=part.seeded)
+            if isinstance(part, Reports) and ORIGIN not in part.columns
             else part
             for part in parts
         ]

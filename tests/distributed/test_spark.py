@@ -142,10 +142,52 @@ def test_an_input_that_changes_under_the_job_is_refused(session, tmp_path, monke
     assert not (tmp_path / "out" / "statement.json").exists()
 
 
+NEAR = {"public": ["number", "place"], "groups": {"columns": ["number"], "radius": 2.0}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {**NEAR, "shuffler": {"kind": "mallows", "alpha": 4.0}},
+        {"by": "place"},
+    ],
+    ids=["near", "inside"],
+)
+def test_orders_that_are_more_than_chance_are_released_as_on_one_machine(session, table, tmp_path, changes):
+    task, whole = task_with(**changes), tmp_path / "one"
+    whole.mkdir()
+    one = stages.run(task, table_files([table]), whole)
+    found = released(session, tmp_path / "out", task, table, parts=4)
+    assert [each.to_dict() for each in found.statements] == [each.to_dict() for each in one.statements]
+    assert found.column.flow == one.column.flow
+    assert found.column.model == one.column.model
+    for each, other in ((found.column.regional, one.column.regional), (found.column.stratified, one.column.stratified)):
+        assert (each is None) == (other is None)
+        if each is not None:
+            assert each.estimate.where == other.estimate.where
+            assert each.estimate.target == other.estimate.target
+            errors = np.hypot(each.estimate.standard_error, other.estimate.standard_error)
+            assert (abs(each.estimate.estimate - other.estimate.estimate) <= 8 * errors).all()
+            assert each.people.tolist() == other.people.tolist()
+            assert getattr(each, "mixing", None) == getattr(other, "mixing", None)
+    assert is_release(tmp_path / "out")
+    parts = tmp_path / "out" / "release.parquet"
+    assert len(list(parts.glob("part-*"))) == 4
+    assert pq.read_table(parts)["label"].to_pylist() == pq.read_table(whole / "release.parquet")["label"].to_pylist()
+    labels = "release.labels.parquet"
+    assert pq.read_table(tmp_path / "out" / labels) == pq.read_table(whole / labels)
+    (tmp_path / "again").mkdir()
+    again = stages.analyze(task, parts, tmp_path / "again")
+    assert again.column.release.estimate.estimate.tolist() == found.column.release.estimate.estimate.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "one", "out"]
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
         ({"shuffler": {"kind": "none"}}, "'none'"),
+        ({"shuffler": {"kind": "imperfect", "imperfection": 1.0}}, "'imperfect'"),
+        ({"shuffler": {"kind": "mallows", "alpha": 1.0}, "groups": {"lists": "l.csv"}}, "lists = 'l.csv'"),
         ({"shuffler": {"kind": "network", "rounds": 5, "graph": "g.csv"}}, "'network'"),
     ],
 )

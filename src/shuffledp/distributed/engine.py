@@ -1,6 +1,7 @@
 """A task on an engine: the same words as on one machine, for tables that have outgrown it.
 
-The uniform shuffle alone is done here; what is near an order, along a graph or inside strata stays on one machine.
+Shuffles that are uniform, inside strata or near an order are done here; walks along a graph, imperfect shuffles and
+whatever names people by their rows stay on one machine.
 """
 
 import math
@@ -15,15 +16,18 @@ from shuffledp.core.errors import InputDataError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Trust
-from shuffledp.distributed.jobs import done_by, unchanged
+from shuffledp.distributed.jobs import done_by, people_of, unchanged
 from shuffledp.distributed.kernels import PartFacts, ShareFacts
+from shuffledp.distributed.placing import Placed, placed
 from shuffledp.distributed.shares import divide
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.in_memory import TableFiles
+from shuffledp.files.parquet import write_labels
 from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import step_of
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, outcome_of, places_of
+from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Task, read_earlier
 from shuffledp.wire.report_bytes import ReportLayout
 
@@ -64,7 +68,7 @@ def run_on(
         EngineError: if Spark fails.
     """
     for column in task.columns:
-        require_supported(column)
+        require_supported(column, whole=True)
     releases, done = read_earlier(task, earlier), {}
     shares, rows = divide(answers, named_in(task))
     with unchanged(session, files_of(answers), folder, seed) as job:
@@ -72,29 +76,41 @@ def run_on(
             view = place / _VIEW
             view.mkdir()
             steps = [step_of(verb, column) for verb in ("randomizing", "shuffling")]
-            found, made = done_by(
-                session,
-                job(
-                    stage="run",
-                    column=column.to_dict(),
-                    number=number,
-                    folder=view.absolute(),
-                    shares=shares,
-                    num_parts=parts or parts_for(column, rows),
-                ),
-                watch,
-                steps,
+            made = job(
+                stage="run",
+                column=column.to_dict(),
+                number=number,
+                folder=view.absolute(),
+                shares=shares,
+                num_parts=parts or parts_for(column, rows),
             )
-            done[place] = _released(column, found, made, place, seeded=seed is not None, watch=watch)
+            if column.shuffler.is_uniform:
+                found = done_by(session, made, watch, steps)
+                done[place] = _released(column, *found, place, seeded=seed is not None, watch=watch)
+                continue
+            with placed(made, people_of(session, made, watch, [step_of("reading", column)])) as where:
+                found = done_by(session, where.job, watch, steps)
+                done[place] = _released(column, *found, place, where, seeded=seed is not None, watch=watch)
     return composed_release(task, done, releases, folder)
 
 
-def require_supported(column: Column) -> None:
-    """Refuse what only one machine does, by its name."""
-    if not column.shuffler.is_uniform:
+def require_supported(column: Column, *, whole: bool = False) -> None:
+    """Refuse what only one machine does, by its name; and what only a ``whole`` task does, whose stages are one."""
+    section = column.shuffler
+    if not (section.is_uniform or section.needs_groups or section.needs_strata):
         raise UnsupportedModelError(
-            f"the engine spark does the shuffle of kind 'uniform' alone; got {column.shuffler.kind!r}. Leave --engine "
-            "out: one machine does it."
+            f"the engine spark does shuffles that are uniform, inside strata or near an order; got {section.kind!r}. "
+            "Leave --engine out: one machine does it."
+        )
+    if not (section.is_uniform or whole):
+        raise UnsupportedModelError(
+            f"the engine spark does a shuffle of kind {section.kind!r} with public columns in a whole run alone. Leave "
+            "--engine out: one machine does its stages."
+        )
+    if column.groups is not None and column.groups.file is not None:
+        raise UnsupportedModelError(
+            f"the engine spark does groups that are made from columns; got those of {column.groups.way} = "
+            f"{column.groups.file!r}, which names people by their rows. Leave --engine out: one machine does it."
         )
 
 
@@ -109,7 +125,7 @@ def named_in(task: Task) -> tuple[str, ...]:
 
 
 def _named_by(column: Column) -> tuple[str, ...]:
-    return (*column.inputs, *column.public, *filter(None, [column.people.id]))
+    return (*column.inputs, *column.public, *column.attached, *filter(None, [column.people.id]))
 
 
 def parts_for(column: Column, rows: int) -> int:
@@ -120,12 +136,19 @@ def parts_for(column: Column, rows: int) -> int:
 
 
 def _released(
-    column: Column, shares: list[ShareFacts], parts: list[PartFacts], place: Path, *, seeded: bool, watch: Watch
+    column: Column,
+    shares: list[ShareFacts],
+    parts: list[PartFacts],
+    place: Path,
+    where: Placed | None = None,
+    *,
+    seeded: bool,
+    watch: Watch,
 ) -> ColumnOutcome:
-    """The release of a column from what was counted in its shares and parts."""
-    flow = counted_flow(column, shares, watch)
-    facts, names = written_view(column, parts, flow, place / _VIEW, seeded=seeded, trust=(Trust.OPERATOR,))
-    return concluded(column, parts, facts, place, names)
+    """The release of a column from what was counted in its shares and parts, and where its reports were placed."""
+    flow, trust = counted_flow(column, shares, watch), (Trust.OPERATOR,)
+    facts, names = written_view(column, parts, flow, place / _VIEW, where, seeded=seeded, trust=trust)
+    return concluded(column, parts, facts, place, names, where=where)
 
 
 def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> DataFlow:
@@ -145,17 +168,22 @@ def written_view(
     parts: Sequence[PartFacts],
     flow: DataFlow,
     folder: Path,
+    where: Placed | None = None,
     *,
     seeded: bool,
     trust: tuple[Trust, ...] = (),
 ) -> tuple[FileFacts, tuple[str, ...]]:
     """What a view in parts says about itself, and the names of its files in their folder, with the list of all."""
-    num_reports, pipeline = sum(each.num_reports for each in parts), column.pipeline()
+    num_reports = sum(each.num_reports for each in parts)
     column.require_batch(num_reports)
-    shuffle = pipeline.shuffler.model(pipeline.randomizer.model.num_users_of(num_reports))
+    users = column.randomizer.randomizer().model.num_users_of(num_reports)
+    shuffle = column.shuffler.shuffler().model(users) if where is None else where.view.shuffle
     flow = replace(flow, released=num_reports, detached=column.detached)
     facts = FileFacts.of(column, "view", flow, seeded=seeded, shuffle=shuffle, trust=trust)
-    return facts, listed(parts, facts, folder)
+    if where is None or where.view.label_table is None:
+        return facts, listed(parts, facts, folder)
+    beside, facts = write_labels(folder, where.view.label_table, facts)
+    return facts, (beside, *listed(parts, facts, folder))
 
 
 def listed(parts: Sequence[PartFacts], facts: FileFacts, folder: Path) -> tuple[str, ...]:
@@ -165,14 +193,24 @@ def listed(parts: Sequence[PartFacts], facts: FileFacts, folder: Path) -> tuple[
 
 
 def concluded(
-    column: Column, parts: Sequence[PartFacts], facts: FileFacts, place: Path, names: Sequence[str]
+    column: Column,
+    parts: Sequence[PartFacts],
+    facts: FileFacts,
+    place: Path,
+    names: Sequence[str],
+    *,
+    where: Placed | None = None,
 ) -> ColumnOutcome:
     """The release of a column from the summaries of the parts of its view, which are the files of these names."""
-    pipeline, shuffle = column.pipeline(), cast(ShuffleModel, facts.shuffle)
+    pipeline = column.pipeline(None if where is None else IdentityShuffler())
+    shuffle = cast(ShuffleModel, facts.shuffle)
     summary = reduce(operator.add, (each.summary for each in parts))
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=shuffle)
     release = pipeline.conclude(
         summary, model, facts.flow.released, delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
     )
     release = replace(release, estimate=release.estimate.with_targets(column.targets))
-    return outcome_of(column, release, facts, place, names)
+    further: dict[str, Any] = {}
+    if where is not None:
+        release, further = where.with_regions(column, release, place / _VIEW)
+    return outcome_of(column, release, facts, place, names, **further)

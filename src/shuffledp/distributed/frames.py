@@ -33,12 +33,13 @@ def run(
     the raw answers, and the statements say so.
 
     Guarantees:
-        1. Given the reports, all orders of the view over all its parts are equally likely, exactly.
+        1. Over all its parts the order of the view has, given the reports, exactly the law of the task's shuffler: of
+           a uniform shuffle all orders are equally likely.
         2. Each report is in the view once, whatever tasks Spark runs twice; or nothing is released.
         3. What Spark is told, and may write down, holds neither the key of the job nor an answer.
 
     Args:
-        task: the task, whose shuffle is uniform.
+        task: the task, whose shuffle is uniform, inside strata, or near an order of public columns.
         answers: one row per person: a data frame of Spark; or a file, a folder of files, or several files, CSV or
             Parquet, which the workers see under the same names.
         output: folder to make, which the workers see under the same name.
@@ -56,7 +57,7 @@ def run(
     """
     instance_of(Task, task=task)
     for column in task.columns:
-        require_supported(column)
+        require_supported(column, whole=True)
     is_frame = hasattr(answers, "mapInArrow")
     if session is None and is_frame:
         session = answers.sparkSession

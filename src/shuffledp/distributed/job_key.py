@@ -30,8 +30,14 @@ def key_file(folder: Path, seed: int | None = None) -> Iterator[Path]:
         os.close(handle)
         yield path
     finally:
-        path.write_bytes(bytes(len(content)))
-        path.unlink()
+        overwrite(path)
+
+
+def overwrite(path: Path) -> None:
+    """Remove a file, with zeros in the place of what it held."""
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+    path.unlink()
 
 
 def _fresh_key() -> bytes:

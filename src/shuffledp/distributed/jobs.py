@@ -12,6 +12,7 @@ from shuffledp.core.errors import EngineError, InputDataError, ShuffleDPError
 from shuffledp.distributed import tasks
 from shuffledp.distributed.job_key import key_file
 from shuffledp.distributed.kernels import Job, NameFacts, PartFacts, ShareFacts
+from shuffledp.distributed.placements import PeopleFacts
 from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained
 from shuffledp.distributed.stage_input import StageFiles
@@ -66,6 +67,27 @@ def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
     if not whole or sum(each.num_reports for each in facts) != sum(each.num_reports for each in made):
         raise EngineError("Spark must hand on each report once; some were lost or came twice. Nothing was released.")
     return facts, made
+
+
+def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> list[PeopleFacts]:
+    """What the workers say of the people of each share, in order.
+
+    Raises:
+        InputDataError: for what does not fit the task: the first that a share says.
+        EngineError: if a task failed.
+    """
+    count = len(job.shares)
+
+    def run() -> list[Any]:
+        return _results(session.range(0, count, 1, count).mapInArrow(tasks.of_people(job), tasks.RESULTS))
+
+    with _watched(session, watch, steps):
+        results = explained(run)
+    _raise_first(job, [each for each in results if isinstance(each, tuple)])
+    facts = sorted((each for each in results if isinstance(each, PeopleFacts)), key=lambda each: each.share)
+    if [each.share for each in facts] != list(range(count)):
+        raise EngineError("Spark must hand on each share once; some were lost or came twice. Nothing was released.")
+    return facts
 
 
 def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:

@@ -14,19 +14,20 @@ with probability equal to the sum over all sizes n_1 + ... + n_m = n of m^-n / (
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from shuffledp.core.errors import EngineError
 from shuffledp.core.flow import Reports, Summary, View
-from shuffledp.core.table import Table
+from shuffledp.core.table import Integers, Table
 from shuffledp.distributed.job_key import source_of
 from shuffledp.distributed.shares import Share, read_share
 from shuffledp.distributed.stage_input import StageReports
@@ -37,6 +38,9 @@ from shuffledp.files.reading import Watch
 from shuffledp.pipeline import Pipeline
 from shuffledp.randomness.sources import RandomSource, uniform_integers
 from shuffledp.survey import Column, DataFlow
+
+if TYPE_CHECKING:
+    from shuffledp.distributed.placements import Placement
 
 _BYTES_OF_NAME = 16
 _NAME = np.dtype([("high", np.uint64), ("low", np.uint64)])
@@ -57,6 +61,7 @@ class Job:
         shares: of the table.
         num_parts: over which reports, or names of people, are scattered.
         given: what the shares say about themselves, if an earlier stage wrote them; None for raw answers.
+        placement: where each report goes; None is to parts drawn uniformly.
     """
 
     stage: str
@@ -68,6 +73,7 @@ class Job:
     shares: tuple[Share, ...]
     num_parts: int
     given: FileFacts | None = None
+    placement: "Placement | None" = None
 
     def source(self, stage: str, number: int) -> RandomSource:
         """The words of one task."""
@@ -138,6 +144,7 @@ class _Clipped(Watch):
 
 
 Made = Block | ShareFacts | PartFacts
+Send = Callable[[Reports, int, int], Iterator[Block]]  # reports, to so many parts, in blocks numbered from here on
 
 
 def scatter(job: Job, share: int) -> Iterator[Made]:
@@ -146,18 +153,23 @@ def scatter(job: Job, share: int) -> Iterator[Made]:
     Raises:
         InputDataError: for what does not fit the task; the message tells rows of the share, and no answer.
     """
-    watch, source = _Clipped(), job.source("scatter", share)
+    return sent(job, share, partial(scattered, source=job.source("scatter", share)))
+
+
+def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
+    """Make or read the reports of a share, and send them to parts; in the end, what was counted."""
+    watch = _Clipped()
     made = job.reports(share, watch)
     held: list[Reports] = []
     size, origin = 0, share << 32
-    for reports, _ in made:  # a uniform shuffle keeps no public column
+    for reports, _ in made:  # public columns are kept elsewhere, or by nobody
         held.append(reports)
         size += sum(each.nbytes for each in reports.columns.values())
         if size > _BYTES_HELD:
-            yield from scattered(Reports.concat(held), job.num_parts, origin, source)
+            yield from send(Reports.concat(held), job.num_parts, origin)
             held, size, origin = [], 0, origin + job.num_parts
     if held:
-        yield from scattered(Reports.concat(held), job.num_parts, origin, source)
+        yield from send(Reports.concat(held), job.num_parts, origin)
     yield from _counted(job, share, made, watch)
 
 
@@ -172,7 +184,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
     parts = (reports for reports, _ in made)
     first = next(parts, None)
     if first is not None:  # a share may have no rows
-        name = _name_of(share)
+        name = name_of(share)
         sha256 = write_part(Column.from_dict(job.column), chain([first], parts), job.folder / name, job.work)
         yield PartFacts(part=share, name=name, num_reports=made.num_reports, sha256=sha256)
     yield from _counted(job, share, made, watch)
@@ -233,12 +245,15 @@ def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSourc
     chosen = uniform_integers(num_parts, len(reports), source=source)
     kind = np.uint16 if num_parts <= 1 << 16 else np.int64  # which numpy sorts by counting
     order = np.argsort(chosen.astype(kind), kind="stable")
-    sorted_reports = reports.take(order).to_arrow().replace_schema_metadata(None)
-    start = 0
-    for part, count in enumerate(np.bincount(chosen, minlength=num_parts).tolist()):
+    yield from in_blocks(reports.take(order).to_arrow(), np.bincount(chosen, minlength=num_parts), origin)
+
+
+def in_blocks(table: pa.Table, counts: Integers, origin: int) -> Iterator[Block]:
+    """The rows of a table, of which as many as it counts are for each part, one part after the other."""
+    rows, start = table.replace_schema_metadata(None), 0
+    for part, count in enumerate(counts.tolist()):
         if count:
-            content = _encoded(sorted_reports.slice(start, count))
-            yield Block(part=part, origin=origin + part, content=content)
+            yield Block(part=part, origin=origin + part, content=_encoded(rows.slice(start, count)))
         start += count
 
 
@@ -250,24 +265,34 @@ def permute(job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
 
 def _written(job: Job, part: int, view: View) -> PartFacts:
     """What is said of a part of a view, when its file is there."""
-    column, name = Column.from_dict(job.column), _name_of(part)
+    column, name = Column.from_dict(job.column), name_of(part)
     sha256 = write_part(column, [view.reports], job.folder / name, job.work)
     summary = column.pipeline().analyzer.summarize(view)
     return PartFacts(part=part, name=name, num_reports=len(view), sha256=sha256, summary=summary)
 
 
-def _name_of(part: int) -> str:
+def name_of(part: int) -> str:
+    """The file of a part; in the order of their names, parts are in their order."""
     return f"part-{part:05d}.parquet"
 
 
 def gathered(pipeline: Pipeline, blocks: Sequence[Block], source: RandomSource) -> View:
     """The reports of a part in a uniformly random order, which depends on the source and not on how blocks arrived."""
+    table = Table.from_arrow(rows_in(blocks))
+    reports = Reports.from_table(table, pipeline.randomizer.model, seeded=source.reproducible)
+    return _view_of(pipeline, reports, source)
+
+
+def rows_in(blocks: Sequence[Block]) -> pa.Table:
+    """The rows of blocks, in the order of their origin.
+
+    Raises:
+        EngineError: if a block is there twice.
+    """
     ordered = sorted(blocks, key=lambda block: block.origin)
     if len({block.origin for block in ordered}) != len(ordered):
         raise EngineError("Spark must hand on each report once; a block came twice. Nothing was released.")
-    table = pa.concat_tables([_decoded(block.content) for block in ordered])
-    reports = Reports.from_table(Table.from_arrow(table), pipeline.randomizer.model, seeded=source.reproducible)
-    return _view_of(pipeline, reports, source)
+    return pa.concat_tables([_decoded(block.content) for block in ordered])
 
 
 def _view_of(pipeline: Pipeline, reports: Reports, source: RandomSource) -> View:
@@ -276,17 +301,18 @@ def _view_of(pipeline: Pipeline, reports: Reports, source: RandomSource) -> View
     return View(reports=reports, shuffle=pipeline.shuffler.model(max(1, len(reports))), source=source)
 
 
-def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path) -> str:
+def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path, labels: Integers | None = None) -> str:
     """Write reports, one part or more, as one file, which appears when it is whole, and in the place of itself.
 
-    Returns its SHA-256.
+    Returns its SHA-256. If there are ``labels``, they are those of all reports, in one part.
     """
     local = column.randomizer.randomizer().model
     with tempfile.TemporaryDirectory(prefix="part.", dir=work) as place:
         file = PartFile(Path(place) / path.name, secret=local.guarantee.is_trivial)
         try:
             for reports in parts:
-                file.write(column.randomizer.named(reports.to_arrow()))
+                table = column.randomizer.named(reports.to_arrow())
+                file.write(table if labels is None else table.add_column(0, "label", pa.array(labels)))
             file.close(None)
             sha256 = file.sha256()
             file.publish()

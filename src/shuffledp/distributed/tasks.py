@@ -8,6 +8,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from shuffledp._version import __version__
 from shuffledp.core.errors import EngineError, ShuffleDPError
-from shuffledp.distributed import kernels
+from shuffledp.distributed import kernels, placements
 from shuffledp.distributed.kernels import Block, Job, NameFacts, PartFacts
 
 BLOCKS = "part int, origin long, content binary"
@@ -29,7 +30,7 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 def of_shares(job: Job) -> Task:
     """The task that does the job's stage with shares, given their numbers: blocks, and all else in one part more."""
-    kernel = kernels.STAGES[job.stage]
+    kernel = kernels.STAGES[job.stage] if job.placement is None else partial(placements.send, job.placement)
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for share in _numbers(batches):
@@ -65,7 +66,26 @@ def of_parts(job: Job) -> Task:
 
 def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
     """What is made of the blocks of a part: of reports, or of names."""
-    return kernels.permute(job, part, blocks) if part < job.num_parts else kernels.count_names(blocks)
+    if part >= job.num_parts:
+        return kernels.count_names(blocks)
+    if job.placement is not None:
+        return placements.fill(job.placement, job, part, blocks)
+    return kernels.permute(job, part, blocks)
+
+
+def of_people(job: Job) -> Task:
+    """The task that tells who takes part, and what is public of them, given the numbers of shares."""
+
+    def task(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for share in _numbers(batches):
+            made: Any
+            try:
+                made = next(_told(placements.read_people(job, share) for _ in range(1)))
+            except ShuffleDPError as error:
+                made = (share, error)
+            yield _row(_RESULTS, pickle.dumps(made))
+
+    return task
 
 
 def of_files(files: tuple[Path, ...]) -> Task:

@@ -181,6 +181,33 @@ def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Ite
     yield view
 
 
+def read_labeled_parts(path: Path, column: Column) -> Iterator[View]:
+    """The parts of a view with labels, without the label table; each needs little memory.
+
+    Refuses files as `read_view` does, but for what only the whole tells.
+    """
+    rows, facts = _open(path, column, "view")
+    for table in rows.tables():
+        labels, reports = (
+            np.asarray(table.column("label")),
+            reports_of(path, column, table.drop_columns("label"), facts),
+        )
+        yield View(reports=reports, labels=labels, shuffle=cast(ShuffleModel, facts.shuffle))
+
+
+def write_labels(path: Path, label_table: Table, facts: FileFacts) -> tuple[str, FileFacts]:
+    """Write the label table beside a view that is in parts; the name of the file, and the view's facts with it."""
+    beside = PartFile(_labels_beside(path))
+    try:
+        beside.write(label_table.to_arrow())
+        beside.close(replace(facts, content="labels"))
+        facts = replace(facts, labels_sha256=beside.sha256())
+        beside.publish()
+    finally:
+        beside.discard()
+    return _labels_beside(path).name, facts
+
+
 def read_facts(path: Path) -> FileFacts | None:
     """What a whole Parquet file of this library says about itself; None for any other."""
     return _facts_of(open_parquet(path))

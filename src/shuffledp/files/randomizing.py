@@ -68,14 +68,8 @@ class RandomizedReports:
         return DataFlow(received=received, missing=received - self._num_kept, released=0, expected=expected)
 
     def __iter__(self) -> Iterator[ReportPart]:
-        column, path, messages = self._column, self._answers, self._randomizer.model.num_messages
-        names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
-        progress = partial(self._watch.progress, step_of("randomizing", column))
-        for batch in self._read_table(path, names, encoded=column.inputs, present=column.public, progress=progress):
-            values, kept = guarded(path, partial(self._read, batch))
-            self._num_kept += len(values)
-            column.require_room(self._num_kept)
-            public = guarded(path, partial(self._public.read, batch, kept))
+        messages = self._randomizer.model.num_messages
+        for values, public in self.people():
             for rows in self._slices(values):
                 reports = self._randomizer.randomize(values[rows], source=self._source)
                 self.num_reports += len(reports)
@@ -83,6 +77,17 @@ class RandomizedReports:
                 if beside is not None and messages > 1:  # a row for each report in place of one for each person
                     beside = beside.take(np.repeat(np.arange(len(beside)), messages))
                 yield reports, beside
+
+    def people(self) -> Iterator[tuple[NDArray[Any], pa.Table | None]]:
+        """The answers of those who are kept, batch after batch, as they are, and their public columns."""
+        column, path = self._column, self._answers
+        names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
+        progress = partial(self._watch.progress, step_of("randomizing", column))
+        for batch in self._read_table(path, names, encoded=column.inputs, present=column.public, progress=progress):
+            values, kept = guarded(path, partial(self._read, batch))
+            self._num_kept += len(values)
+            column.require_room(self._num_kept)
+            yield values, guarded(path, partial(self._public.read, batch, kept))
         self._reader.finish()
         self._public.finish()
         guarded(path, self._people.finish)

@@ -1,7 +1,9 @@
 """Regions for estimates by place: public labels, points or groups as they are, or joined where there are too many."""
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -24,6 +26,7 @@ from shuffledp.survey import Column, GroupedSection, Regional
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and what each region is
 
+_ROWS_AT_A_TIME = 1 << 20
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
 _MOST_COMPARED = 100_000
@@ -43,11 +46,13 @@ class Regions:
     is_at_slots: bool  # whether the slots' public columns tell which region they are in
 
 
-def regional_of(column: Column, view: View, shuffler: Shuffler | None, beside: Path) -> Regional:
+def regional_of(
+    column: Column, view: View, shuffler: Shuffler | None, beside: Path, parts: Iterable[View] | None = None
+) -> Regional:
     """Estimates by region from a view, and what the shuffle did to the groups; refused if that is not the task's.
 
     Without the ``shuffler`` that made the view it is made again from the public columns in the view; ``beside`` is the
-    folder of the task file.
+    folder of the task file. Reports are taken from ``parts`` of the view, if these are given.
     """
     made_by = shuffler or shuffler_for(column, view.label_table, view.shuffle.num_users, beside)
     groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
@@ -68,10 +73,9 @@ def regional_of(column: Column, view: View, shuffler: Shuffler | None, beside: P
         "regions": np.where(left_out, count, regions.of_slot),
         "level": column.release.level,
     }
-    found = []
-    for mixing in (shuffler, None):
-        analyzer = RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers))
-        found.append(_first(analyzer.estimate(analyzer.summarize(view)), rows))
+    mixed, unmixed = (RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers)) for mixing in (shuffler, None))
+    summary = reduce(operator.add, map(unmixed.summarize, _slices(view) if parts is None else parts))
+    found = [_first(analyzer.estimate(summary), rows) for analyzer in (mixed, unmixed)]
     model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle).with_fakes(column.people.fakes)
     names = tuple(column.targets[row % len(column.targets)] for row in range(rows))
     return Regional(
@@ -83,6 +87,14 @@ def regional_of(column: Column, view: View, shuffler: Shuffler | None, beside: P
         of_slot=None if regions.is_at_slots else regions.of_slot,
         **_hidden(model, shuffler, groups.sizes[groups.own[~_alone(shuffler)]]),
     )
+
+
+def _slices(view: View) -> Iterator[View]:
+    """The view in parts: what reports say of every region takes far more memory than they do."""
+    for start in range(0, len(view), _ROWS_AT_A_TIME):
+        rows = slice(start, start + _ROWS_AT_A_TIME)
+        labels = None if view.labels is None else view.labels[rows]
+        yield View(reports=view.reports.take(rows), labels=labels, shuffle=view.shuffle, seeded=view.seeded)
 
 
 def _first(estimate: Estimate, rows: int) -> Estimate:

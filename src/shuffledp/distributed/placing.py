@@ -1,0 +1,111 @@
+"""Where each report goes in a view that is near a reference order, or shuffled inside strata: drawn before they are.
+
+The shufflers of one machine look at how many reports there are, and at what is public of the people, and at nothing of
+the reports; they only move them. So this process, from the public columns alone, has the shuffler itself move the
+numbers of the reports, and the workers then put each report where its number is: the law of the order, the model, and
+whatever is stated are those of one machine, for every such shuffler. The numbers, 8 bytes a report, are the secret of
+the job as its key is: they are in a file of the same private folder until the job ends.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import feather
+
+from shuffledp.analyzers import StratifiedEstimate
+from shuffledp.core.errors import InputDataError
+from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.table import Table
+from shuffledp.distributed.job_key import overwrite
+from shuffledp.distributed.kernels import Job
+from shuffledp.distributed.placements import PeopleFacts, Placement
+from shuffledp.files.parquet import read_labeled_parts
+from shuffledp.files.regions import regional_of
+from shuffledp.files.shuffling import shuffler_for
+from shuffledp.pipeline import ORIGIN, Release, TaggedReports
+from shuffledp.randomness.permutations import invert
+from shuffledp.survey import Column, Stratified
+
+_NO_FOLDER = Path()  # of a task file: groups that are made from a file beside it are refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placed:
+    """A view before its reports are there: labels, what is public of them, and the number of the report in each row.
+
+    Args:
+        view: with numbers in place of reports.
+        shuffler: what moved them.
+        job: that puts the reports there.
+    """
+
+    view: View
+    shuffler: Shuffler
+    job: Job
+
+    def with_regions(self, column: Column, release: Release, parts: Path) -> tuple[Release, dict[str, Any]]:
+        """The release whose estimate is of everybody, and what else is learnt of regions, by its name in an outcome.
+
+        ``parts`` is the folder of the view.
+        """
+        estimate = release.estimate
+        if isinstance(estimate, StratifiedEstimate):
+            stratified = Stratified.of(column, self.view, estimate.regions)
+            return replace(release, estimate=estimate.everybody), {"stratified": stratified}
+        reports = read_labeled_parts(parts, column)
+        return release, {"regional": regional_of(column, self.view, self.shuffler, _NO_FOLDER, reports)}
+
+
+@contextmanager
+def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
+    """Draw where each report of a job goes, from what is said of the people of its shares; its files go in the end.
+
+    Memory of this process: the public columns, the groups or strata of the people, and 40 bytes for each report.
+
+    Raises:
+        InputDataError: if there are no rows, or no groups can be made from the public columns.
+        BatchTooSmallError: if there are fewer reports than the task's smallest batch, in all or in a stratum.
+    """
+    column = Column.from_dict(job.column)
+    model = column.randomizer.randomizer().model
+    if not any(each.received for each in found):
+        raise InputDataError("the input is empty: it has no rows.")
+    people = sum(each.num_people for each in found)
+    column.require_batch(people * model.num_messages)
+    shuffler, public = shuffler_of(column, found, people)
+    numbers = TaggedReports({ORIGIN: np.arange(people * model.num_messages)}, model)
+    view = shuffler.shuffle(numbers, public=public, source=job.source("shuffle", 0))
+    rows, labels = (job.work / f"{name}-{job.number}" for name in ("rows", "labels"))
+    rows.touch(mode=0o600)
+    try:
+        invert(view.reports[ORIGIN]).tofile(rows)
+        np.asarray(view.labels).tofile(labels)
+        shares = [each.num_people * model.num_messages for each in found]
+        placement = Placement(
+            rows=rows,
+            labels=labels,
+            firsts=tuple(np.cumsum([0, *shares]).tolist()),
+            shuffle=view.shuffle,
+            label_table=view.label_table if column.shuffler.needs_strata else None,
+        )
+        yield Placed(view=view, shuffler=shuffler, job=replace(job, placement=placement))
+    finally:
+        overwrite(rows)
+        labels.unlink(missing_ok=True)
+
+
+def shuffler_of(column: Column, found: Sequence[PeopleFacts], people: int) -> tuple[Shuffler, Table | None]:
+    """The shuffler of these people, with their public columns, if any are kept; the files that these come from go."""
+    parts = []
+    for each in found:
+        if each.public is not None:
+            parts.append(feather.read_table(each.public, memory_map=False))
+            each.public.unlink()
+    public = Table.from_arrow(pa.concat_tables(parts)) if parts else None
+    shuffler = shuffler_for(column, public, people, _NO_FOLDER)
+    return column.shuffler.in_rounds(shuffler, column.randomizer.randomizer().model.num_messages), public
