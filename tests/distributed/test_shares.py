@@ -49,6 +49,7 @@ def test_files_of_csv_are_whole_and_hold_at_most_so_many_rows(tmp_path, monkeypa
 
 def test_a_file_of_other_columns_is_refused_by_name(tmp_path):
     folder = write_table(tmp_path / "answers")
-    pq.write_table(pq.read_table(folder / "p1.parquet").rename_columns(["answer", "count", "place", "weight"]), folder / "p1.parquet")
+    other = pq.read_table(folder / "p1.parquet").rename_columns(["answer", "count", "place", "weight"])
+    pq.write_table(other, folder / "p1.parquet")
     with pytest.raises(InputDataError, match=r"p1\.parquet must be as .*p0\.parquet is"):
         divide(table_files([folder]), ["answer"])
