@@ -6,6 +6,7 @@ import json
 import pytest
 
 from cli.running import refused, shuffledp, write_task
+from shuffledp.client.link_codes import link_code
 from shuffledp.files.key_files import read_public
 from shuffledp.survey import Collection
 from shuffledp.wire.keys import in_text
@@ -173,17 +174,22 @@ def test_a_page_is_written_beside_the_collection_with_the_link_that_people_are_i
     assert f"Written: survey.html. Have it served as it is at {PAGE}, best not by the shuffler.\n" in made.out
     assert made.out.endswith(f"Invite people by the whole of this link: {PAGE}#page={collection.page.sha256}\n")
     assert f"{PAGE}#page=" in shuffledp("collect", "show", "survey.collection").out.replace("\n", "").replace(" ", "")
+    assert "Written: survey.svg, the link below as a QR code" in made.out
+    assert (folder / "survey.svg").read_bytes() == link_code(collection.page.link)
     assert "page" in new("--closes", "9000-12-01", "--web", PAGE, "--json", "--force").json["statements"][0]["trust"]
 
 
 def test_a_page_takes_the_place_of_no_other_file_and_is_not_the_collection(folder):
-    (folder / "survey.html").write_text("mine")
-    found = new("--closes", "9000-12-01", "--web", PAGE, "--force")
-    assert found.code == 2
-    assert "survey.html" in found.err
-    assert (folder / "survey.html").read_text() == "mine"
-    assert not (folder / "survey.collection").exists()
-    assert "must not be called as the page" in new("--closes", "9000-12-01", "--web", PAGE, output="other.html").err
+    for name in ("survey.html", "survey.svg"):
+        (folder / name).write_text("mine")
+        found = new("--closes", "9000-12-01", "--web", PAGE, "--force")
+        assert found.code == 2
+        assert name in found.err
+        assert (folder / name).read_text() == "mine"
+        assert not (folder / "survey.collection").exists()
+        (folder / name).unlink()
+    for name in ("other.html", "other.svg"):
+        assert "must not be called as the page" in new("--closes", "9000-12-01", "--web", PAGE, output=name).err
 
 
 def test_a_kind_that_browsers_lack_is_refused_by_name_before_anything_is_written(folder):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -12,6 +13,7 @@ from service import devices
 from service.devices import CERTAIN, Shuffler, refusing, service
 from service.issuing import issuer_key
 from service.test_issuer import Answering
+from shuffledp.client.respondents_page import with_page
 from shuffledp.core.instants import written
 from shuffledp.files.key_files import write_key
 from shuffledp.service import client
@@ -56,6 +58,7 @@ def folder(tmp_path, monkeypatch):
 def test_each_person_gets_an_invitation_and_the_issuer_a_list_that_tells_nothing(folder):
     done = shuffledp(*ISSUE, "--output", "invitations")
     assert done.out.splitlines() == [
+        "WARNING: Whoever keeps this folder can answer in anybody's place: give each person theirs, then destroy it.",
         "2 invitations, each for one person alone. people.csv says whose is which.",
         "For the issuer: invited.json, which holds digests in no order.",
         "Folder: invitations",
@@ -69,6 +72,26 @@ def test_each_person_gets_an_invitation_and_the_issuer_a_list_that_tells_nothing
     again = refused(2, *ISSUE, "--output", "invitations")
     assert "must be a folder that does not exist yet: no invitation is ever replaced" in again
     assert "--force" not in again
+
+
+def test_where_people_answer_on_a_page_each_has_a_link_and_a_code_to_print_that_the_owner_alone_may_read(folder):
+    collection, _ = with_page(with_tokens(), "https://ask.example/survey.html")
+    (folder / "survey.collection").write_bytes(collection.canonical)
+    done = shuffledp(*ISSUE, "--output", "invitations")
+    assert done.out.startswith("WARNING: Whoever keeps this folder can answer in anybody's place")
+    assert "To print and cut out: print.html, with a QR code for each.\n" in done.out
+    made = folder / "invitations"
+    rows = list(csv.DictReader((made / "people.csv").read_text().splitlines()))
+    assert [row["link"].startswith(f"{collection.page.link}&invitation=") for row in rows] == [True, True]
+    sheet = (made / "print.html").read_text()
+    assert re.findall('<p class="name">(.*)</p>', sheet) == ["Ada", "Bo"]
+    shown = re.findall('<p class="link">(.*)</p>', sheet)
+    assert shown == [row["link"].replace("&", "&amp;") for row in rows]
+    assert {path.stat().st_mode & 0o777 for path in made.iterdir()} == {0o600}
+    assert not any(row["link"].rpartition("=")[2] in done.out for row in rows)
+    without = shuffledp(*ISSUE, "--output", "other", "--no-sheet")
+    assert "print.html" not in without.out
+    assert not (folder / "other" / "print.html").exists()
 
 
 def test_ready_made_tokens_are_for_a_collection_that_says_so(folder):

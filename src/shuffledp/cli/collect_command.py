@@ -22,6 +22,7 @@ collect_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+_CODE = ".svg"  # how the file of a link as a QR code ends, beside its collection's
 _PATIENCE = 10.0  # seconds for which a service that does not answer is asked again
 
 
@@ -200,14 +201,20 @@ def _write(collection: "Collection", output: Path, web: str | None, *, force: bo
     from shuffledp.files.writing import new_file
     from shuffledp.survey import WebPage
 
-    if web is not None and WebPage.beside(output) == output:
-        raise InvalidParameterError(f"--output must not be called as the page beside it; got {output}.")
+    if web is not None and output.suffix in (".html", _CODE):
+        raise InvalidParameterError(f"--output must not be called as the page or the QR code beside it; got {output}.")
+    if web is not None and collection.issuer is None:
+        require_extra("service", "a QR code", ["segno"])
     with new_file(output, force=force, is_ours=_is_ours) as file:
         if web is not None:
             from shuffledp.client.respondents_page import with_page
 
             collection, content = with_page(collection, web)
             WebPage.beside(file).write_bytes(content)
+        if (page := collection.page) is not None and collection.issuer is None:
+            from shuffledp.client.link_codes import link_code
+
+            file.with_suffix(_CODE).write_bytes(link_code(page.link))
         file.write_bytes(collection.canonical + b"\n")
     return collection
 
@@ -222,18 +229,26 @@ def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
     return told(
         f"\nWritten: {file}. Send it to both parties.",
         f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
-        f"Invite people by the whole of this link: {page.link}"
-        if collection.issuer is None
-        else f"Make a link for each person: shuffledp tokens issue {file} --people list.csv --output invitations",
+        *(
+            [
+                f"Written: {file.with_suffix(_CODE)}, the link below as a QR code, for posters and letters.",
+                f"Invite people by the whole of this link: {page.link}",
+            ]
+            if collection.issuer is None
+            else [f"Make a link for each person: shuffledp tokens issue {file} --people list.csv --output invitations"]
+        ),
         role=Role.PATH,
     )
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file is a collection, or the page of one, which may be replaced by another."""
+    """Whether a file is a collection, its page or its link's QR code, which may be replaced by another."""
+    from shuffledp.client.link_codes import is_link_code
     from shuffledp.client.respondents_page import is_page
     from shuffledp.survey import Collection
 
+    if file.suffix == _CODE:
+        return is_link_code(file)
     if file.suffix == ".html":
         return is_page(file)
     try:

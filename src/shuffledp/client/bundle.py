@@ -1,10 +1,12 @@
-"""The modules of the client as one script, since browsers load no modules from a file on the disk.
+"""The modules of the client as one script, since browsers load no modules from a file on the disk; and its templates.
 
 Each module becomes a function of its own, so that nothing of one is seen by another but what it exports.
 """
 
+import hashlib
 import re
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([^"]+)";\n', re.MULTILINE)
@@ -20,6 +22,26 @@ def source_of(name: str) -> str:
         '// The messages between a device and the shuffler, byte by byte as docs/protocol.md writes them.'
     """
     return files("shuffledp.client").joinpath("js", *name.split("/")).read_text(encoding="utf-8")
+
+
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """A template with each part in its place, in which nothing is looked for again.
+
+    Example:
+        >>> filled("<b>{name}</b>", {"name": "{title}"})
+        '<b>{title}</b>'
+    """
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], template)
+
+
+def allowed(source: str) -> str:
+    """What a policy says to let this script or style run, and no other.
+
+    Example:
+        >>> allowed("")
+        "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    return f"'sha256-{b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
 def script_of(first: str) -> str:

@@ -19,8 +19,8 @@ class PageWords:
 
     Args:
         language: of the words, a tag of BCP 47.
-        table: the words by who says them: ``page`` (the template), ``script``, ``told`` and ``why`` (sentences that are
-            completed here), and how ``numbers`` are written.
+        table: the words by who says them: ``page`` and ``sheet`` (the templates), ``script``, ``told`` and ``why``
+            (sentences that are completed here), and how ``numbers`` are written.
     """
 
     language: str

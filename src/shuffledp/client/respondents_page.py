@@ -8,7 +8,6 @@ relay before it, and to the issuer where people answer by invitation.
 import hashlib
 import json
 import re
-from base64 import b64encode
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -18,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shuffledp.client.browser_randomizers import model_in_text, require_browser
-from shuffledp.client.bundle import script_of, source_of
+from shuffledp.client.bundle import allowed, filled, script_of, source_of
 from shuffledp.client.page_words import LANGUAGES, PageWords
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import LocalDP
@@ -74,8 +73,8 @@ def _page(draft: Collection) -> str:
     style, script, words = source_of("page.css"), script_of("page.js"), PageWords.of(_language(draft))
     policy = {
         "default-src": "'none'",
-        "script-src": _digest(script),
-        "style-src": _digest(style),
+        "script-src": allowed(script),
+        "style-src": allowed(style),
         "img-src": "data:",
         "connect-src": " ".join(_origins(draft)),
         "base-uri": "'none'",
@@ -93,7 +92,7 @@ def _page(draft: Collection) -> str:
         "data": _SCRIPT.sub(r"\\u003c", json.dumps(_data(draft, words), separators=(",", ":"))),
         "script": script,
     }
-    return re.sub(r"\{(\w+)\}", lambda found: parts[found[1]], source_of("page.html"))
+    return filled(source_of("page.html"), parts)
 
 
 def _origins(draft: Collection) -> list[str]:
@@ -101,11 +100,6 @@ def _origins(draft: Collection) -> list[str]:
     issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
     addresses = [draft.relay or draft.shuffler.url, *issuer]
     return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})
-
-
-def _digest(source: str) -> str:
-    """What a policy allows to run: this text, and no other."""
-    return f"'sha256-{b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
 def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
@@ -119,6 +113,7 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "collection": draft.canonical.decode(),
         "language": _language(draft),
         "words": words.table["script"],
+        "until": words.told("until", date="{date}").split("{date}"),
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
         "questions": [_question(column, words) for column in draft.task.columns],
         "sentences": [

@@ -36,13 +36,16 @@ def sent_document(
     return Document(sections=(Section(anchor="sent", title="", blocks=tuple(blocks)),))
 
 
-def invited_document(number: int, folder: Path, *, ready_made: bool, page: WebPage | None = None) -> Document:
-    """What there is for whom, after invitations were made."""
-    known = "Whoever keeps this folder can tell whose token is whose: send each person theirs, and destroy it."
+def invited_document(
+    number: int, folder: Path, *, ready_made: bool, page: WebPage | None = None, sheet: bool = False
+) -> Document:
+    """What there is for whom, after invitations were made: perhaps links to a page, and a sheet to print."""
+    known = "can tell whose token is whose" if ready_made else "can answer in anybody's place"
     blocks = (
-        *told(known if ready_made else "", role=Role.DANGER),
+        *told(f"Whoever keeps this folder {known}: give each person theirs, then destroy it.", role=Role.DANGER),
         *told(f"{count_of(number, 'invitation')}, each for one person alone. people.csv says whose is which."),
         *told("" if page is None else f"It has the link, too, by which each answers at {page.url}."),
+        *told("To print and cut out: print.html, with a QR code for each." * sheet),
         *told("" if ready_made else "For the issuer: invited.json, which holds digests in no order."),
         *told(f"Folder: {folder}", role=Role.PATH),
     )

@@ -145,7 +145,7 @@ def write_all(
     invitations: Sequence[Invitation],
     listed: "Invited | None",
     *,
-    page: WebPage | None = None,
+    links: Sequence[str] = (),
 ) -> None:
     """Write an invitation for each person, the list of people with theirs, and what the issuer is told.
 
@@ -154,27 +154,28 @@ def write_all(
         people: as `read_people` found them.
         invitations: one for each of them.
         listed: what the issuer is told, as ``invited.json``; None for nothing.
-        page: on which people answer, so that beside each person stands the link to it, too.
+        links: one for each of them, where they answer on a page.
     """
-    width, rows = len(str(len(invitations))), [[*people[0], "invitation", *([] if page is None else ["link"])]]
-    for number, (person, invitation) in enumerate(zip(people[1:], invitations, strict=True), 1):
-        name = f"{number:0{width}}.invitation"
-        _write(folder / name, invitation.written())
-        rows.append([*person, name, *([] if page is None else [invitation.link(page)])])
+    width, rows = len(str(len(invitations))), [[*people[0], "invitation", *(["link"] if links else [])]]
+    for number, (person, invitation) in enumerate(zip(people[1:], invitations, strict=True)):
+        name = f"{number + 1:0{width}}.invitation"
+        write_secret(folder / name, invitation.written())
+        rows.append([*person, name, *links[number : number + 1]])
     with open(_own(folder / "people.csv"), "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     if listed is not None:
-        _write(folder / "invited.json", listed.written())
+        write_secret(folder / "invited.json", listed.written())
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a new file that its owner alone may read."""
+    with open(_own(path), "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _own(path: Path) -> int:
     """A new file that its owner alone may read."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-
-
-def _write(path: Path, text: str) -> None:
-    with open(_own(path), "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def digest_of(code: bytes) -> bytes:

@@ -37,7 +37,8 @@ function show(...parts) {
 
 function introduce() {
   const day = (text) => element("time", { datetime: text }, text.slice(0, 16).replace("T", " "));
-  at("facts").append(...filled(WORDS.open_until, { date: day(COLLECTION.closes) }));
+  const [before, after] = DATA.until;
+  at("facts").append(before, day(COLLECTION.closes), after);
   at("sentences").append(...DATA.sentences.map((each) => element("p", {}, each)));
   at("sentences").lastChild.append(" ", element("span", { lang: "en" }, DATA.meaning));
   at("in-full").append(...DATA.promise.map((each) => element("p", {}, each)));

@@ -1,0 +1,48 @@
+"""Invitations to print: one page on which each invited person has a QR code, to be cut out and handed over.
+
+Each code is a secret of one person. So the page is one, too: it is for whoever hands them out, and for nobody after.
+"""
+
+from collections.abc import Iterable
+from html import escape
+
+from shuffledp.client.bundle import allowed, filled, source_of
+from shuffledp.client.link_codes import printed_code
+from shuffledp.client.page_words import LANGUAGES, PageWords
+from shuffledp.core.text import printable
+from shuffledp.survey import Collection
+
+_CARD = "<!-- card -->\n"  # stands before and after that of a person in the template
+
+
+def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]]) -> str:
+    """The page, HTML, in the language of the task where there are words for it.
+
+    Guarantees:
+        1. It asks nobody for anything, and runs nothing.
+        2. Each link stands on it once as a code and once as text, beside the name that it came with.
+
+    Args:
+        collection: what people are invited to.
+        links: for each of them a name, any text, and the link.
+
+    Raises:
+        InvalidParameterError: if a link is longer than a code can be.
+    """
+    language = collection.task.written.language or LANGUAGES[0]
+    words, style, contact = PageWords.of(language), source_of("sheet.css"), collection.task.release.contact
+    parts = {name: escape(text) for name, text in words.table["sheet"].items()} | {
+        "policy": f"default-src 'none'; style-src {allowed(style)}",
+        "style": style,
+        "own": words.language,
+        "language": language,
+        "title": escape(printable(collection.task.name)),
+        "until": escape(words.told("until", date=collection.closes[:16].replace("T", " "))),
+        "contact": "" if contact is None else escape(words.told("contact", contact=printable(contact))),
+    }
+    top, card, bottom = source_of("sheet.html").split(_CARD)
+    cards = (
+        filled(card, parts | {"name": escape(printable(name)), "link": escape(link), "code": printed_code(link)})
+        for name, link in links
+    )
+    return "".join([filled(top, parts), *cards, filled(bottom, parts)])
