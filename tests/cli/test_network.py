@@ -364,8 +364,11 @@ def test_with_people_offline_an_overlay_is_warned_of_and_left_with_the_local_gua
 
 
 @pytest.mark.deep
-def test_behind_a_gate_the_plan_and_the_release_state_the_same_and_the_record_goes_with_the_view(laid_out):
-    gated = {"graph": None, "overlay": {"contacts": 30}, "rounds": 30, "offline": 0.01, "gate": 0.9}
+@pytest.mark.parametrize(("links", "theorem"), [("naive", "network-gate"), ("constant", "network-constant-pattern")])
+def test_behind_a_gate_the_plan_and_the_release_state_the_same_and_the_record_goes_with_the_view(
+    laid_out, links, theorem
+):
+    gated = {"graph": None, "overlay": {"contacts": 30}, "rounds": 30, "offline": 0.01, "gate": 0.9, "links": links}
     write_network(laid_out, **gated)
     plan = shuffledp("plan", "task.toml", "--users", PEOPLE)
     printed = " ".join(plan.out.split())
@@ -383,7 +386,8 @@ def test_behind_a_gate_the_plan_and_the_release_state_the_same_and_the_record_go
         assert result.code == 0, result.err
     found, shuffle = result.json, result.json["model"]["shuffle"]
     headline = found["statements"][0]
-    assert (headline["guarantee"]["epsilon"], headline["basis"]["theorem"]) == (0.9, "network-gate")
+    assert (headline["guarantee"]["epsilon"], headline["basis"]["theorem"]) == (0.9, theorem)
+    assert len(shuffle.get("slots", [])) == shuffle["num_rounds"] * (links == "constant")
     assert shuffle["schedule"]["rounds"] == shuffle["num_rounds"] <= 30
     assert found["network"]["churn"]["opened"] == []
     assert found["network"]["churn"]["recorded"] >= 0

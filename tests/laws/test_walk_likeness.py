@@ -74,10 +74,29 @@ def test_overlaps_of_any_laws_are_those_of_all_pairs_whichever_way_they_are_comp
         laws = draw.dirichlet(np.full(places, 0.5), size=people) * (draw.random((people, places)) < 0.9)
         laws /= laws.sum(axis=1, keepdims=True)
         of_places, compiled, plain = np.ascontiguousarray(laws.T), np.empty(people), np.empty(people)
-        _compare_compiled(of_places, compiled)
-        _compare_plainly(of_places, plain)
+        _compare_compiled(of_places, np.ones(people), compiled)
+        _compare_plainly(of_places, np.ones(people), plain)
         for found in (compiled, plain, mean_overlaps(laws)):
             assert found == pytest.approx(exact_overlaps(laws), rel=1e-12, abs=1e-300)
+        some = draw.dirichlet(np.full(places, 9.0), size=people) * draw.random(people)[:, None]
+        some[0] = 0.0  # nothing is seen of her
+        expected = overlaps_of_parts(some)
+        of_places, arriving = np.ascontiguousarray(some.T), some.sum(axis=1)
+        _compare_compiled(of_places, arriving, compiled)
+        _compare_plainly(of_places, arriving, plain)
+        for found in (compiled, plain, mean_overlaps(some, arriving)):
+            assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
+        assert expected[0] == 1 > expected[1:].max() > 0
+
+
+def overlaps_of_parts(parts):
+    """For each person the mean of what is in the others' parts of laws of hers, if hers is made to add up to 1."""
+    found = []
+    for one in parts:
+        hers = one / one.sum() if one.any() else one
+        shares = [min([1.0, *(each[hers > 0] / hers[hers > 0])]) for each in parts]
+        found.append((sum(shares) - min([1.0, *(one[hers > 0] / hers[hers > 0])])) / (len(parts) - 1))
+    return np.array(found)
 
 
 @pytest.mark.parametrize("rounds", [1, 4, 9, 15])

@@ -17,14 +17,14 @@ def published(key):
     return PublishedKey(role=key.role, key=in_text(key.public), active_from=written(NOW - timedelta(days=1)))
 
 
-def relay_task(**shuffler):
+def relay_task(*, delta=1e-3, **shuffler):
     return Task.from_dict(
         {
             "name": "survey",
             "value": "smokes",
             "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
             "shuffler": {"kind": "network", "links": "constant"} | (shuffler or {"overlay": {"groups": [2, 3]}}),
-            "release": {"delta": 1e-3, "minimum_batch": 2},
+            "release": {"delta": delta, "minimum_batch": 2},
         }
     )
 

@@ -29,13 +29,15 @@ class Together:
         ]
         self.capture, self.stage = [], 0
 
-    def send(self):
-        """Everybody's letters of the stage."""
+    def send(self, gone=frozenset()):
+        """Everybody's letters of the stage, but of those who are gone for good."""
         self.states = [
-            prepare(self.terms, key, state, source=source)
+            prepare(self.terms, key, state, source=source) if state.person not in gone else state
             for key, state, source in zip(self.keys, self.states, self.sources, strict=True)
         ]
         for state in self.states:
+            if state.person in gone:
+                continue
             self.capture += [(self.stage, state.person, to, len(letter)) for to, letter in state.letters.items()]
 
     def mail_of(self, person, offline=frozenset()):
@@ -43,10 +45,14 @@ class Together:
         senders = [each for each in self.terms.senders(to, self.stage) if each not in offline]
         return {each: self.states[each].letters[to] for each in senders if to in self.states[each].letters}
 
-    def receive(self, offline=frozenset()):
+    def receive(self, offline=frozenset(), gone=frozenset()):
+        """Mail of those who were not offline; of these, those who are gone get none either."""
+        offline = frozenset(offline) | gone
         record = record_of(set(range(len(self.states))) - offline, len(self.states))
         self.states = [
-            finish(self.terms, key, state, record, self.mail_of(state.person, offline))
+            state
+            if state.person in gone
+            else finish(self.terms, key, state, record, self.mail_of(state.person, offline))
             for key, state in zip(self.keys, self.states, strict=True)
         ]
         self.stage += 1

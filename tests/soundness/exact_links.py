@@ -62,14 +62,20 @@ class Fillings:
     Args:
         places_law: the chance of each tuple of places of all reports; less than 1 in all if walks may be aborted.
         people: how many there are.
+        last: who hands in; None is everybody. What others hold is not seen.
     """
 
-    def __init__(self, places_law, people):
+    def __init__(self, places_law, people, last=None):
         places = np.array(list(places_law))
         self.chances = np.array(list(places_law.values()))
         self.bits = np.array(list(itertools.product((0, 1), repeat=people)))
         known = fillings(people, people).reshape(-1, 2 * people) @ (people + 1) ** np.arange(2 * people)
         cells = 2 * places[:, None, :] + self.bits  # of each report: its place and its bit
+        if last is not None:
+            seen = np.array(last)[places][:, None, :] * (people + 1) ** cells
+            found, self.index = np.unique(seen.sum(axis=2).ravel(), return_inverse=True)
+            self.size = len(found)
+            return
         codes = ((people + 1) ** cells).sum(axis=2).ravel()
         order = np.argsort(known)
         self.size, self.index = len(known), order[np.searchsorted(known, codes, sorter=order)]

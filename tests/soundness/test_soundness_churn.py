@@ -38,9 +38,9 @@ EVERY = [("K3", 3), ("P3", 3), ("paw", 2), ("C4", 2), ("2x2", 2), ("2x2, stay", 
 QUICK = [("ragged 3", 2), ("K3", 2)]
 
 
-def shuffler_on(way, rounds, rule, online=None, **options):
+def shuffler_on(way, rounds, rule, online=None, last=None, **options):
     graph = Graph.from_edges(GRAPHS[way][1]) if isinstance(way, str) else Overlay(*way)
-    schedule = None if online is None else Schedule(online, rule)
+    schedule = None if online is None else Schedule(online, rule, last)
     return RandomWalkShuffler(graph=graph, num_rounds=rounds, schedule=schedule, **options)
 
 

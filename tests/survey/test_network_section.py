@@ -46,8 +46,6 @@ def section(**keys) -> NetworkSection:
         ({"links": "constant", "slots": (1, 0)}, "each of slots must be an integer that is 1 or more"),
         ({"links": "constant", "surplus": "stays"}, "surplus must be"),
         ({"links": "constant", "dropouts": 0.1}, "dropouts must be 0 where links have slots"),
-        ({"links": "constant", "offline": 0.1}, "offline must be 0 where links have slots"),
-        ({"links": "constant", "gate": 0.5}, "gate must be left out where links have slots"),
         ({"rounds": "auto", "offline": 0.1}, "rounds must be a number where offline is above 0"),
         ({"rounds": "auto", "colluding": 0.1}, "rounds must be a number where colluding is above 0"),
         ({"gate": 0.0}, "gate must be"),

@@ -38,10 +38,10 @@ def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
         return ""
     recorded = churn.recorded
     if churn.gate is None:
-        return f"Who was online is recorded, and this holds given that: somebody was offline {_times(recorded or 0)}."
+        return f"Who was online is recorded, and this holds given that: {_absences(churn)}"
     asked = number(churn.gate.epsilon, "at most")
     if recorded is not None:
-        return f"The gate at {asked} opened after {count_of(rounds, 'round')}; somebody was offline {_times(recorded)}."
+        return f"The gate at {asked} opened after {count_of(rounds, 'round')}; {_absences(churn)}"
     return (
         f"Reports walk until who is online has mixed them enough for {asked}, and are handed in then, or after "
         f"{count_of(rounds, 'round')} not at all. {_how_long(churn.opened)}"
@@ -75,6 +75,16 @@ def better_sentence(plan: "WalksPlan") -> str:
         f'With protocol = "all" epsilon = {in_digits(plan.epsilon_of_all, "at most")} would hold after as many rounds, '
         "and estimates would err less: no report is left out, and there are no dummies."
     )
+
+
+def _absences(churn: "PlannedChurn") -> str:
+    """How often somebody was offline in a run, how many people were, and who hands in nothing for that."""
+    found = f"somebody was offline {_times(churn.recorded or 0)}"
+    if churn.away:
+        found += f", {count_of(churn.away, 'person', 'people')} in all"
+    if churn.left_out:
+        found += f", {count(churn.left_out)} of them at the end, who handed in nothing"
+    return f"{found}."
 
 
 def _times(number_of: int) -> str:

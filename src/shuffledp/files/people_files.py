@@ -237,7 +237,8 @@ class WalkedView:
         try:
             if not isinstance(shuffler, RandomWalkShuffler) or shuffle.schedule is not None:
                 walk = section.along(graphs, column.randomizer.randomizer(), column.release.delta)
-                shuffler = walk.shuffler(shuffle.num_rounds, shuffle.schedule)
+                planned = section.rounds if isinstance(section.rounds, int) else None
+                shuffler = walk.shuffler(shuffle.num_rounds, shuffle.schedule, planned=planned)
             own = shuffler.model(shuffle.num_users)
         except InvalidParameterError as error:
             reason = str(error)

@@ -6,6 +6,7 @@ online depends on no answer, no report and no walk, which no computation can che
 
 import base64
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,8 @@ class Schedule(Described):
     Args:
         online: whether each person is online in each round, shape (rounds, people), boolean.
         rule: "stay" or "online".
+        handing_in: who hands in what they hold at the end, shape (people,), boolean; None is everybody. What others
+            hold is not seen.
 
     Raises:
         InvalidParameterError: if an argument is something else.
@@ -49,6 +52,7 @@ class Schedule(Described):
 
     online: NDArray[np.bool_]
     rule: str = STAY
+    handing_in: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         validate.one_of(RULES, rule=self.rule)
@@ -58,9 +62,18 @@ class Schedule(Described):
             raise InvalidParameterError(
                 f"online must be a boolean for each round and person; got {given.dtype} of shape {given.shape}."
             )
-        kept = given.copy()
-        kept.setflags(write=False)
-        object.__setattr__(self, "online", kept)
+        object.__setattr__(self, "online", _kept(given))
+        if self.handing_in is None:
+            return
+        last = np.asarray(self.handing_in)
+        if last.dtype != np.bool_ or last.shape != given.shape[1:]:
+            raise InvalidParameterError(
+                f"handing_in must be a boolean for each of {given.shape[1]} people; got {last.dtype} of shape "
+                f"{last.shape}."
+            )
+        if not last.any():
+            raise InvalidParameterError("handing_in must be somebody; got nobody.")
+        object.__setattr__(self, "handing_in", None if last.all() else _kept(last))
 
     @classmethod
     def drawn(
@@ -105,15 +118,16 @@ class Schedule(Described):
         return int(self.online.size - np.count_nonzero(self.online))
 
     def first(self, num_rounds: int) -> "Schedule":
-        """The schedule of the first rounds alone."""
+        """The schedule of the first rounds alone, after which everybody hands in."""
         validate.integer_at_least(0, num_rounds=num_rounds)
         return Schedule(self.online[:num_rounds], self.rule)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the rule, the numbers of rounds and people, and who is online, in hexadecimal."""
+        """SHA-256 of the rule, the numbers of rounds and people, and who is online or hands in, in hexadecimal."""
         head = f"{self.rule} {self.num_rounds} {self.num_users} ".encode()
-        return hashlib.sha256(head + np.packbits(self.online).tobytes()).hexdigest()
+        last = b"" if self.handing_in is None else np.packbits(self.handing_in).tobytes()
+        return hashlib.sha256(head + np.packbits(self.online).tobytes() + last).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schedule) and self.digest == other.digest
@@ -127,9 +141,9 @@ class Schedule(Described):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The schedule as JSON holds it: a bit for each round and person, in base64."""
-        bits = base64.b64encode(np.packbits(self.online).tobytes()).decode("ascii")
-        return {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": bits}
+        """The schedule as JSON holds it: a bit for each round and person, in base64; who hands in if not everybody."""
+        found = {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": _text(self.online)}
+        return found if self.handing_in is None else found | {"handing_in": _text(self.handing_in)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -139,22 +153,39 @@ class Schedule(Described):
             InvalidParameterError: if it is something else.
         """
         wanted = {"rule", "rounds", "people", "online"}
-        if not isinstance(data, Mapping) or set(data) != wanted or not isinstance(data["online"], str):
-            raise InvalidParameterError(
-                f"a schedule must have the keys {', '.join(sorted(wanted))}, online being text."
-            )
+        if not isinstance(data, Mapping) or set(data) - {"handing_in"} != wanted:
+            raise InvalidParameterError(f"a schedule must have the keys {', '.join(sorted(wanted))}.")
         rounds, people = data["rounds"], data["people"]
         validate.integer_at_least(0, rounds=rounds)
         validate.integer_at_least(1, people=people)
-        try:
-            packed = np.frombuffer(base64.b64decode(data["online"], validate=True), dtype=np.uint8)
-        except ValueError as error:
-            raise InvalidParameterError("online must be base64.") from error
-        if packed.size != -(-rounds * people // 8):
-            raise InvalidParameterError(
-                f"online must be a bit for each of {rounds} rounds and {people} people; got {packed.size} bytes."
-            )
-        bits = np.unpackbits(packed)
-        if bits[rounds * people :].any():
-            raise InvalidParameterError("online must end with bits that are 0 where there is nobody.")
-        return cls(bits[: rounds * people].astype(np.bool_).reshape(rounds, people), data["rule"])
+        online = _bits("online", data["online"], (rounds, people))
+        last = _bits("handing_in", data["handing_in"], (people,)) if "handing_in" in data else None
+        return cls(online, data["rule"], last)
+
+
+def _kept(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A copy that nobody changes."""
+    found = flags.copy()
+    found.setflags(write=False)
+    return found
+
+
+def _text(flags: NDArray[np.bool_]) -> str:
+    return base64.b64encode(np.packbits(flags).tobytes()).decode("ascii")
+
+
+def _bits(name: str, text: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """The flags that `_text` wrote."""
+    try:
+        packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"{name} must be base64.") from error
+    size = math.prod(shape)
+    if packed.size != -(-size // 8):
+        raise InvalidParameterError(
+            f"{name} must be a bit for each of {' rounds and '.join(map(str, shape))} people; got {packed.size} bytes."
+        )
+    bits = np.unpackbits(packed)
+    if bits[size:].any():
+        raise InvalidParameterError(f"{name} must end with bits that are 0 where there is nobody.")
+    return bits[:size].astype(np.bool_).reshape(shape)

@@ -3,6 +3,7 @@
 Given the schedule, walks are independent of each other; the law of one is the product of the rounds' matrices.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.table import Floats
+from shuffledp.core.table import Floats, Integers
 from shuffledp.laws.churn_schedules import ONLINE, STAY, Schedule
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.overlays import OverlayRound, rounds_of
+
+_MOST_SLOTS = 60  # of which the chances of more are looked at: 1 / 61! is below 1e-83
+_SLACK = 1e-12  # relative: more than rounding takes off
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +70,12 @@ class ChurnedWays:
         return replace(self, schedule=self.schedule.first(num_rounds))
 
 
-def rule_for(graph: Graph | Overlay | Sequence[Graph]) -> str:
-    """What holders do unless it is said otherwise: on an overlay they draw among those who are online."""
-    return ONLINE if isinstance(graph, Overlay) else STAY
+def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False) -> str:
+    """What holders do unless it is said otherwise: on an overlay they draw among those who are online.
+
+    With ``constant`` links they cannot: an envelope is sealed to everybody before it is known who is there.
+    """
+    return ONLINE if isinstance(graph, Overlay) and not constant else STAY
 
 
 def check_rule(graph: Graph | Overlay | Sequence[Graph], rule: str) -> None:
@@ -107,6 +114,35 @@ class ChurnedRound:
             return _along_edges(self.walked, self.online)
         return _within_groups(self.walked, self.online, self.rule)
 
+    def open_links(self, graph: Graph) -> Integers:
+        """How many neighbors of each person are online, if that person is; shape (people,)."""
+        return _open_edges(graph, self.online)[1]
+
+    def surplus_of_groups(self, walked: OverlayRound, walking: Floats, slots: int) -> float:
+        """The sum over links of mu^b / b! with b = slots + 1, from above: that some link has more to carry.
+
+        It is mu that is expected to go along a link, between people of one group who are online: what walks from one,
+        times the chance of the other. Of more than 60 slots it is that of 60.
+
+        Args:
+            walked: the round on an overlay.
+            walking: expected number of reports that walk from each person, if online; shape (people,).
+            slots: of an envelope, 1 or more.
+        """
+        more = min(slots, _MOST_SLOTS) + 1
+        groups, shares, _ = _in_groups(walked, self.online, self.rule)
+        there, number = np.where(self.online, walking, 0.0), int(groups.max()) + 1
+        sent, drawn = (np.bincount(groups, weights=each**more, minlength=number) for each in (there, shares))
+        everything, to_oneself = float(sent @ drawn), float(((there * shares) ** more).sum())
+        return (max(0.0, everything - to_oneself) + _SLACK * everything) / math.factorial(more)
+
+
+def _open_edges(graph: Graph, online: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Integers]:
+    """Which edges are between people who are online; and how many each person has of these."""
+    here = np.repeat(np.arange(graph.num_users), graph.degrees)
+    found = online[here] & online[graph.neighbors]
+    return found, np.bincount(here[found], minlength=graph.num_users)
+
 
 def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
     """Edges between people who are online, and for each the share of the others, whose draw leaves a report there."""
@@ -114,8 +150,7 @@ def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
 
     people = graph.num_users
     here = np.repeat(np.arange(people), graph.degrees)
-    open_edges = online[here] & online[graph.neighbors]
-    met = np.bincount(here[open_edges], minlength=people)
+    open_edges, met = _open_edges(graph, online)
     degrees = np.maximum(graph.degrees, 1)
     rows, columns = graph.neighbors[open_edges], here[open_edges]
     moves = sp.coo_array((1 / degrees[columns], (rows, columns)), shape=(people, people))
@@ -142,11 +177,9 @@ class _Mixing:
         return np.asarray(self._keep + (self._out * self._into.T).sum(axis=1))
 
 
-def _within_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> _Mixing:
-    """A holder's law is that of the group: it has one column for each group, and who is online takes part."""
-    import scipy.sparse as sp
-
-    overlay, people = walked.overlay, walked.num_users
+def _in_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Everybody's group, the chance that a report of it goes to them, 0 if they are offline, and that it stays."""
+    overlay = walked.overlay
     cells = overlay.cells.astype(np.int64)
     groups = cells // (walked.below * walked.size) * walked.below + cells % walked.below
     prefixes = walked.grid.sum(axis=2)
@@ -154,10 +187,20 @@ def _within_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -
     block = cells // (walked.below * walked.size)
     shares = prefixes[block, digits] / prefixes.sum(axis=1)[block] / overlay.occupants[cells]
     number = overlay.num_cells // walked.size
-    there = np.bincount(groups, weights=shares * online, minlength=number)
-    scale = np.ones(number) if rule == STAY else np.divide(1, there, out=np.zeros(number), where=there > 0)
+    there, away = (np.bincount(groups, weights=shares * each, minlength=number) for each in (online, ~online))
+    if rule == STAY:
+        return groups, shares * online, away[groups]
+    scale = np.divide(1, there, out=np.zeros(number), where=there > 0)
+    return groups, shares * online * scale[groups], np.zeros(walked.num_users)
+
+
+def _within_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> _Mixing:
+    """A holder's law is that of the group: it has one column for each group, and who is online takes part."""
+    import scipy.sparse as sp
+
+    groups, shares, staying = _in_groups(walked, online, rule)
+    people, number = walked.num_users, walked.overlay.num_cells // walked.size
     everybody = np.arange(people)
-    out = sp.csr_array((shares * online * scale[groups], (everybody, groups)), shape=(people, number))
+    out = sp.csr_array((shares, (everybody, groups)), shape=(people, number))
     into = sp.csr_array((online.astype(np.float64), (groups, everybody)), shape=(number, people))
-    away = np.bincount(groups, weights=shares * ~online, minlength=number)[groups] if rule == STAY else 0.0
-    return _Mixing(np.where(online, away, 1.0), out, into)
+    return _Mixing(np.where(online, staying, 1.0), out, into)

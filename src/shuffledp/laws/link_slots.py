@@ -21,8 +21,16 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Floats, Integers
+from shuffledp.laws.churned_rounds import ChurnedRound, ChurnedWays
 from shuffledp.laws.overlay_loads import surplus_of_round
-from shuffledp.laws.walk_distributions import Graphs, Round, graphs_of_rounds, one_round, people_of, transitions
+from shuffledp.laws.walk_distributions import (
+    AnyRound,
+    Graphs,
+    graphs_of_rounds,
+    one_round,
+    people_of,
+    transitions,
+)
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import OverlayRound
 
@@ -70,18 +78,26 @@ def checked_slots(slots: Sequence[int], num_rounds: int) -> tuple[int, ...]:
     return tuple(int(each) for each in slots)
 
 
-def surplus_chance(graph: Graphs | Overlay, slots: Sequence[int], *, laziness: float = 0.0) -> float:
+def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0) -> float:
     """The chance that some link has more reports to carry than slots, in any round; from above, 1 at most.
 
     Args:
-        graph: one graph, or one for each round, or an overlay, on which everybody is online and nothing is lost.
+        graph: one graph, or one for each round, or an overlay, on which nothing is lost; with a schedule of who is
+            online, given which it is, or else everybody is.
         slots: those of an envelope in each round; 1 or more.
         laziness: the chance that a report stays where it is for a round; 0 on an overlay.
     """
+    return surplus_chances(graph, slots, laziness=laziness)[-1] if slots else 0.0
+
+
+def surplus_chances(
+    graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0
+) -> tuple[float, ...]:
+    """The chance that there has been a surplus after each round; the arguments are those of `surplus_chance`."""
     slots = checked_slots(slots, len(slots))
     later = zip(slots[1:], _later_rounds(graph, len(slots), laziness), strict=True)
-    chances = [_chance(each, walking, number) for number, (each, walking) in later]
-    return min(1.0, math.fsum(chances) * _ROUND_UP)
+    chances = [0.0, *(_chance(each, walking, number) for number, (each, walking) in later)]
+    return tuple(min(1.0, each * _ROUND_UP) for each in itertools.accumulate(chances[: len(slots)]))
 
 
 def slots_needed(
@@ -120,7 +136,9 @@ def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
     return found
 
 
-def _later_rounds(graph: Graphs | Overlay, num_rounds: int, laziness: float) -> Iterator[tuple[Round, Floats]]:
+def _later_rounds(
+    graph: Graphs | Overlay | ChurnedWays, num_rounds: int, laziness: float
+) -> Iterator[tuple[AnyRound, Floats]]:
     """All rounds but the first, and how many reports walk from everybody then; of an overlay that is not worked out."""
     validate.probability(laziness=laziness)
     rounds = graphs_of_rounds(graph, num_rounds)
@@ -135,16 +153,22 @@ def _later_rounds(graph: Graphs | Overlay, num_rounds: int, laziness: float) -> 
         yield each, held * (1 - laziness)
 
 
-def _chance(each: Round, walking: Floats, slots: int) -> float:
+def _chance(each: AnyRound, walking: Floats, slots: int) -> float:
     """The chance that some link of a round has more to carry, from above."""
     if isinstance(each, OverlayRound):
         return surplus_of_round(each, slots)
-    degrees, more = np.maximum(each.degrees, 1), slots + 1
-    logs = more * np.log(np.maximum(walking / degrees, _NEVER)) + np.log(degrees) - math.lgamma(more + 1)
-    return float(np.exp(logs)[each.degrees > 0].sum()) * _ROUND_UP
+    if isinstance(each, ChurnedRound):
+        if isinstance(each.walked, OverlayRound):
+            return each.surplus_of_groups(each.walked, walking, slots) * _ROUND_UP
+        graph, links = each.walked, each.open_links(each.walked)
+    else:
+        graph, links = each, each.degrees
+    degrees, more = np.maximum(graph.degrees, 1), slots + 1
+    logs = more * np.log(np.maximum(walking / degrees, _NEVER)) - math.lgamma(more + 1)
+    return float((np.exp(logs) * links)[links > 0].sum()) * _ROUND_UP
 
 
-def _enough(each: Round, walking: Floats, part: float, guess: int) -> int:
+def _enough(each: AnyRound, walking: Floats, part: float, guess: int) -> int:
     """The fewest slots of one round, sought from those of the round before."""
     if _chance(each, walking, guess) > part:
         return next(more for more in itertools.count(guess + 1) if _chance(each, walking, more) <= part)

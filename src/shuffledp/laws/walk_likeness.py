@@ -85,30 +85,32 @@ def likeness_of(laws: Floats, *, slack: float) -> Likeness:
     )
 
 
-def mean_overlaps(laws: Floats) -> Floats:
+def mean_overlaps(laws: Floats, arriving: Floats | None = None) -> Floats:
     """For each person v the mean over all others j of a_jv; shape (people,). The time grows with people^2 * places.
 
     Args:
         laws: of everybody's position, one in each row.
+        arriving: what each of them adds up to, if that is not 1: a_jv is then the least of P_j(i) / P_v(i) times v's.
     """
     people, places = laws.shape
     if people == 1:
         return np.ones(1)
     found = np.empty(people)
-    _compare_for(people * people * places)(np.ascontiguousarray(laws.T), found)
+    shares = np.ones(people) if arriving is None else arriving
+    _compare_for(people * people * places)(np.ascontiguousarray(laws.T), shares, found)
     return found
 
 
-def _compare_plainly(of_places: Floats, found: Floats) -> None:
+def _compare_plainly(of_places: Floats, arriving: Floats, found: Floats) -> None:
     """Mean overlaps of laws, one in each column."""
     for person in range(found.size):
         reached = of_places[:, person] > 0
-        overlaps = (of_places[reached] * (1 / of_places[reached, person])[:, None]).min(axis=0)
-        np.minimum(overlaps, 1.0, out=overlaps)
+        inverse = arriving[person] / of_places[reached, person]
+        overlaps = (of_places[reached] * inverse[:, None]).min(axis=0, initial=1.0)
         found[person] = (overlaps.sum() - overlaps[person]) / (found.size - 1)
 
 
-def _compare(of_places: Floats, found: Floats) -> None:
+def _compare(of_places: Floats, arriving: Floats, found: Floats) -> None:
     """The same, for a few people at a time, as a law of a place is in the cache then."""
     places, people = of_places.shape
     overlaps = np.empty((_AT_ONCE, people))
@@ -119,7 +121,7 @@ def _compare(of_places: Floats, found: Floats) -> None:
             row = of_places[place]
             for person in range(first, last):
                 if row[person] > 0:
-                    inverse, mine = 1 / row[person], overlaps[person - first]
+                    inverse, mine = arriving[person] / row[person], overlaps[person - first]
                     for other in range(people):
                         quotient = row[other] * inverse
                         mine[other] = quotient if quotient < mine[other] else mine[other]
@@ -129,7 +131,7 @@ def _compare(of_places: Floats, found: Floats) -> None:
 
 
 _compare_compiled = compiled(_compare)
-_Compare = Callable[[Floats, Floats], None]
+_Compare = Callable[[Floats, Floats, Floats], None]
 _compare_for: Callable[[int], _Compare] = plain_until_worth_compiling(
     _compare_plainly, _compare_compiled, items=100_000_000
 )

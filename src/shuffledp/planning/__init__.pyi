@@ -18,6 +18,7 @@ from .people_needed import PeoplePlan as PeoplePlan
 # network shuffling
 from .constant_links import ConstantLinks as ConstantLinks
 from .constant_links import LinksPlan as LinksPlan
+from .constant_links import MOST_SURPLUS as MOST_SURPLUS
 from .constant_links import SURPLUS_SHARE as SURPLUS_SHARE
 from .constant_links import check_first_slots as check_first_slots
 from .constant_links import of_rounds as of_rounds

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from shuffledp.accounting.theorems.network_constant_pattern import surplus_charge
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.validate import invalid
 from shuffledp.laws.link_slots import slots_needed, slots_sent
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_model import SURPLUS
 
 SURPLUS_SHARE = 0.01  # of delta: the chance that some link has too few slots, where they are solved for
+MOST_SURPLUS = 0.1  # of delta: the same, with which a gate lets reports through: people who are offline change loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,12 @@ class ConstantLinks:
         if self.slots is None:
             return slots_needed(graph, num_rounds, overflow=self.overflow, laziness=laziness)
         return of_rounds(self.slots, num_rounds)
+
+    def cut(
+        self, graph: Graph | Overlay | Sequence[Graph], planned: int, laziness: float, num_rounds: int
+    ) -> dict[str, Any]:
+        """What a shuffler is told of the first of the rounds that were planned."""
+        return {"slots": self.of(graph, planned, laziness)[:num_rounds], "surplus": self.surplus}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +123,21 @@ def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) 
         overflow=shuffler.overflow,
         charge=surplus_charge(model, epsilon),
     )
+
+
+def check_gate(shuffler: RandomWalkShuffler) -> None:
+    """Refuse so few slots that a gate stays shut even if everybody is online.
+
+    Raises:
+        InvalidParameterError: if they are.
+    """
+    gate = None if shuffler.schedule is not None else shuffler.gate
+    if gate is not None and shuffler.overflow > gate.overflow:
+        raise invalid(
+            f"enough that a link has too few with a chance of at most {gate.overflow:.3g}, as the gate asks, and not "
+            f"{shuffler.overflow:.3g}",
+            slots=list(shuffler.slots or ()),
+        )
 
 
 def of_rounds(first: Sequence[int], num_rounds: int) -> tuple[int, ...]:

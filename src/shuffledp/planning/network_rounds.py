@@ -19,7 +19,7 @@ from shuffledp.laws.walk_distributions import people_of
 from shuffledp.laws.walk_likeness import likely_rounds
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
-from shuffledp.planning.constant_links import ConstantLinks
+from shuffledp.planning.constant_links import ConstantLinks, check_gate
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 
@@ -98,15 +98,17 @@ class NetworkShuffle:
         """The model of the reports."""
         return self.randomizer.model
 
-    def shuffler(self, num_rounds: int, schedule: Schedule | None = None) -> RandomWalkShuffler:
-        """The shuffler with this number of rounds, and with the record of who was online in them if there is one.
+    def shuffler(
+        self, num_rounds: int, schedule: Schedule | None = None, *, planned: int | None = None
+    ) -> RandomWalkShuffler:
+        """The shuffler with these rounds, of more that were ``planned`` if a gate opened, and who was online in them.
 
         Raises:
-            InvalidParameterError: if somebody has no neighbor, or an argument is out of range.
+            InvalidParameterError: if somebody has no neighbor, or an argument is out of range; and as `check_gate`.
         """
-        graphs = self.graphs
+        graphs, links = self.graphs, self.links
         cycle = tuple(graphs[place % len(graphs)] for place in range(num_rounds)) if graphs else ()
-        return RandomWalkShuffler(
+        found = RandomWalkShuffler(
             graph=cycle if cycle and len(graphs) > 1 else graphs[0] if graphs else self.graph,
             num_rounds=num_rounds,
             protocol=self.protocol,
@@ -119,15 +121,10 @@ class NetworkShuffle:
             gate=self.gate,
             schedule=schedule,
             **self._dummies(),
-            **self._slots(num_rounds),
+            **({} if links is None else links.cut(self.graph, planned or num_rounds, self.laziness, num_rounds)),
         )
-
-    def _slots(self, num_rounds: int) -> dict[str, Any]:
-        """Those of so many rounds."""
-        if self.links is None:
-            return {}
-        slots = self.links.of(self.graph, num_rounds, self.laziness)
-        return {"slots": slots, "surplus": self.links.surplus}
+        check_gate(found)
+        return found
 
     def _dummies(self) -> dict[str, Any]:
         """Who makes dummies, and from which value: one that the randomizer takes, or directions that average out."""

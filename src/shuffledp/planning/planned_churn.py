@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shuffledp.core.described import Described
 from shuffledp.laws import ChurnedWays, Schedule, WalkGate
 from shuffledp.laws.churned_rounds import rule_for
@@ -26,6 +28,8 @@ class PlannedChurn(Described):
         offline: the chance that somebody is, in each round.
         gate: what is asked of who is online before anything is handed in; None if nothing is.
         recorded: how often somebody was offline, of a run; None before one.
+        away: people who were offline in some round of a run.
+        left_out: people who were away at the end of a run, and handed in nothing.
         opened: for each of a few simulated schedules after how many rounds the gate opened, 0 if it stayed shut: an
             estimate. Empty after a run, without a gate, or with too many people to try.
     """
@@ -34,6 +38,8 @@ class PlannedChurn(Described):
     gate: WalkGate | None
     recorded: int | None
     opened: tuple[int, ...]
+    away: int = 0
+    left_out: int = 0
 
     @classmethod
     def of(cls, shuffler: RandomWalkShuffler) -> "PlannedChurn | None":
@@ -41,9 +47,12 @@ class PlannedChurn(Described):
         if not shuffler.is_churned:
             return None
         schedule = shuffler.schedule
-        recorded = None if schedule is None else schedule.offline
-        opened = _opened(shuffler) if schedule is None else ()
-        return cls(offline=float(shuffler.offline), gate=shuffler.gate, recorded=recorded, opened=opened)
+        offline, gate = float(shuffler.offline), shuffler.gate
+        if schedule is None:
+            return cls(offline=offline, gate=gate, recorded=None, opened=_opened(shuffler))
+        away = int(np.count_nonzero(~schedule.online.all(axis=0)))
+        left_out = 0 if schedule.handing_in is None else int(np.count_nonzero(~schedule.handing_in))
+        return cls(offline=offline, gate=gate, recorded=schedule.offline, opened=(), away=away, left_out=left_out)
 
     @property
     def is_unknown(self) -> bool:
@@ -77,9 +86,10 @@ def _opened(shuffler: RandomWalkShuffler) -> tuple[int, ...]:
             shuffler.num_users,
             shuffler.num_rounds,
             offline=shuffler.offline,
-            rule=rule_for(shuffler.graph),
+            rule=rule_for(shuffler.graph, constant=shuffler.slots is not None),
             source=SeededSource(0).substream("churn", number),
         )
         ways = ChurnedWays(shuffler.graph, drawn)
-        found.append(gate.first_open_round(ways, laziness=shuffler.laziness, dropout=shuffler.dropout) or 0)
+        chances = {"laziness": shuffler.laziness, "dropout": shuffler.dropout}
+        found.append(gate.first_open_round(ways, **chances, slots=shuffler.slots or ()) or 0)
     return tuple(found)

@@ -20,6 +20,7 @@ from shuffledp.wire.keys import is_signed_by
 _CONTEXT = b"shuffledp-1 letters"
 _LONGEST_WAIT = 20.0  # seconds for which a question is held until a stage has ended
 _TICK = 0.2
+_LESS = 10  # times less long, members are waited for who were away a stage ago already
 _Clock = Callable[[], float]
 
 
@@ -35,8 +36,9 @@ class PostOffice:
     Args:
         terms: of the relay.
         store: of its letters alone.
-        patience: seconds after the end of a stage for which letters of the next are waited for; for those of the
-            set-up, and for hand-ins, it is until the collection closes.
+        patience: seconds after the end of a stage for which letters of the next are waited for, or a tenth of it where
+            nobody is missing who was there in that stage; for those of the set-up, and for hand-ins of all who have
+            voted, it is until the collection closes.
         log: told what happened.
         clock: seconds since 1970.
     """
@@ -47,7 +49,8 @@ class PostOffice:
         self.terms, self._store, self._patience, self._log, self._clock = terms, store, patience, log, clock
         self._records: list[bytes] = []
         self._came: set[int] = set()
-        self._expected = set(range(terms.num_users))
+        self._began = 0.0
+        self._members = self._expected = set(range(terms.num_users))  # all, and those who were there a stage ago
         self._ended, self._posted = asyncio.Condition(), asyncio.Event()
 
     @property
@@ -60,7 +63,8 @@ class PostOffice:
         self._records = await self._store.records()
         self._came = await self._store.senders(self.stage)
         if self._records:
-            self._expected = await self._store.senders(0)
+            self._members = await self._store.senders(0)
+            self._expected = set(members_in(self._records[-1], self.terms.num_users))
 
     def accepts(self, stage: int, sender: int) -> bool:
         """Whether somebody is a member, and a stage has begun."""
@@ -68,7 +72,7 @@ class PostOffice:
 
     def waits_for(self, stage: int, sender: int) -> bool:
         """Whether the stage has not ended, and the member was there for the set-up."""
-        return stage == self.stage and sender in self._expected
+        return stage == self.stage and sender in self._members
 
     def letters(self, stage: int, sender: int, body: bytes) -> Letters | None:
         """The letters that a member has signed, each of the length that it must have; None if it is something else."""
@@ -90,12 +94,12 @@ class PostOffice:
         Raises:
             StorageError: if the disk did not take them.
         """
-        if sender not in self._expected or (stage < self.stage and sender not in await self._store.senders(stage)):
+        if sender not in self._members or (stage < self.stage and sender not in await self._store.senders(stage)):
             return False
         is_kept = await self._store.put(Posted(stage, sender, letters))
         if is_kept and stage == self.stage:
             self._came.add(sender)
-            if self._came >= self._expected:
+            if self._came >= self._members:
                 self._posted.set()
         return is_kept
 
@@ -113,17 +117,25 @@ class PostOffice:
 
     async def run(self) -> None:
         """End one stage after the other, until the task is cancelled or the last has ended."""
-        began = self._clock()
+        self._began = self._clock()
         while self.stage <= self.terms.hand_in_stage:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._posted.wait(), _TICK)
             self._posted.clear()
-            until = began + self._patience
-            if self.stage in (0, self.terms.hand_in_stage):
-                until = max(until * (self.stage > 0), instant(closes=self.terms.collection.closes).timestamp())
-            if self._came >= self._expected or self._clock() >= until:
+            if self._clock() >= self._began + self._waits():
                 await self._end()
-                began = self._clock()
+                self._began = self._clock()
+
+    def _waits(self) -> float:
+        """Seconds after the stage before for which this one waits."""
+        last = self.stage == self.terms.hand_in_stage
+        if self._came >= (self._expected if last else self._members):
+            return 0.0
+        if self._came >= self._expected:
+            return self._patience / _LESS
+        if last or self.stage == 0:
+            return max(self._patience * last, instant(closes=self.terms.collection.closes).timestamp() - self._began)
+        return self._patience
 
     async def _end(self) -> None:
         """Say who was there; what comes from now on is late."""
@@ -132,7 +144,8 @@ class PostOffice:
         record = record_of(came, self.terms.num_users)
         await self._store.end(stage, record)
         if stage == 0:
-            self._expected = came
+            self._members = came
+        self._expected = came
         self._log(Happened.STAGE_ENDED, len(came))
         async with self._ended:
             self._records.append(record)

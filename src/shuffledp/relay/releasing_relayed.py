@@ -15,6 +15,7 @@ from shuffledp.files import new_folder
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, places_of, release_of_column
+from shuffledp.relay.gated import walked
 from shuffledp.relay.member import Transport
 from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import check_hand_in, count_votes
@@ -56,7 +57,8 @@ async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[Analy
     _, votes = await transport.fetch(terms.vote_stage, EVERYBODY)
     count_votes(terms, recorded, votes)
     _, letters = await transport.fetch(terms.hand_in_stage, ANALYST)
-    opened = {person: opened_hand_in(terms, keys, person, letter) for person, letter in letters.items()}
+    there = {person: letter for person, letter in letters.items() if person not in recorded.absent}
+    opened = {person: opened_hand_in(terms, keys, person, letter) for person, letter in there.items()}
     return HandIns(recorded=recorded, by_member=opened)
 
 
@@ -64,7 +66,7 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
     """The view of the analyst, and what was refused of the reports.
 
     Raises:
-        InputDataError: if not every member's report was handed in: nothing is stated of fewer.
+        InputDataError: if other numbers of reports were handed in than anything is stated of: without a gate, all.
     """
     layout = ReportLayout.of(terms.collection.task.columns[0].randomizer.randomizer().model)
     opener = Opener.by(keys, collection_id=terms.collection_id, column=0)
@@ -88,12 +90,12 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
         malformed=len(malformed),
         undecryptable=undecryptable,
     )
-    if len(reports) != terms.num_users:
+    model = walked(terms, found.recorded).model(terms.num_users)
+    if len(reports) not in model.num_reports(1):
         raise InputDataError(
-            f"all {terms.num_users} members' reports must be handed in, since nothing was promised of fewer; got "
-            f"{len(reports)}. Nothing was released."
+            f"all {terms.num_users} members' reports must be handed in, and nothing else, since nothing was promised "
+            f"of others; got {len(reports)}. Nothing was released."
         )
-    model = terms.shuffler.model(terms.num_users)
     return View(reports=reports, labels=np.delete(np.array(labels), malformed), shuffle=model), collected
 
 

@@ -15,6 +15,7 @@ from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.laws import sample_walks
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.relay.gated import why_refused
 from shuffledp.relay.links import Link, LinkKeys
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.relay.onion import drawn_route, next_holder, peeled, wrapped
@@ -116,23 +117,26 @@ def prepare(
     elif state.stage <= terms.num_rounds:
         return _walked(terms, state, resolve_source(source))
     elif state.stage == terms.vote_stage:
-        check_hand_in(terms, state.recorded)
+        check_hand_in(terms, state.recorded, state.person)
         letters = {EVERYBODY: key.signature(state.recorded.vote)}
     else:
         return _handed_in(terms, key, state, resolve_source(source))
     return replace(state, letters=letters)
 
 
-def check_hand_in(terms: RelayTerms, recorded: Recorded) -> None:
+def check_hand_in(terms: RelayTerms, recorded: Recorded, person: int | None = None) -> None:
     """Whether, after these rounds, reports may be handed in; everybody decides alike, by what was recorded alone.
 
     Raises:
-        HandInRefusedError: if somebody was away: what was promised is of rounds in which nobody was.
+        HandInRefusedError: if what was promised is not of such rounds; or not of what this ``person`` holds, who was
+            away in the last.
     """
-    if away := recorded.num_away:
+    if reason := why_refused(terms, recorded):
+        raise HandInRefusedError(reason)
+    if person in recorded.absent:
         raise HandInRefusedError(
-            f"nobody must be away where reports are handed in, since nothing was promised of other rounds; {away} of "
-            f"{terms.num_users} members were. Nothing is handed in."
+            "a member must be there in the last round to hand in; it ended before your letters came, and the "
+            "collection goes on without what you hold. Nothing is handed in here."
         )
 
 

@@ -18,7 +18,7 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import Randomizer, Reports, View
 from shuffledp.core.table import Table
 from shuffledp.laws import LOST, PositionBounds, Walks, position_bounds, sample_walks
-from shuffledp.laws.churn_likeness import likeness_given
+from shuffledp.laws.churn_likeness import arriving_given, likeness_given
 from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays
 from shuffledp.laws.link_slots import surplus_chance
@@ -40,6 +40,7 @@ from shuffledp.shufflers.walk_ways import (
     checked_colluders,
     checked_links,
     drawn_schedule,
+    graph_digest,
 )
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
@@ -84,13 +85,13 @@ class RandomWalkShuffler:
         dummy_value: what each dummy is a fresh randomization of. None is 0, or the least whole number of 0 or more that
             the randomizer takes, or for vectors a uniform direction; dummies of a function then average out to nothing.
         slots: those of the envelope that everybody sends on each link, whatever there is to send, so that traffic tells
-            nothing: one number for each round (`shuffledp.calibrate.slots`). None sends reports one by one. Nobody is
-            offline then, nothing gets lost, and there is no gate.
+            nothing: one number for each round (`shuffledp.calibrate.slots`). None sends reports one by one. Nothing
+            gets lost then, and reports stay whose next holder is offline, on an overlay too.
         surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
             ("waits"), or nobody hands in anything ("aborts").
         gate: `walk_gate` of the reports: walk until who was online has mixed enough, and hand in nothing if that takes
             more than ``num_rounds``. For "all" only.
-        schedule: who is online in each of the rounds, as it was recorded, in place of drawing it.
+        schedule: who is online in each of the rounds, as it was recorded, in place of drawing it; and who hands in.
         num_colluding: people who may tell the analyst what passed through their hands: the worst, if not named.
         colluders: who they are, where that is known or supposed; then ``num_colluding`` is left out. Of up to 1,000
             people it is worked out what is left of the guarantee on any graph.
@@ -145,14 +146,13 @@ class RandomWalkShuffler:
                 submissions=self.submissions,
             )
         check_dummies(self.protocol, self.dummies, self.dummy_value)
-        churned = {"gate": self.gate is not None, "schedule": self.schedule is not None}
-        missing = {"dropout": self.dropout, "offline": self.offline} | churned
-        object.__setattr__(self, "slots", checked_links(self.slots, self.surplus, self.num_rounds, **missing))
+        links = checked_links(self.slots, self.surplus, self.num_rounds, dropout=self.dropout)
+        object.__setattr__(self, "slots", links)
         check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=self.schedule)
         if self.gate is not None:
             validate.instance_of(WalkGate, gate=self.gate)
         if self.schedule is not None:
-            check_schedule(self.graph, self.schedule, self.num_rounds)
+            check_schedule(self.graph, self.schedule, self.num_rounds, constant=self.slots is not None)
         named = checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
         for name, value in named.items():
             object.__setattr__(self, name, value)
@@ -242,7 +242,7 @@ class RandomWalkShuffler:
 
     @cached_property
     def _model(self) -> RandomWalkShuffleModel:
-        added, share = None, self._survival
+        added, share = None, self._survival * arriving_given(self.ways, laziness=self.laziness)
         if self.protocol != "all":
             added, share = expected_dummies(self.bounds, self.dummies, self.dummy_value, overflow=self.overflow)
         everything = together(self._different) if self.graphs else None
@@ -297,8 +297,8 @@ class RandomWalkShuffler:
 
     @cached_property
     def overflow(self) -> float:
-        """The chance, at most, that some link has more reports to carry than slots; 0 where they go one by one."""
-        return surplus_chance(self.graph, self.slots or (), laziness=self.laziness)
+        """The chance, at most, that some link has more to carry than slots, given the schedule or if all are online."""
+        return surplus_chance(self.ways, self.slots or (), laziness=self.laziness)
 
     @property
     def _survival(self) -> float:
@@ -334,11 +334,17 @@ class RandomWalkShuffler:
         if not self.is_churned or self.schedule is not None:
             return self
         schedule = drawn_schedule(
-            self.graph, self.num_rounds, **self.chances, gate=self.gate, source=resolve_source(source)
+            self.graph,
+            self.num_rounds,
+            **self.chances,
+            gate=self.gate,
+            slots=self.slots or (),
+            source=resolve_source(source),
         )
         rounds = schedule.num_rounds
         graph = self.graph if isinstance(self.graph, Graph | Overlay) else tuple(self.graph[:rounds])
-        return replace(self, graph=graph, num_rounds=rounds, schedule=schedule)
+        slots = None if self.slots is None else self.slots[:rounds]
+        return replace(self, graph=graph, num_rounds=rounds, slots=slots, schedule=schedule)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
         """The view in which the label beside a report is who handed it in.
@@ -371,6 +377,8 @@ class RandomWalkShuffler:
     ) -> View:
         """What is seen when people hand in what they hold: the end of `shuffle`, with its other arguments and errors.
 
+        With a schedule that says who hands in, what others hold is not seen.
+
         Of each report ``holders`` are who holds it after the last round, shape (reports,), integers; -1 if it is lost,
         which none is where dropout is 0.
 
@@ -380,7 +388,8 @@ class RandomWalkShuffler:
         model, source = self.model(reports.num_users), resolve_source(source)
         held_by = checked_holders(holders, model.num_users, may_be_lost=self.dropout > 0)
         if self.protocol == "all":
-            kept = np.flatnonzero(held_by != LOST)
+            last = None if self.schedule is None else self.schedule.handing_in
+            kept = np.flatnonzero((held_by != LOST) & (True if last is None else last[held_by]))
             handed_in, labels = reports.take(kept), held_by[kept]
         else:
             kept, gaps = chosen_to_hand_in(held_by, model.num_users, self.submissions or 1, source)
@@ -389,8 +398,3 @@ class RandomWalkShuffler:
             )
             labels = np.concatenate([held_by[kept], gaps])
         return View(reports=handed_in, labels=labels, label_table=public, shuffle=model, source=source)
-
-
-def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:
-    """The digest of a graph or an overlay, or those of the graphs of all rounds, joined by commas."""
-    return graph.digest if isinstance(graph, Graph | Overlay) else ",".join(each.digest for each in graph)

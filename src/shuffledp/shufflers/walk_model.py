@@ -10,7 +10,7 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ColludingShuffleModel, DummyReports, LabelMeaning, SwapWindows
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
-from shuffledp.laws.churn_schedules import Schedule
+from shuffledp.laws.churn_schedules import STAY, Schedule
 from shuffledp.laws.link_slots import checked_slots
 from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.laws.walk_gates import WalkGate
@@ -76,7 +76,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             link limits.
         surplus: what becomes of reports beyond the slots of their link: they wait with their holder for the next round
             ("waits"), chosen uniformly; or nobody hands in anything ("aborts").
-        overflow: the chance, at most, that there is a surplus on any link in any round.
+        overflow: the chance, at most, that there is a surplus on any link in any round, given the schedule if there is
+            one; without one as if everybody were online.
         onion: whether reports are in layers of encryption, one for each who passes them on, so that colluders do not
             recognize them behind an honest one; on an overlay only.
         unseen_chances: where it is known who collude, for each number of rounds from 1 on the chance that a report has
@@ -195,8 +196,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             raise validate.invalid("'all' with a schedule or a gate: dummies could not be told", protocol=self.protocol)
         if given and self.parts:
             raise InvalidParameterError("parts must be left out with a schedule or a gate; got some.")
-        if given and self.slots:
-            raise validate.invalid("left out with a schedule or a gate: traffic would show it", slots=self.slots)
+        if self.slots and self.schedule is not None:
+            check_constant_rule(self.schedule)
         if self.schedule is not None and (self.schedule.num_users, self.schedule.num_rounds) != (
             self.num_users,
             self.num_rounds,
@@ -206,10 +207,11 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             )
         if self.schedule is None or self.gate is None:
             return
-        if not self.gate.is_open(overlap=self.mean_overlap, arriving=self.survival):
+        if not self.gate.is_open(overlap=self.mean_overlap, arriving=self.survival, overflow=self.overflow):
             raise InvalidParameterError(
                 f"gate must be open: who was online must leave a mean overlap of at least {self.gate.overlap:.6g}, "
-                f"counting what arrives; got mean_overlap={self.mean_overlap:.6g} and dropout={self.dropout:g}."
+                f"counting what arrives, and overflow at most {self.gate.overflow:.3g}; got mean_overlap="
+                f"{self.mean_overlap:.6g}, dropout={self.dropout:g} and overflow={self.overflow:.3g}."
             )
 
     @property
@@ -222,7 +224,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         validate.probability(overflow=self.overflow)
         if self.slots:
             checked_slots(self.slots, self.num_rounds)
-            check_constant(dropout=self.dropout, offline=self.offline)
+            check_constant(dropout=self.dropout)
         elif self.overflow:
             raise validate.invalid("0 without slots", overflow=self.overflow)
 
@@ -265,6 +267,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         handed_in = self.num_users * num_messages * (self.submissions or 1)
         lost = handed_in * (1 - self.survival) if self.protocol == "all" else 0.0
         most_lost = math.ceil(lost + math.sqrt(2 * _RARE * lost) + _RARE) if lost else 0  # by Bernstein's inequality
+        if self.schedule is not None and self.schedule.handing_in is not None:
+            most_lost = handed_in  # all may be with people who hand in nothing
         return range(max(handed_in - most_lost, 0), handed_in + 1)
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
@@ -353,14 +357,19 @@ def checked_chances(**chances: float) -> None:
             raise validate.invalid("below 1: reports would never get anywhere", **{name: chance})
 
 
-def check_constant(**chances: float) -> None:
-    """Refuse lost messages and people who are offline where traffic is to tell nothing: it would show them."""
-    for name, chance in chances.items():
-        if chance:
-            wanted = "left out" if chance is True else "0"
-            raise validate.invalid(
-                f"{wanted} where links have slots: messages that are missing are seen", **{name: chance}
-            )
+def check_constant(*, dropout: float) -> None:
+    """Refuse lost messages where traffic is to tell nothing: it would show them."""
+    if dropout:
+        raise validate.invalid("0 where links have slots: messages that are missing are seen", dropout=dropout)
+
+
+def check_constant_rule(schedule: Schedule) -> None:
+    """Refuse to draw among those online where envelopes are sealed before it is known who is."""
+    if schedule.rule != STAY:
+        raise InvalidParameterError(
+            f"schedule must have the rule {STAY!r} where links have slots: who is online is seen after envelopes are "
+            f"sent; got rule={schedule.rule!r}."
+        )
 
 
 def checked_submissions(protocol: str, submissions: int | None) -> None:

@@ -90,9 +90,10 @@ def _watched(walks: "RandomWalkShuffleModel") -> str:
             "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each "
             "report to its sender, and the local guarantee is left."
         )
+    overflow = walks.overflow if walks.gate is None else walks.gate.overflow
     return (
         "Traffic tells nothing: in each round everybody sends an envelope of one size on every link, whatever "
         "there is to send, sealed anew and at a fixed time. Some link has more to carry than slots with a chance "
-        f"of at most {in_digits(walks.overflow, 'at most')}, which delta counts. Whoever keeps messages from "
+        f"of at most {in_digits(overflow, 'at most')}, which delta counts. Whoever keeps messages from "
         "arriving is another danger: who is cut off from others hides among fewer."
     )

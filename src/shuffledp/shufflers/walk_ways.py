@@ -17,7 +17,7 @@ from shuffledp.laws.walk_gates import WalkGate
 from shuffledp.laws.walk_sampling import Walks
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.randomness.sources import RandomSource
-from shuffledp.shufflers.walk_model import SURPLUS, check_constant
+from shuffledp.shufflers.walk_model import SURPLUS, check_constant, check_constant_rule
 
 
 def check_graph(graph: Graph) -> None:
@@ -74,9 +74,13 @@ def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({int(each) for each in colluders}))
 
 
-def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
-    """Refuse a schedule of other people, of other rounds, or with a rule that is not for graphs."""
+def check_schedule(
+    graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int, *, constant: bool
+) -> None:
+    """Refuse a schedule of other people, of other rounds, or with a rule that is not for graphs or constant links."""
     ChurnedWays(graph, schedule)
+    if constant:
+        check_constant_rule(schedule)
     if schedule.num_rounds != num_rounds:
         raise InvalidParameterError(
             f"schedule must be of num_rounds={num_rounds} rounds; got one of {schedule.num_rounds}."
@@ -91,6 +95,7 @@ def drawn_schedule(
     gate: WalkGate | None,
     laziness: float,
     dropout: float,
+    slots: Sequence[int] = (),
     source: RandomSource | None,
 ) -> Schedule:
     """Who is online in each round, drawn: of all rounds, or until the gate opens.
@@ -99,10 +104,11 @@ def drawn_schedule(
         LocalProtocolError: if the gate stays shut.
     """
     people = people_of(graph)
-    drawn = Schedule.drawn(people, num_rounds, offline=offline, rule=rule_for(graph), source=source)
+    rule = rule_for(graph, constant=bool(slots))
+    drawn = Schedule.drawn(people, num_rounds, offline=offline, rule=rule, source=source)
     if gate is None:
         return drawn
-    found = gate.first_open_round(ChurnedWays(graph, drawn), laziness=laziness, dropout=dropout)
+    found = gate.first_open_round(ChurnedWays(graph, drawn), laziness=laziness, dropout=dropout, slots=slots)
     if found is None:
         raise LocalProtocolError(
             f"the gate stayed shut: after num_rounds={num_rounds} rounds who was online has not mixed the walks "
@@ -125,11 +131,16 @@ def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
 
 
 def checked_links(
-    slots: Sequence[int] | None, surplus: str, num_rounds: int, **missing: float
+    slots: Sequence[int] | None, surplus: str, num_rounds: int, *, dropout: float
 ) -> tuple[int, ...] | None:
-    """The slots of each round; refused beside what makes messages missing, or if they are none."""
+    """The slots of each round; refused beside lost messages, or if they are none."""
     validate.one_of(SURPLUS, surplus=surplus)
     if slots is None:
         return None
-    check_constant(**missing)
+    check_constant(dropout=dropout)
     return checked_slots(slots, num_rounds)
+
+
+def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:
+    """The digest of a graph or an overlay, or those of the graphs of all rounds, joined by commas."""
+    return graph.digest if isinstance(graph, Graph | Overlay) else ",".join(each.digest for each in graph)

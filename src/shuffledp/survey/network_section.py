@@ -19,7 +19,7 @@ from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.strata import Strata
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.shufflers.walk_model import PROTOCOLS, SURPLUS, check_constant, checked_chances, checked_submissions
+from shuffledp.shufflers.walk_model import PROTOCOLS, SURPLUS, checked_chances, checked_submissions
 from shuffledp.shufflers.walk_ways import check_churn
 from shuffledp.survey.groups import Grouping
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
@@ -125,7 +125,8 @@ class NetworkSection(ShufflerSection):
                 if getattr(self, name) != default:
                     raise invalid('left out without links = "constant"', **{name: getattr(self, name)})
             return
-        check_constant(dropouts=self.dropouts, offline=self.offline, gate=self.gate is not None)
+        if self.dropouts:
+            raise invalid("0 where links have slots: messages that are missing are seen", dropouts=self.dropouts)
         if not isinstance(self.slots, str):
             planning.check_first_slots(self.slots)
         elif self.slots != AUTO:
@@ -250,7 +251,9 @@ class NetworkSection(ShufflerSection):
         try:
             gate = None
             if self.gate is not None:
-                gate = walk_gate(randomizer, num_users=people_of(graphs), epsilon=self.gate, delta=delta)
+                overflow = 0.0 if self.links == LINKS[0] else planning.MOST_SURPLUS * delta
+                people = people_of(graphs)
+                gate = walk_gate(randomizer, num_users=people, epsilon=self.gate, delta=delta, overflow=overflow)
             return planning.NetworkShuffle(
                 graph=graphs,
                 randomizer=randomizer,

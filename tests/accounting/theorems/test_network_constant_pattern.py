@@ -153,7 +153,6 @@ def test_a_model_is_written_and_read_and_says_nothing_of_links_that_have_no_slot
         ({"slots": (1, 2, 3)}, "slots must be one number for each of 2 rounds; got 3"),
         ({"slots": (1, 0)}, "each of slots must be an integer that is 1 or more"),
         ({"slots": (1, 2), "dropout": 0.1}, "dropout must be 0 where links have slots"),
-        ({"slots": (1, 2), "offline": 0.1}, "offline must be 0 where links have slots"),
         ({"slots": (1, 2), "surplus": "stays"}, "surplus must be one of"),
     ],
 )

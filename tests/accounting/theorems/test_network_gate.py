@@ -206,7 +206,10 @@ def test_promises_that_no_gate_can_keep_are_refused(epsilon, delta, words):
         ({"schedule": Schedule(np.ones((4, 35), dtype=bool))}, "schedule must be of the people in the graph, 36"),
         ({"schedule": "yes"}, "schedule must be a Schedule"),
         ({"gate": GATE, "laziness": 0.1}, "laziness"),
-        ({"gate": GATE, "slots": (9,) * 4}, "gate must be left out where links have slots"),
+        (
+            {"schedule": Schedule(np.ones((4, 36), dtype=bool), "online"), "slots": (9,) * 4},
+            "schedule must have the rule 'stay' where links have slots",
+        ),
     ],
 )
 def test_what_does_not_go_with_people_offline_is_refused(options, words):

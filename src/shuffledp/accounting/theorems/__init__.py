@@ -76,8 +76,10 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     NetworkParts(),
     NetworkColluders(),
     NetworkOnion(),
-    NetworkConstantPattern((NetworkOverlap(), NetworkSingle(), NetworkParts(), NetworkColluders(), NetworkOnion())),
     NetworkGate(),
+    NetworkConstantPattern(
+        (NetworkOverlap(), NetworkSingle(), NetworkParts(), NetworkColluders(), NetworkOnion(), NetworkGate())
+    ),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),

@@ -11,7 +11,9 @@ less its sum, p (d - 1 + e) at most. With e = exp(epsilon), and delta_0 that of 
     delta <= delta_0 + p (e - 1 + 2 d) where reports beyond the slots wait, and delta_0 + p (e - 1 + d) where they
     abort the walks before anything is handed in, and nobody colludes: colluders open what they have seen till then.
 
-It grows with epsilon: delta_0 is charged what the stated epsilon costs. The proof is in docs/theorems.md.
+It grows with epsilon: delta_0 is charged what the stated epsilon costs. Given a schedule of who is online all of this
+holds with the walks of that schedule, and its p; behind a gate, before it is known, with the most that the gate lets
+through. The proofs are in docs/theorems.md.
 """
 
 import math
@@ -67,7 +69,7 @@ class NetworkConstantPattern(WalkTheorem):
         requirement = "envelopes of one length, sealed anew in each round, and sent at fixed times"
         sealed = Hypothesis("sealed-envelopes", requirement, ASSUMED, True)
         requirement = f"too few slots on any link with a chance below delta={delta:g}"
-        rare = Hypothesis("rare-surplus", requirement, f"overflow={walks.overflow:.3g}", walks.overflow < delta)
+        rare = Hypothesis("rare-surplus", requirement, f"overflow={counted(walks):.3g}", counted(walks) < delta)
         base = _unlimited(model, walks)
         applying = self._applying(base, delta)
         needed = {
@@ -128,7 +130,9 @@ class NetworkConstantPattern(WalkTheorem):
         limit = local.epsilon if local.delta <= delta else math.inf
         if walks is None:
             return limit, ()
-        base = _unlimited(model, walks)
+        base, gate = _unlimited(model, walks), walks.gate
+        if gate is not None and gate.delta == delta and self.delta(model, epsilon=gate.epsilon) <= delta:
+            return gate.epsilon, ()  # as it was asked for
         for share in _SHARES:
             epsilon, remarks = self._without_limits(base, share * delta)
             if surplus_charge(model, epsilon) <= (1 - share) * delta * _ROUND_DOWN:
@@ -150,11 +154,23 @@ class NetworkConstantPattern(WalkTheorem):
 def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
     """What reports beyond the slots add to delta at this epsilon, from above; it grows with epsilon."""
     walks = walks_of(model)
-    if walks is None or not walks.overflow or math.isinf(epsilon):
-        return 0.0 if walks is None or not walks.overflow else math.inf
+    if walks is None:
+        return 0.0
     times = 1 if walks.surplus == "aborts" and not walks.num_colluding else 2  # colluders keep what they have seen
+    return charge_of(model, counted(walks), epsilon, times=times)
+
+
+def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: int = 2) -> float:
+    """The same for a given chance of a surplus; ``times`` is 1 where walks are aborted then, and nobody keeps any."""
+    if not overflow or math.isinf(epsilon):
+        return math.inf if overflow else 0.0
     local = LocalOnly().delta(model, epsilon=epsilon)
-    return walks.overflow * (math.expm1(min(epsilon, _LARGEST)) + times * local) * ROUND_UP
+    return overflow * (math.expm1(min(epsilon, _LARGEST)) + times * local) * ROUND_UP
+
+
+def counted(walks: Walks) -> float:
+    """The chance of a surplus that is counted: behind a gate the most that it lets through, whoever is online."""
+    return walks.overflow if walks.gate is None else walks.gate.overflow
 
 
 def _unlimited(model: ProtocolModel, walks: Walks) -> ProtocolModel:

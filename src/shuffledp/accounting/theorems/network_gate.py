@@ -4,7 +4,8 @@ Let T be any stopping rule that looks at the schedule O alone, and let the hand-
 overlap given O, times the chance of a report to arrive, is at least a. Given any O walks are independent, and what is
 seen is nothing, or what `network-overlap` bounds: by the curve of the mean overlap a, as more people to hide among are
 no worse. O has one law whatever the answers are, so the mixture over O, T and refusal has that curve, too. It is known
-before anybody walks. The proof is in docs/theorems.md.
+before anybody walks. On links with slots the gate looks at the chance of a surplus given O, too, and leaves room for
+the most that it lets through, which `network-constant-pattern` adds. The proofs are in docs/theorems.md.
 """
 
 import math
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from shuffledp.accounting.numerics import smallest_below
+from shuffledp.accounting.theorems.network_constant_pattern import charge_of
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
 from shuffledp.accounting.theorems.network_walks import WalkTheorem, walks_of
 from shuffledp.core import validate
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 _MOST_REMEMBERED = 16  # gates: a command asks for the same again
 _LARGEST = 1 - 1e-9  # overlap that is asked for: the rounding of walks allows no more
 _TOLERANCE = 1e-5  # of the overlap
+_ROUND_DOWN = 1 - 1e-12
+_MORE = 1.1  # times epsilon: up to which room is left for what links with few slots cost
 _OVERLAP = NetworkOverlap()
 
 
@@ -71,7 +75,9 @@ class NetworkGate(WalkTheorem):
         return _OVERLAP.curve(_let_through(model), epsilons=epsilons)
 
 
-def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float) -> "WalkGate":
+def walk_gate(
+    randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float, overflow: float = 0.0
+) -> "WalkGate":
     """The gate that walks must pass before they are handed in, so that (epsilon, delta) is stated before they begin.
 
     Args:
@@ -79,6 +85,8 @@ def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: f
         num_users: people who pass reports on, 2 or more.
         epsilon: what is to be promised, in nats: below the local loss, and above what a uniform shuffle gives.
         delta: at this delta, strictly between 0 and 1.
+        overflow: on links with slots, the chance that some link has too few with which reports are still handed in,
+            whoever was online; delta counts it. From 0 to 1.
 
     Raises:
         InvalidParameterError: if an argument is out of range, or no walks, or any, keep that promise.
@@ -96,28 +104,37 @@ def walk_gate(randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: f
     validate.integer_at_least(2, num_users=num_users)
     validate.nonnegative(gate=epsilon)
     validate.open_probability(delta=delta)
+    validate.probability(overflow=overflow)
     if epsilon >= local.epsilon0:
         raise validate.invalid(f"below epsilon0={local.epsilon0:g}, which holds without any gate", gate=epsilon)
 
-    overlap = _least_overlap(local, int(num_users), float(epsilon), float(delta))
+    overlap = _least_overlap(local, int(num_users), float(epsilon), float(delta), float(overflow))
     if overlap is None:
-        least = _OVERLAP.epsilon(_of_overlap(local, num_users, _LARGEST), delta=delta)
+        least = _least_epsilon(local, int(num_users), float(delta), float(overflow))
         raise validate.invalid(
             f"at least {in_digits(least, 'at most')}, what a uniform shuffle of {num_users} people gives at "
             f"delta={delta:g}",
             gate=epsilon,
         )
-    return WalkGate(epsilon=float(epsilon), delta=float(delta), overlap=overlap)
+    return WalkGate(epsilon=float(epsilon), delta=float(delta), overlap=overlap, overflow=float(overflow))
+
+
+def _least_epsilon(local: LocalModel, num_users: int, delta: float, overflow: float) -> float:
+    """What a uniform shuffle gives, from above, where this chance of a surplus is counted; infinite if nothing."""
+    uniform = _of_overlap(local, num_users, _LARGEST)
+    left = delta - charge_of(uniform, overflow, _MORE * _OVERLAP.epsilon(uniform, delta=delta))
+    return _OVERLAP.epsilon(uniform, delta=left) if left > 0 else math.inf
 
 
 @remembered(_MOST_REMEMBERED)
-def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: float) -> float | None:
+def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: float, overflow: float) -> float | None:
     """The least mean overlap, from above, with which delta is no larger at this epsilon; None if none is enough."""
+    delta = (delta - charge_of(_of_overlap(local, num_users, _LARGEST), overflow, epsilon)) * _ROUND_DOWN
 
     def at(overlap: float) -> float:
         return _OVERLAP.delta(_of_overlap(local, num_users, overlap), epsilon=epsilon)
 
-    if at(_LARGEST) > delta:
+    if delta <= 0 or at(_LARGEST) > delta:
         return None
     uniform = _OVERLAP.epsilon(_of_overlap(local, num_users, _LARGEST), delta=delta)
     guess = (uniform / epsilon) ** 2 if epsilon > 0 else None  # as epsilon falls with the root of people

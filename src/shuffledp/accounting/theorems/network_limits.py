@@ -113,7 +113,7 @@ class NetworkHistogram(Theorem):
         """All reports are handed in, and a lower bound for a uniform shuffle of them."""
         walks = walks_of(model)
         value = "no walks" if walks is None else f"protocol {walks.protocol!r}, dropout={walks.dropout:g}"
-        value += ", which may hand in nothing" * (walks is not None and _may_be_refused(walks))
+        value += ", of whom some may hand in nothing" * (walks is not None and _may_be_refused(walks))
         holds = walks is not None and walks.protocol == "all" and walks.dropout == 0 and not _may_be_refused(walks)
         all_there = Hypothesis("all-handed-in", "random walks of which all reports are handed in", value, holds)
         known = [] if walks is None else [each.id for each in _applying(model, delta)]
@@ -135,9 +135,10 @@ class NetworkHistogram(Theorem):
 
 
 def _may_be_refused(walks: Walks) -> bool:
-    """Whether nothing is handed in where a link has a surplus, or as long as a gate is shut."""
+    """Whether nothing is handed in where a link has a surplus, while a gate is shut, or by people who were away."""
     aborted, kept = walks.slots and walks.surplus == "aborts", walks.gate is not None and walks.schedule is None
-    return bool(aborted or kept)
+    some_away = walks.schedule is not None and walks.schedule.handing_in is not None
+    return bool(aborted or kept or some_away)
 
 
 def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:

@@ -1,0 +1,73 @@
+"""What may be handed in after what happened: all, some, or nothing; and which simulated shuffler has the same view.
+
+Without a gate something is promised of rounds in which nobody was away, and of no others. With a gate it is promised of
+all that the gate lets through: the schedule that happened decides, which everybody knows alike, and nothing else.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from shuffledp.laws.churn_likeness import likeness_given, quick_overlap_given
+from shuffledp.laws.churn_schedules import STAY, Schedule
+from shuffledp.laws.churned_rounds import ChurnedWays
+from shuffledp.laws.link_slots import surplus_chance
+from shuffledp.people.graphs import Overlay
+from shuffledp.relay.recorded import Recorded
+from shuffledp.relay.terms import RelayTerms
+from shuffledp.shufflers import RandomWalkShuffler
+
+_FEW = 200  # people of whom all laws are compared: of more it takes each member too long
+
+
+def schedule_of(recorded: Recorded) -> Schedule:
+    """Who was there in each round, and hands in: whoever was there in the last.
+
+    A report stays with its holder if that one was away, or whoever it was sealed for.
+    """
+    rounds = recorded.online[1:]
+    return Schedule(rounds, STAY, rounds[-1])
+
+
+def walked(terms: RelayTerms, recorded: Recorded) -> RandomWalkShuffler:
+    """The simulated shuffler whose view a relay has after these rounds.
+
+    Raises:
+        InvalidParameterError: if nobody was there in the last round.
+    """
+    shuffler = terms.shuffler
+    return shuffler if shuffler.gate is None else replace(shuffler, schedule=schedule_of(recorded))
+
+
+def why_refused(terms: RelayTerms, recorded: Recorded) -> str:
+    """Why nothing may be handed in after these rounds; empty if it may."""
+    away, gate = recorded.num_away, terms.shuffler.gate
+    if gate is None:
+        return (
+            "nobody must be away where reports are handed in, since nothing was promised of other rounds; "
+            f"{away} of {terms.num_users} members were. Nothing is handed in."
+            if away
+            else ""
+        )
+    if recorded.online[-1].any() and _is_open(terms.shuffler, schedule_of(recorded)):
+        return ""
+    return (
+        f"the gate must be open where reports are handed in; it is shut: {away} of {terms.num_users} members were "
+        f"away, and who was there has not mixed reports enough for epsilon = {gate.epsilon:g}. Nothing is handed in."
+    )
+
+
+@lru_cache(maxsize=4)  # for processes in which many members run
+def _is_open(shuffler: RandomWalkShuffler, schedule: Schedule) -> bool:
+    """Whether the gate is open given who was there, by what is certain of positions and of slots."""
+    graph, gate, laziness = shuffler.graph, shuffler.gate, shuffler.laziness
+    if gate is None:
+        return True
+    # After a cycle of an overlay in which nobody was away all positions have one law, whatever follows.
+    mixed = isinstance(graph, Overlay) and shuffler.num_rounds >= graph.num_rounds
+    if schedule.offline or (isinstance(graph, Overlay) and not mixed):
+        ways = ChurnedWays(graph, schedule)
+        few = shuffler.num_users <= _FEW
+        overlap = likeness_given(ways).mean_overlap if few else quick_overlap_given(ways, laziness=laziness)
+        return gate.is_open(overlap=overlap, overflow=surplus_chance(ways, shuffler.slots or (), laziness=laziness))
+    overlap = 1.0 if mixed else shuffler.bounds.likeness.mean_overlap
+    return gate.is_open(overlap=overlap, overflow=shuffler.overflow)
