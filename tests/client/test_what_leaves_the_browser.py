@@ -16,6 +16,8 @@ from service.processes import place
 from service.relay import Relay
 from service.test_who_sees_what import BY_INVITATION, TRANSPORTS, of_disk
 
+pytestmark = pytest.mark.deep
+
 NAME = "survey of one question"
 ANSWERS = ["an answer to be found", "another to be found"]
 ASKED = {

@@ -31,6 +31,8 @@ from shuffledp.wire.keys import in_text
 from shuffledp.wire.oblivious_http import Gateway
 from shuffledp.wire.report_bytes import ReportLayout
 
+pytestmark = pytest.mark.deep
+
 TRANSPORTS = {
     "direct": (Parties, False),
     "token": (WithTokens, False),
