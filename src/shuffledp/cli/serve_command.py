@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shuffledp.cli.collect_command import Transport, TransportName
 from shuffledp.cli.options import Force, TaskFile, require_extra, screen, show_document
 from shuffledp.core.errors import InvalidParameterError
 
@@ -81,10 +82,12 @@ def all_roles(
         bool, typer.Option("--demo", help="Needed: nobody is protected by one who plays all parties.")
     ] = False,
     web: Annotated[bool, typer.Option("--web", help="Ask on a page, too, until a line is entered here.")] = False,
+    transport: Transport = TransportName.DIRECT,
     force: Force = False,
 ) -> None:
     """Show how a collection works: all parties on this machine, with temporary keys and a simulated crowd.
 
+    With --transport token there is an issuer, too, and a link for each of three people; with oblivious, a relay.
     One operator plays everybody, and sees the answers: nobody is protected by it.
     """
     require_extra("service", "serving", NEEDED)
@@ -103,12 +106,13 @@ def all_roles(
     show_document(demonstration_ahead)
     with new_folder(output, force=force) as folder, TemporaryDirectory(prefix="shuffledp-demo-") as place:
         sent = None if input is None else randomize_each(asked, input)
-        with demonstration(asked, Path(place), web=web) as parties:
+        crowd = 0 if sent is None else sent.num_users
+        with demonstration(asked, Path(place), web=web, transport=transport.value, crowd=crowd) as parties:
             if sent is not None:
                 with watching("people") as watch:
                     parties.send(sent, progress=partial(watch.progress, "sending"))
-            if (page := parties.collection.page) is not None:
-                show_document(lambda: demonstration_open(page.link))
+            if links := parties.links():
+                show_document(lambda: demonstration_open(links))
                 sys.stdin.readline()
             release = parties.release()
         shutil.copytree(release, folder, dirs_exist_ok=True)

@@ -55,15 +55,16 @@ def invited_document(
 def demonstration_ahead() -> Document:
     """What must be known before all parties are started on one machine."""
     said = (
-        "One operator plays all parties on this machine, with temporary keys, and sees the answers: the trust in two "
+        "One operator plays all parties on this machine, with temporary keys, and sees the answers: the trust in "
         "separate parties is void, and nobody is protected."
     )
     return Document(sections=(Section(anchor="ahead", title="", blocks=told(said, role=Role.DANGER)),))
 
 
-def demonstration_open(link: str) -> Document:
-    """Where people answer, and how it ends."""
-    said = (f"Open {link}", "It closes when you press Enter here.")
+def demonstration_open(links: Sequence[str]) -> Document:
+    """Where people answer, and how it ends: at one link, or each at their own."""
+    several = f"There are {len(links)} invitations, each for one person in a browser of their own." * (len(links) > 1)
+    said = (*filter(None, [several]), *(f"Open {link}" for link in links), "It closes when you press Enter here.")
     return Document(sections=(Section(anchor="open", title="", blocks=told(*said)),))
 
 

@@ -40,6 +40,11 @@ class Sent:
         """How many people send something."""
         return self.reports[0].num_users
 
+    def take(self, people: slice | list[int]) -> "Sent":
+        """What some of the people send, by their places."""
+        public = None if self.public is None else self.public.take(people)
+        return Sent(reports=tuple(each.take(people) for each in self.reports), public=public, left_out=0)
+
 
 def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None) -> Sent:
     """Randomize the answers of each person in every private column of a task; the whole input is held in memory.

@@ -97,6 +97,7 @@ def send(
     *,
     patience: float = SECONDS_OF_PATIENCE,
     progress: Progress | None = None,
+    token: str = "",
 ) -> Receipt:
     """Seal and send what devices have randomized, some hundred people at a time.
 
@@ -106,13 +107,14 @@ def send(
         client: made by `new_client`.
         patience: seconds for which a service that does not answer is asked again.
         progress: told how many people are done.
+        token: of one person who sends, as it is shown.
 
     Raises:
         RemoteProtocolError: if the shuffler does not answer in time, or not as the protocol says.
     """
     receipt, done = Receipt(), 0
     for part in _parts(sent):
-        receipt += _send_part(collection, part, client, patience)
+        receipt += _send_part(collection, part, client, patience, token)
         done += part.num_users
         if progress is not None:
             progress(done, sent.num_users)
@@ -121,28 +123,23 @@ def send(
 
 def _parts(sent: Sent) -> Iterator[Sent]:
     for start in range(0, sent.num_users, _AT_A_TIME):
-        yield _of(sent, slice(start, start + _AT_A_TIME))
+        yield sent.take(slice(start, start + _AT_A_TIME))
 
 
-def _of(sent: Sent, people: slice | list[int]) -> Sent:
-    """What some of the people send."""
-    public = None if sent.public is None else sent.public.take(people)
-    return Sent(reports=tuple(each.take(people) for each in sent.reports), public=public, left_out=0)
-
-
-def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float) -> Receipt:
+def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float, token: str) -> Receipt:
     receipt = Receipt()
     *others, last = configs_of(collection, datetime.now(UTC))
     for config in (*others, last):
         submissions = sealed(collection, part, config)
-        answer = upload(collection, UploadRequest(tuple(submissions)).encode(), client, patience=patience)
+        body = UploadRequest(tuple(submissions)).encode()
+        answer = upload(collection, body, client, patience=patience, token=token)
         refused = {each.id: each.error for each in answer.refused}
         anew = [] if config is last else [each.id for each in answer.refused if each.error in OTHER_KEY]
         final = Counter(error for id_, error in refused.items() if id_ not in anew)
         receipt += Receipt(len(submissions) - len(refused), dict(final))
         if not anew:
             break
-        part = _of(part, [place for place, each in enumerate(submissions) if each.id in anew])
+        part = part.take([place for place, each in enumerate(submissions) if each.id in anew])
     return receipt
 
 

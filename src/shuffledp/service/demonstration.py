@@ -4,16 +4,18 @@ One operator who plays every party sees the answers, so that nobody is protected
 """
 
 import json
+import multiprocessing
 import os
 import selectors
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from shuffledp.client.respondents_page import with_page
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
@@ -21,12 +23,15 @@ from shuffledp.core.flow import Progress
 from shuffledp.core.instants import written
 from shuffledp.files.devices import Sent
 from shuffledp.files.key_files import write_key
-from shuffledp.service.client import asked, new_client, send
+from shuffledp.service.client import Receipt, asked, new_client, send
+from shuffledp.service.demonstration_relay import run_relay
 from shuffledp.service.event_log import Happened
+from shuffledp.service.invitations import Invitation, invited
+from shuffledp.service.own_token import OwnToken
 from shuffledp.service.web_pages import PLACE
 from shuffledp.survey import Collection, Service, Task, WebPage
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
-from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, ShufflerKey, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
 _FILE = "demo.collection"
@@ -34,21 +39,33 @@ _LIFE = timedelta(days=1)
 _SECONDS_TO_START = 60.0
 _SECONDS_TO_RELEASE, _REPORTS_PER_SECOND = 120.0, 1000  # slower on no machine
 _PATIENCE = 10.0
+NUM_INVITED = 3  # at the page, where it takes invitations
 _BAD_ENDS = {each.value for each in (Happened.NOT_RELEASED, Happened.RELEASE_FAILED, Happened.FAILED_IN_LIBRARY)}
 
 
 class Demonstration:
-    """A collection with both parties in a folder, their services running.
+    """A collection with its parties in a folder, their services running.
 
     Args:
         collection: the collection, from now on for a day.
         key: the shuffler's.
-        folder: of all files of both.
+        folder: of all files of all parties.
+        invitations: for the crowd, and for people at the page; none where nobody needs one.
     """
 
-    def __init__(self, collection: Collection, key: ShufflerKey, folder: Path) -> None:
+    def __init__(
+        self, collection: Collection, key: ShufflerKey, folder: Path, invitations: Sequence[Invitation] = ()
+    ) -> None:
         self.collection = collection
-        self._key, self._folder, self._num_sent = key, folder, 0
+        self._key, self._folder, self._num_sent, self._invitations = key, folder, 0, list(invitations)
+
+    def links(self) -> list[str]:
+        """By which people answer at the page: one for all, or those of the invitations that are left."""
+        if self.collection.page is None:
+            return []
+        if self.collection.issuer is None:
+            return [self.collection.page.link]
+        return [each.link(self.collection.page) for each in self._invitations]
 
     def send(self, sent: Sent, *, progress: Progress) -> None:
         """Let a crowd send its reports.
@@ -56,8 +73,18 @@ class Demonstration:
         Raises:
             RemoteProtocolError: if the shuffler does not store them.
         """
-        with new_client() as client:
-            receipt = send(self.collection, sent, client, progress=progress)
+        receipt = Receipt()
+        with new_client() as issuing, new_client(to=self.collection) as client:
+            if self.collection.issuer is None:
+                receipt = send(self.collection, sent, client, progress=progress)
+            else:
+                own = OwnToken(self.collection, self._folder)  # that of one person after the other
+                for place in range(sent.num_users):
+                    token = own.get(self._invitations.pop(), issuing, patience=_PATIENCE)
+                    one = sent.take(slice(place, place + 1))
+                    receipt += send(self.collection, one, client, token=token.shown())
+                    own.spent()
+                    progress(place + 1, sent.num_users)
         if receipt.refused:
             raise RemoteProtocolError(f"the shuffler must store every report; it refused {receipt.refused}.")
         self._num_sent += sent.num_users
@@ -89,43 +116,85 @@ class Demonstration:
 
 
 @contextmanager
-def demonstration(task: Task, folder: Path, *, web: bool = False) -> Iterator[Demonstration]:
-    """Both parties at work, each in a process of its own, until the block ends.
+def demonstration(
+    task: Task, folder: Path, *, web: bool = False, transport: str = "direct", crowd: int = 0
+) -> Iterator[Demonstration]:
+    """All parties at work, each in a process of its own, until the block ends.
 
     Args:
         task: what is asked.
         folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
         web: whether there is a page, too, on which people answer; the shuffler serves it.
+        transport: as `Collection` has it: "token" with an issuer, "oblivious" with a relay.
+        crowd: for how many people, besides those at the page, there are invitations, where it takes one.
 
     Raises:
         InvalidParameterError: for a task that no service can run, or that no page can ask.
         RemoteProtocolError: if a service does not start.
     """
-    now, (first, second) = datetime.now(UTC), free_ports(2)
-    ports, key = {"shuffler": first, "analyzer": second}, ShufflerKey.generate()
-    mixer, office = party(folder, key, first, now), party(folder, AnalyzerKey.generate(), second, now)
-    collection = Collection.new(task, shuffler=mixer, analyzer=office, closes=written(now + _LIFE), now=now)
+    now, key = datetime.now(UTC), ShufflerKey.generate()
+    ports = dict(zip(("shuffler", "analyzer", "issuer", "relay"), free_ports(4), strict=True))
+    mixer, office = (party(folder, each, ports[each.role], now) for each in (key, AnalyzerKey.generate()))
+    further: dict[str, Any] = {}
+    if transport == "token":
+        further = {"issuer": party(folder, IssuerKey.generate(), ports["issuer"], now)}
+    elif transport == "oblivious":
+        gateway = party(folder, GatewayKey.generate(), ports["shuffler"], now).key
+        further = {"gateway": gateway, "relay": f"http://127.0.0.1:{ports['relay']}/relay"}
+    closes = written(now + _LIFE)
+    collection = Collection.new(
+        task, shuffler=mixer, analyzer=office, transport=transport, closes=closes, now=now, **further
+    )
     if web:
         collection, page = with_page(collection, f"{mixer.url}{PLACE}demo")
         WebPage.beside(folder / _FILE).write_bytes(page)
     (folder / _FILE).write_bytes(collection.canonical)
+    invitations: list[Invitation] = []
+    if collection.issuer is not None:
+        invitations, listed = invited(collection, crowd + web * NUM_INVITED)
+        (folder / "invited.json").write_text(listed.written(), encoding="utf-8")
+    with _at_work(collection, folder, ports):
+        yield Demonstration(collection, key, folder, invitations)
+
+
+@contextmanager
+def _at_work(collection: Collection, folder: Path, ports: Mapping[str, int]) -> Iterator[None]:
+    """The processes of all parties, from their configurations."""
     further = {"shuffler": 'key = "shuffler.key"\n', "analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
-    for role, port in ports.items():
-        common = f'listen = "127.0.0.1:{port}"\nstate = "{role}"\ncollections = ["{_FILE}"]\n'
-        (folder / f"{role}.toml").write_text(common + further[role], encoding="utf-8")
-    running: list[subprocess.Popen[bytes]] = []
-    try:
-        for role in ports:
+    if collection.is_oblivious:
+        further["shuffler"] += 'gateway_keys = ["gateway.key"]\n'
+    if collection.issuer is not None:
+        further["issuer"] = 'keys = ["issuer.key"]\ninvited = ["invited.json"]\n'
+    with ExitStack() as stack:
+        if collection.is_oblivious:
+            stack.enter_context(_relay_at_work(collection, ports["relay"]))
+        running: list[subprocess.Popen[bytes]] = []
+        stack.callback(end, running)
+        for role, own in further.items():
+            common = f'listen = "127.0.0.1:{ports[role]}"\nstate = "{role}"\ncollections = ["{_FILE}"]\n'
+            (folder / f"{role}.toml").write_text(common + own, encoding="utf-8")
             with (folder / f"{role}.log").open("wb") as log:
                 running.append(started(["serve", role, "--config", str(folder / f"{role}.toml")], log.fileno()))
         for process in running:
             wait_for(process)
-        yield Demonstration(collection, key, folder)
+        yield
+
+
+@contextmanager
+def _relay_at_work(collection: Collection, port: int) -> Iterator[None]:
+    """A process that passes on to the gateway; whoever is too early for it asks again."""
+    mixer = collection.shuffler.url
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=run_relay, args=(port, f"{mixer}/gateway", mixer), daemon=True)
+    process.start()
+    try:
+        yield
     finally:
-        end(running)
+        process.terminate()
+        process.join()
 
 
-def party(folder: Path, key: ShufflerKey | AnalyzerKey, port: int, now: datetime) -> Service:
+def party(folder: Path, key: PrivateKey, port: int, now: datetime) -> Service:
     """A party with this key, of which both files are written."""
     published = PublishedKey(role=key.role, key=in_text(key.public), active_from=written(now))
     write_key(folder / f"{key.role}.key", key, published)
@@ -144,7 +213,7 @@ def wait_for(process: "subprocess.Popen[bytes]") -> None:
         selector.register(process.stdout or sys.stdin, selectors.EVENT_READ)
         ready = selector.select(_SECONDS_TO_START)
     if not ready or not os.read(ready[0][0].fd, 1):
-        raise RemoteProtocolError("both services must start on this machine; one did not.")
+        raise RemoteProtocolError("all services must start on this machine; one did not.")
 
 
 def end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
