@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.running import shuffledp
+from cli.running import refused, shuffledp
 
 
 def demonstrated(tmp_path, people, *options):
@@ -24,6 +24,20 @@ def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_pa
     assert f"Page: {tmp_path / 'demo' / 'release.html'}" in out
     (statement, *_) = released["statements"]
     assert "operator" in statement["trust"]
+
+
+@pytest.mark.deep
+def test_a_demonstration_in_layers_counts_who_colludes(tmp_path):
+    _, released = demonstrated(tmp_path, 40, "--onion", "--processes", 2)
+    (statement, *_) = released["statements"]
+    assert "layers" in statement["trust"]
+    assert statement["guarantee"]["epsilon"] < 0.98
+
+
+def test_a_demonstration_in_layers_is_of_some_hundred_people(tmp_path):
+    asked = ("relay", "demo", "--onion", "--output", tmp_path / "demo")
+    assert "people must be from 3 to 400 in layers; got people=401" in refused(2, *asked, "--people", 401)
+    assert "layers hide on overlays" in refused(2, *asked, "--people", 40, "--degree", 4)
 
 
 @pytest.mark.deep

@@ -23,7 +23,11 @@ CELLS = {
     "a contact": "the sealed reports that pass through its hands, and from whom; in the first round whose they are",
     "the analyst": "who handed in which reports, opened; not whose they are",
     "the operator, who signs the directory": "names, keys and fingerprints of the members",
-}
+    "a contact who colludes": "layers that it takes off, from whom they came and to whom they go; in the first round "
+    "whose they are; a sealed report only in the last",
+    "contacts who collude, with somebody honest between them": "nothing by which to find again what passed through "
+    "those hands: other bytes, of one length",
+}  # of layers: `test_onion`
 
 
 def test_the_page_has_these_cells():

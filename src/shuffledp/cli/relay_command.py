@@ -237,6 +237,9 @@ def demo(
         int | None, whole("Rounds of the walk; on an overlay as many as its addresses have digits.")
     ] = None,
     degree: Annotated[int | None, whole("Walk on a random graph with so many neighbors, not on an overlay.")] = None,
+    onion: Annotated[
+        bool, typer.Option("--onion", help="Put reports in layers of encryption, against members who collude.")
+    ] = False,
     processes: Annotated[int | None, whole("That members share; each has one of its own if left out.")] = None,
     force: Force = False,
 ) -> None:
@@ -254,7 +257,8 @@ def demo(
 
     show_document(demonstration_ahead)
     with TemporaryDirectory(prefix="shuffledp-relay-") as place:
-        with watching("stages") as watch, demonstration(people, rounds, degree, Path(place)) as parties:
+        started = demonstration(people, rounds, degree, Path(place), onion=onion)
+        with watching("stages") as watch, started as parties:
             parties.everybody_takes_part(partial(watch.progress, "passing on"), num_processes=processes)
             found = asyncio.run(parties.gathered())
         outcome, page = write_relayed(parties.terms, found, [parties.analyst], output, force=force)

@@ -108,7 +108,7 @@ def links_text(links: "LinksPlan | None") -> str:
     """What links with slots cost, and what delta counts for them; empty if there are none."""
     if links is None or not links.slots_per_link:
         return ""
-    waits = "the rest wait for the next round" if links.surplus == "waits" else "nobody hands in anything then"
+    waits = "the rest wait for the next round" if links.surplus == "waits" else "nothing is released then"
     mean = "" if round(links.slots_mean) == links.slots else f", {links.slots_mean:,.0f} on average"
     sent, chance = count_of(links.slots, "slot"), in_digits(links.overflow, "at most")
     return (

@@ -45,6 +45,8 @@ _MOST_PEOPLE, _CONTACTS = 100_000, 40
 _LIFE = timedelta(days=1)
 _PATIENCE = 600.0  # seconds, of members who wait for others
 _SHARE = 3  # in ten say yes
+_LAYERS = {"onion": True, "colluding": 0.005, "surplus": "aborts"}
+_MOST_IN_LAYERS, _ROUNDS_IN_LAYERS = 400, 5  # everybody is a contact of everybody
 _MOST_CONNECTIONS, _FILES_BESIDE = 64, 200  # of a process
 
 
@@ -132,7 +134,9 @@ class Demonstration:
 
 
 @contextmanager
-def demonstration(people: int, rounds: int | None, degree: int | None, folder: Path) -> Iterator[Demonstration]:
+def demonstration(
+    people: int, rounds: int | None, degree: int | None, folder: Path, *, onion: bool = False
+) -> Iterator[Demonstration]:
     """A relay of made-up members, its post office at work in a process of its own until the block ends.
 
     Args:
@@ -140,20 +144,23 @@ def demonstration(people: int, rounds: int | None, degree: int | None, folder: P
         rounds: of the walk; None is few, with at most 40 contacts if that can be.
         degree: of a random regular graph; None is an overlay.
         folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
+        onion: whether reports are in layers, against one member in 200 who may collude; of up to 400 people in one
+            group, in 5 rounds if not told otherwise.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
         RemoteProtocolError: if the post office does not start.
     """
     validate.integer_at_least(3, people=people)
-    if people > _MOST_PEOPLE:
-        raise validate.invalid(f"from 3 to {_MOST_PEOPLE:,}", people=people)
+    most = _MOST_IN_LAYERS if onion else _MOST_PEOPLE
+    if people > most:
+        raise validate.invalid(f"from 3 to {most:,}{' in layers' * onion}", people=people)
     now, (port, other) = datetime.now(UTC), free_ports(2)
     operator, analyst = ShufflerKey.generate(), AnalyzerKey.generate()
     keys = [MemberKey.generate() for _ in range(people)]
     directory = Directory.signed([key.entry(f"member-{place}") for place, key in enumerate(keys)], operator)
     collection = Collection.new(
-        _task(people, rounds, degree),
+        _task(people, rounds, degree, onion=onion),
         shuffler=party(folder, operator, port, now),
         analyzer=party(folder, analyst, other, now),
         closes=written(now + _LIFE),
@@ -235,10 +242,12 @@ def _given(report: bytes) -> bytes:
     return report
 
 
-def _task(people: int, rounds: int | None, degree: int | None) -> Task:
+def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool) -> Task:
     """A question that members answer, and how their reports walk."""
     if degree is not None:
         walk: dict[str, Any] = {"graph": f"random-regular:{degree}", "rounds": rounds or 15, "graph_seed": 1}
+    elif onion:
+        walk = {"overlay": {"groups": [people]}, "rounds": rounds or _ROUNDS_IN_LAYERS}
     elif rounds is not None:
         walk = {"overlay": {"groups": list(Overlay.in_rounds(people, rounds).sizes)}}
     else:
@@ -253,7 +262,7 @@ def _task(people: int, rounds: int | None, degree: int | None) -> Task:
             "name": "Forum: made-up members who pass reports on",
             "value": "sleeps badly",
             "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
-            "shuffler": {"kind": "network", "links": "constant"} | walk,
+            "shuffler": {"kind": "network", "links": "constant"} | walk | (_LAYERS if onion else {}),
             "release": {"delta": 1e-6, "minimum_batch": 3},
         }
     )
