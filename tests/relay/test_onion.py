@@ -345,6 +345,7 @@ REFUSED = {
     "waits": ({"surplus": "waits"}, "without surplus = 'waits' where onion = true: the way of a report is fixed"),
     "auto": ({"rounds": "auto"}, "without rounds = 'auto' where onion = true: they must be a number"),
     "naive": ({"links": "naive", "surplus": "waits"}, "without links = 'naive'"),
+    "gate": ({"gate": 0.9}, "gate must be left out where colluding is above 0"),
     "nobody": ({"colluding": 0.0}, "onion must be left out where neither colluding nor fakes is above 0"),
 }
 

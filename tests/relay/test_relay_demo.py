@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from cli.running import refused, shuffledp
+from cli.running import shuffledp
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.relay.relay_demonstration import demonstration
 
 
 def demonstrated(tmp_path, people, *options):
@@ -35,9 +37,15 @@ def test_a_demonstration_in_layers_counts_who_colludes(tmp_path):
 
 
 def test_a_demonstration_in_layers_is_of_some_hundred_people(tmp_path):
-    asked = ("relay", "demo", "--onion", "--output", tmp_path / "demo")
-    assert "people must be from 3 to 400 in layers; got people=401" in refused(2, *asked, "--people", 401)
-    assert "layers hide on overlays" in refused(2, *asked, "--people", 40, "--degree", 4)
+    for people, degree, message in (
+        (401, None, "people must be from 3 to 400 in layers; got people=401"),
+        (40, 4, "layers hide on overlays"),
+    ):
+        with (
+            pytest.raises(InvalidParameterError, match=message),
+            demonstration(people, None, degree, tmp_path, onion=True),
+        ):
+            pass
 
 
 @pytest.mark.deep
