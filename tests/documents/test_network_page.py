@@ -1,5 +1,6 @@
 """The section about walks along a graph: the guarantee against rounds, its cost, parts, and what trust is worth."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,8 +9,10 @@ from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, wri
 from documents.outcomes import write_page
 from documents.reading import Page
 from shuffledp.documents import network_document as network
+from shuffledp.documents import walk_blocks
 from shuffledp.files import stages
 from shuffledp.planning import network_plan
+from shuffledp.planning.constant_links import LinksPlan
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -97,3 +100,12 @@ def test_the_page_of_an_overlay_says_how_reports_went(tmp_path):
     assert "every report is with everybody equally likely, exactly" in text
     assert "If any 1.67% of the people collude" in text
     assert outcome.walked.plan.cost.sizes == (10, 12)
+
+
+def test_slots_are_counted_in_bytes_without_layers_and_what_finds_none_is_as_the_task_says():
+    links = LinksPlan(slots_per_link=(1, 5), slots=60, slots_mean=60.0, surplus="waits", overflow=1e-9, charge=2e-9)
+    assert "(5,760 bytes at 96 a slot). Some link" in walk_blocks.links_text(links)
+    assert "the rest wait for the next round" in walk_blocks.links_text(links)
+    aborted = walk_blocks.links_text(replace(links, surplus="aborts"), onion=True)
+    assert "(5,760 bytes at 96 a slot, layers not counted)." in aborted
+    assert "1e-09; nothing is released then. Delta counts 2e-09 for that." in aborted

@@ -47,7 +47,14 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
     churn, colluders = churn_sentence(plan.churn, plan.own.rounds), _colluders(plan)
     spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # by nothing but colluders, or losses
     return (
-        *told(_guarantee(plan, delta), colluders if spoiled else "", churn, better, passed, links_text(plan.links)),
+        *told(
+            _guarantee(plan, delta),
+            colluders if spoiled else "",
+            churn,
+            better,
+            passed,
+            links_text(plan.links, onion=plan.onion),
+        ),
         *told(f"{_overlay(plan, capital=True)}.{'' if spoiled else f' {colluders}'}", on=DETAIL),
     )
 

@@ -104,7 +104,7 @@ def _how_long(opened: tuple[int, ...]) -> str:
     return f"In {many} that took {span} rounds{stayed} (an estimate, and no promise)."
 
 
-def links_text(links: "LinksPlan | None") -> str:
+def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
     """What links with slots cost, and what delta counts for them; empty if there are none."""
     if links is None or not links.slots_per_link:
         return ""
@@ -114,8 +114,9 @@ def links_text(links: "LinksPlan | None") -> str:
     return (
         "Whoever watches all messages learns nothing: in each round everybody sends one envelope on every link, of "
         f"{_slots_in_words(links.slots_per_link)}, whatever there is to send. That is {sent} a person in all{mean} "
-        f"({count(links.slots * MESSAGE_BYTES)} bytes at {MESSAGE_BYTES} a slot). Some link has more reports to carry "
-        f"with a chance of at most {chance}; {waits}. Delta counts {in_digits(links.charge, 'at most')} for that."
+        f"({count(links.slots * MESSAGE_BYTES)} bytes at {MESSAGE_BYTES} a slot{', layers not counted' * onion}). Some "
+        f"link has more reports to carry with a chance of at most {chance}; {waits}. Delta counts "
+        f"{in_digits(links.charge, 'at most')} for that."
     )
 
 
@@ -159,7 +160,7 @@ def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> 
         "left.",
         on=PAGE,
     )
-    if text := links_text(plan.links):
+    if text := links_text(plan.links, onion=onion):
         yield Text(text, on=PAGE)
     if not plan.risks:
         return
