@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.analyzers import RegionalAnalyzer
+from shuffledp.analyzers.regional import _Landing
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.people.graphs import Graph
 from shuffledp.people.groups import Groups
@@ -107,6 +108,15 @@ def test_intervals_of_places_of_few_slots_cover_the_smoothed_target(answers, alp
         margins.append(estimate.margin[1::2])
     assert ((np.array(away) <= np.array(margins)).mean(axis=0)[1:] > 0.93).all()
     assert np.array(margins).max() <= 0.99  # an interval that covered everything would cover too
+
+
+@pytest.mark.parametrize("draws", [4, 8, 64])
+def test_variances_from_few_draws_are_stretched_so_that_intervals_still_cover(draws):
+    rng, regions = np.random.default_rng(draws), 40_000
+    landing = _Landing(rng.normal(size=(draws, regions, 1)), np.zeros((regions, 1)))
+    margins = 1.96 * np.sqrt(landing.variance(np.ones((1, 1)), np.zeros((1, 1)), 0.95))[:, 0]
+    covered = (np.abs(rng.normal(size=regions)) <= margins).mean()
+    assert 0.935 < covered < 0.96  # unstretched it is 0.86 for 4 draws, and 0.91 for 8
 
 
 def test_where_nothing_moves_few_slots_are_as_certain_as_many():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import shuffledp as sdp
@@ -24,16 +25,16 @@ TRUTHFUL = sdp.KaryRandomizedResponse(epsilon0=6.0, domain_size=3)
 class WithoutTheOrder(sdp.MallowsShuffler):
     """The product in the wrong order: sigma_0 drops out of the law."""
 
-    def draw(self, *, source=None):
-        return self.draw_ranks(source=source)  # sigma_0^-1 after sigma_0
+    def moves(self, *, source=None):
+        yield np.arange(4), self.draw_ranks(source=source)  # sigma_0^-1 after sigma_0
 
 
 class OnTheWrongSide(sdp.MallowsShuffler):
     """The distance on the lists, where it belongs on their inverses."""
 
-    def draw(self, *, source=None):
+    def moves(self, *, source=None):
         order = self.prepare().order
-        return compose(invert(order), compose(self.draw_ranks(source=source), order))
+        yield np.arange(4), compose(invert(order), compose(self.draw_ranks(source=source), order))
 
 
 def audited(shuffler, *, trials=800, claim=None, **options):

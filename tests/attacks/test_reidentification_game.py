@@ -29,8 +29,8 @@ def pipeline(alpha, epsilon0=0.05, kind=sdp.MallowsShuffler):
 class HardlyShuffled(sdp.MallowsShuffler):
     """Says what the honest one says, and keeps nearly everybody in place."""
 
-    def draw_ranks(self, *, source=None):  # noqa: ARG002
-        return np.arange(PEOPLE)
+    def rank_parts(self, *, source=None):  # noqa: ARG002
+        yield np.arange(PEOPLE)
 
 
 def named(played, targets=(0,), *, claimed=None, trials=400, **options):

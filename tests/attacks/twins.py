@@ -158,10 +158,10 @@ class TooConcentrated(MallowsShuffler):
 
     excess = 0.2
 
-    def draw_ranks(self, *, source=None):
+    def rank_parts(self, *, source=None):
         prepared = self.prepare()
         parameters = prepared.parameters * (1 + self.excess)
-        return sample_mallows_blocks(np.diff(prepared.starts), parameters, distance=self.distance, source=source)
+        yield sample_mallows_blocks(np.diff(prepared.starts), parameters, distance=self.distance, source=source)
 
 
 def walking(shuffler=RandomWalkShuffler, *, graph, epsilon0=1.0, protocol="single", **options) -> Pipeline:

@@ -14,10 +14,12 @@ from cli.running import task_with, write_csv
 from files.whole import read_view, rewrite
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.table import Table
-from shuffledp.files import is_release, read_grouping, stages
+from shuffledp.files import is_release, read_grouping, shuffling, stages
+from shuffledp.files import regions as regions_module
 from shuffledp.files.people_files import read_named_lists
 from shuffledp.files.regions import regions_of
 from shuffledp.survey import Task
+from shuffledp.testing import SeededSource
 
 TRUTHFUL = {"epsilon0": 25.0}
 GROUPS = {
@@ -109,6 +111,22 @@ def test_separate_stages_do_the_same(folder, groups):
     assert outcome.column.regional.mixing == whole.column.regional.mixing
     assert outcome.column.regional.estimate.where == whole.column.regional.estimate.where
     assert outcome.column.model == whole.column.model
+
+
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
+def test_a_view_that_is_written_in_parts_is_the_one_of_the_same_words(folder, groups, monkeypatch):
+    task = task_of(groups, kind="mallows", folder=folder)
+    done = []
+    for name, size in (("whole", 1 << 18), ("parts", 7)):
+        for module in (shuffling, stages, regions_module):
+            monkeypatch.setattr(module, "SLOTS_AT_A_TIME", size)
+        (folder / name).mkdir()
+        source = SeededSource(5)
+        outcome = stages.run(task, folder / "people.csv", folder / name, beside=folder, source=source)
+        done.append((read_view(folder / name / "release.parquet", task)[0], outcome.column))
+    assert done[0][0] == done[1][0]
+    assert done[0][1].rows() == done[1][1].rows()
+    assert done[0][1].regional.people.tolist() == done[1][1].regional.people.tolist()
 
 
 def test_several_columns_share_the_groups(folder):

@@ -92,16 +92,18 @@ def test_both_kernels_take_the_items_that_are_left(num_items, spread):
     codes = np.array([rng.integers(0, min(spread, num_items - k)) for k in range(num_items)], dtype=np.int64)
     left = list(range(num_items))
     expected = [left.pop(code) for code in codes.tolist()]
-    for take in (exact_draws._take_plainly, exact_draws._take_compiled):
-        items = codes.copy()
-        take(items, num_items)
+    for kind in (exact_draws._PlainItems, exact_draws._CompiledItems):
+        items, left = codes.copy(), kind(num_items)
+        for part in np.array_split(items, 3):  # who takes in parts takes the same
+            left.take(part)
         assert items.tolist() == expected
 
 
 def test_all_codes_give_all_permutations_with_as_many_inversions_as_their_sum():
     found = {}
     for codes in itertools.product(*(range(5 - k) for k in range(5))):
-        permutation = exact_draws.permutation_of(np.array(codes, dtype=np.int64))
+        permutation = np.array(codes, dtype=np.int64)
+        exact_draws.items_left(5).take(permutation)
         assert sum(a > b for a, b in itertools.combinations(permutation, 2)) == sum(codes)
         found[tuple(permutation)] = codes
     assert len(found) == math.factorial(5)
@@ -129,11 +131,36 @@ def test_the_same_words_give_the_same_permutation(distance):
 
 def test_plain_and_compiled_runs_agree(monkeypatch):
     drawn = []
-    for kernels in (("_draw", "_take_plainly"), ("_draw_compiled", "_take_compiled")):
-        for target, kernel in zip(("_draw_for", "_take_for"), kernels, strict=True):
+    for kernels in (("_draw", "_PlainItems"), ("_draw_compiled", "_CompiledItems")):
+        for target, kernel in zip(("_draw_for", "_items_for"), kernels, strict=True):
             monkeypatch.setattr(exact_draws, target, lambda _, kernel=kernel: getattr(exact_draws, kernel))
         drawn.append(sample_mallows(3000, 0.003, source=SeededSource(8)).tolist())
     assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
+@pytest.mark.parametrize(
+    ("sizes", "thetas"),
+    [
+        ([200_000], [1e-4]),
+        ([3, 150_000, 0, 1, 70_000, 5], [1.0, 1e-3, 0.0, 2.0, 0.0, math.inf]),
+        ([], []),
+        ([0], [1.0]),
+    ],
+)
+def test_a_permutation_in_parts_is_that_of_the_same_words_block_by_block(monkeypatch, distance, sizes, thetas):
+    monkeypatch.setattr(mallows_sampling, "_AT_A_TIME", 2**16)
+    drawn = mallows_sampling.mallows_parts(np.array(sizes, int), np.array(thetas), distance, SeededSource(4))
+    parts, source, start, whole = list(drawn), SeededSource(4), 0, []
+    monkeypatch.setattr(mallows_sampling, "_AT_A_TIME", 2**20)
+    for size, theta in zip(sizes, thetas, strict=True):
+        if size > 1:
+            whole += (start + sample_mallows(size, theta, distance=distance, source=source)).tolist()
+        else:
+            whole += range(start, start + size)
+        start += size
+    assert np.concatenate([np.empty(0, int), *parts]).tolist() == whole
+    assert distance != "kendall" or max(map(len, parts), default=0) <= max(2**16, 70_000 * (len(sizes) > 1))
 
 
 @pytest.mark.parametrize("word", [0, 1, 2**63, TOP])

@@ -12,7 +12,7 @@ from shuffledp.shufflers import MallowsShuffler
 
 def saying(shuffler, ranks):
     """Make a shuffler draw this permutation of ranks next."""
-    shuffler.draw_ranks = lambda **_: np.array(ranks, dtype=np.int64)
+    shuffler.rank_parts = lambda **_: iter([np.array(ranks, dtype=np.int64)])
 
 
 def law_of_ranks(shuffler):
@@ -40,7 +40,7 @@ def law_of(shuffler):
         saying(shuffler, ranks)
         drawn = tuple(shuffler.draw().tolist())
         law[drawn] = law.get(drawn, 0.0) + chance
-    del shuffler.draw_ranks
+    del shuffler.rank_parts
     return law
 
 
@@ -50,7 +50,7 @@ def released(shuffler, ranks):
     reports = KaryRandomizedResponse(epsilon0=30.0, domain_size=people + 2).randomize(range(people))
     saying(shuffler, ranks)
     view = shuffler.shuffle(reports)
-    del shuffler.draw_ranks
+    del shuffler.rank_parts
     return view.reports["value"].tolist()
 
 

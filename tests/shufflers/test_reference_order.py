@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Reports
+from shuffledp.core.table import Table
 from shuffledp.people.groups import Groups
+from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler
 from shuffledp.shufflers.reference_order import window_sizes
+from shuffledp.testing import SeededSource
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 7, 100, 12_345])
@@ -29,6 +34,29 @@ def test_of_every_window_all_who_collude_may_be_in_it_but_never_the_person_it_is
         (windows,) = counted.swap_windows()
         assert windows.sizes == tuple(max(1, size - (12 - honest)) for size in all_honest.sizes)
         assert (windows.costs, windows.people) == (all_honest.costs, all_honest.people)
+
+
+@pytest.mark.parametrize("make", [MallowsShuffler, NoisySortShuffler])
+def test_parts_of_a_view_are_the_view_of_the_same_words(make):
+    places = np.random.default_rng(1).integers(0, 9, 50)
+    shuffler = make(groups=Groups.from_radius(places, 1), alpha=4.0)
+    public = Table({"place": places})
+    reports = KaryRandomizedResponse(epsilon0=9.0, domain_size=50).randomize(range(50), source=SeededSource(1))
+    whole = shuffler.shuffle(reports, public=public, source=SeededSource(2))
+    parts = list(shuffler.view_parts(reports, public=public, source=SeededSource(2), size=16))
+    assert [len(part) for part in parts] == [16, 16, 16, 2]
+    assert np.concatenate([part.labels for part in parts]).tolist() == list(range(50))
+    assert Reports.concat([part.reports for part in parts]) == whole.reports
+    assert whole.reports["value"].tolist() == reports["value"][shuffler.draw(source=SeededSource(2))].tolist()
+    assert all(part.label_table == public and part.shuffle == whole.shuffle and part.seeded for part in parts)
+
+
+@pytest.mark.parametrize("ranks", [[0, 1, 1], [0, 1], [0, 1, 2, 2]])
+def test_what_is_no_permutation_of_ranks_is_refused(ranks):
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0, 0, 0]), alpha=1.0)
+    shuffler.rank_parts = lambda **_: iter([np.array(ranks[:2]), np.array(ranks[2:], dtype=int)])
+    with pytest.raises(InvalidParameterError, match="ranks must hold each of 0"):
+        shuffler.draw()
 
 
 @pytest.mark.parametrize("make", [MallowsShuffler, NoisySortShuffler])

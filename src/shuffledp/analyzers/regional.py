@@ -1,6 +1,6 @@
 """Estimates by place, from a view whose labels are slots: what is learnt about regions from reports that lie nearby."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -12,15 +12,20 @@ from shuffledp.core.errors import IncomparableError, InvalidParameterError, Unsu
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
-from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.randomness.sources import RandomSource
 
 _MOST_WEIGHTS = 50_000_000
 _LEAST_CURVATURE = -0.999999
+NUM_DRAWS = 64  # of simulations
+_FEW_REGIONS = 1 << 15
+_AT_A_TIME = 1 << 20  # slots
 _DOUBT = 3.0  # times z^2 slots: of the answers around fewer ones nothing is taken for known
+
+Numbers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,8 +56,11 @@ class RegionalSummary(Summary):
 
 
 class _Drawing(Protocol):
-    def draw(self, *, source: RandomSource | None = None) -> Integers:
-        """The permutation of people: whose report lies in each slot."""
+    def model(self, num_users: int) -> ShuffleModel:
+        """The public description; refused for another number of people than it is for."""
+
+    def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
+        """Slots, and whose reports lie in them, part after part."""
 
 
 class _Landing(NamedTuple):
@@ -65,9 +73,15 @@ class _Landing(NamedTuple):
     shares: Floats  # of a region's slots, that hold a report from each region; shape (draws, regions, regions)
     chances: Floats
 
-    def variance(self, within: Floats, spreads: Floats) -> Floats:
-        """Variances of averages over regions' slots, if a person's value has this mean and this variance by region."""
-        moved: Floats = (self.shares @ within).var(axis=0, ddof=1)
+    def variance(self, within: Floats, spreads: Floats, level: float) -> Floats:
+        """Variances of averages over regions' slots, if a person's value has this mean and this variance by region.
+
+        A variance found from fewer draws than usual is stretched as Student's quantiles are at this ``level``.
+        """
+        from scipy.special import stdtrit
+
+        few, usual = (stdtrit(draws - 1, (1 + level) / 2) for draws in (len(self.shares), NUM_DRAWS))
+        moved: Floats = (self.shares @ within).var(axis=0, ddof=1) * max(1.0, few / usual) ** 2
         out: Floats = moved + np.maximum(self.chances @ spreads, 0.0)
         return out
 
@@ -83,22 +97,23 @@ class _Landing(NamedTuple):
         return found
 
 
-def _simulated(shuffler: _Drawing, region: Integers, count: int, num_draws: int) -> _Landing:
+def _simulated(shuffler: _Drawing, region: Numbers, sizes: Floats, num_draws: int) -> _Landing:
     """Draws with fixed seeds, so that everybody finds the same errors."""
-    sizes = np.bincount(region, minlength=count).astype(np.float64)
+    count = sizes.size
     shares, overlaps = np.zeros((num_draws, count, count)), np.zeros((count, count))
-    last: Integers | None = None
+    lands, last = np.empty_like(region), np.empty_like(region)
     for number in range(num_draws):
-        permutation = shuffler.draw(source=SeededSource(0).substream("regions", number))
-        if permutation.size != region.size:
-            raise invalid(f"of the shuffler's {permutation.size} people", num_slots=region.size)
-        lands = region[invert(permutation)]
-        pairs = lands * count + region
-        shares[number] = np.bincount(pairs, minlength=count**2).reshape(count, count) / sizes[:, None]
-        if last is not None:
-            again = pairs[last == lands]
-            overlaps += np.bincount(again, minlength=count**2).reshape(count, count)
-        last = lands
+        found = np.zeros(count**2, dtype=np.int64)
+        for slots, owners in shuffler.moves(source=SeededSource(0).substream("regions", number)):
+            here = region[slots]
+            pairs = here.astype(np.int64) * count + region[owners]
+            found += np.bincount(pairs, minlength=count**2)
+            if number:
+                again = pairs[last[owners] == here]
+                overlaps += np.bincount(again, minlength=count**2).reshape(count, count)
+            lands[owners] = here
+        shares[number] = found.reshape(count, count) / sizes[:, None]
+        lands, last = last, lands
     chances = shares.mean(axis=0) / sizes[:, None] - overlaps / (num_draws - 1) / sizes[:, None] ** 2
     return _Landing(shares, np.maximum(chances, 0.0))
 
@@ -145,7 +160,7 @@ class RegionalAnalyzer:
         regions: ArrayLike | None = None,
         weights: ArrayLike | None = None,
         shuffler: "_Drawing | None" = None,
-        num_draws: int = 64,
+        num_draws: int = NUM_DRAWS,
         where: "tuple[Mapping[str, Any], ...] | None" = None,
         level: float = 0.95,
     ) -> None:
@@ -161,19 +176,21 @@ class RegionalAnalyzer:
         if weights is not None:
             self._weights = _checked_weights(weights)
             self.num_slots, count = self._weights.shape[1], len(self._weights)
-            names: list[Any] = list(range(count))
+            names = list(range(count))
         else:
             labels = np.asarray(regions)
             if labels.ndim != 1 or labels.size == 0:
                 raise invalid("one label per slot", shape_of_regions=labels.shape)
-            distinct, self._region = np.unique(labels, return_inverse=True)
-            self.num_slots, count, names = labels.size, distinct.size, distinct.tolist()
+            names, self._region = _numbered(labels)
+            self.num_slots, count = labels.size, len(names)
+            self._sizes = _counted(self._region, count).astype(np.float64)
         self.where = tuple({"region": name} for name in names) if where is None else tuple(where)
         if len(self.where) != count:
             raise invalid(f"one for each of {count} regions", len_where=len(self.where))
 
         if shuffler is not None:
-            self._landing = _simulated(shuffler, self._region, count, int(num_draws))
+            shuffler.model(self.num_slots)
+            self._landing = _simulated(shuffler, self._region, self._sizes, int(num_draws))
 
     @classmethod
     def from_kernel(cls, points: ArrayLike, centers: ArrayLike, bandwidth: float, *, level: float = 0.95) -> Self:
@@ -227,10 +244,8 @@ class RegionalAnalyzer:
             return here.sum(axis=1), (here**2).sum(axis=1), here @ said, here @ second
         regions, count = self._region[labels], len(self.where)
         weights = np.bincount(regions, minlength=count).astype(np.float64)
-        sums, seconds = (
-            np.column_stack([np.bincount(regions, column, minlength=count) for column in each.T]).astype(np.float64)
-            for each in (said, second)
-        )
+        sums = _sums_of(regions, said, count)
+        seconds = sums if second is said else _sums_of(regions, second, count)
         return weights, weights, sums, seconds
 
     def estimate(self, summary: RegionalSummary) -> Estimate:
@@ -256,8 +271,8 @@ class RegionalAnalyzer:
             within = np.zeros((len(self.where), estimate.shape[1]))
             spreads = within.copy()
             within[seen], spreads[seen] = estimate, spread
-            shuffling = self._landing.variance(within, spreads)[seen]
-            most = self._landing.most(np.bincount(self._region).astype(np.float64))[seen, None] * _width(model) ** 2
+            shuffling = self._landing.variance(within, spreads, self.level)[seen]
+            most = self._landing.most(self._sizes)[seen, None] * _width(model) ** 2
             doubt = np.minimum(_DOUBT * normal_half_width(self.level) ** 2 / total, 1.0)
             shuffling += doubt * np.maximum(most - shuffling, 0.0)
         drawing = np.maximum(spread * per_report - shuffling, 0.0)
@@ -272,6 +287,35 @@ class RegionalAnalyzer:
             where=tuple(self.where[place] for place in seen.tolist() for _ in names),
             num_reports=summary.num_reports,
         )
+
+
+def _sums_of(regions: Numbers, columns: Floats, count: int) -> Floats:
+    """The sum of each column over each region's reports, shape (regions, columns)."""
+    return np.column_stack([np.bincount(regions, column, minlength=count) for column in columns.T]).astype(np.float64)
+
+
+def _parts_of(numbers: Numbers) -> Iterator[Numbers]:
+    """The array in parts, so that no other one as long is made of it."""
+    return (numbers[start : start + _AT_A_TIME] for start in range(0, numbers.size, _AT_A_TIME))
+
+
+def _counted(numbers: Numbers, length: int) -> Integers:
+    """How often each number below the length occurs."""
+    found = np.zeros(length, dtype=np.int64)
+    for part in _parts_of(numbers):
+        found += np.bincount(part, minlength=length)
+    return found
+
+
+def _numbered(labels: NDArray[Any]) -> tuple[list[Any], Numbers]:
+    """The distinct labels, ascending, and the number of each one's label among them, in as few bytes as that takes."""
+    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= _FEW_REGIONS:
+        found, numbers = np.unique(labels, return_inverse=True)
+        return found.tolist(), numbers
+    distinct = np.flatnonzero(_counted(labels, _FEW_REGIONS))
+    number_of = np.zeros(_FEW_REGIONS, dtype=np.min_scalar_type(distinct.size))
+    number_of[distinct] = np.arange(distinct.size)
+    return distinct.tolist(), np.concatenate([number_of[part] for part in _parts_of(labels)])
 
 
 def _what_reports_say(view: View) -> tuple[Floats, Floats]:

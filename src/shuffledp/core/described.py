@@ -11,6 +11,7 @@ import math
 import re
 import types
 import typing
+from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -205,3 +206,10 @@ def _is_number(value: Any) -> bool:
 def _wrong_type(annotation: Any, value: Any, name: str) -> InvalidParameterError:
     expected = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     return InvalidParameterError(f"{name} must be of type {expected}; got {name}={value!r}.")
+
+
+def require_keys(data: Mapping[str, Any], *keys: str) -> None:
+    """Refuse what is no table with these keys."""
+    for key in keys:
+        if not isinstance(data, Mapping) or key not in data:
+            raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")

@@ -5,7 +5,7 @@ Every shuffler returns a `View`, so that analysis and attacks cannot tell a simu
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from functools import partial
 from itertools import pairwise
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described, decode, encode
+from shuffledp.core.described import Described, decode, encode, require_keys
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import LocalModel
@@ -103,7 +103,7 @@ class Reports(Table):
         Raises:
             InvalidParameterError: if it wrote something else.
         """
-        _require_keys(data, "columns", "model", "seeded")
+        require_keys(data, "columns", "model", "seeded")
         seeded = decode(bool, data["seeded"], "seeded")
         return cls(_columns_from_dict(data), LocalModel.from_dict(data["model"]), seeded=seeded)
 
@@ -130,6 +130,14 @@ class Reports(Table):
         model, seeded = LocalModel.from_dict(json.loads(metadata[_MODEL_KEY])), json.loads(metadata[_SEEDED_KEY])
         return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
+    def moved(self, moves: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Self:
+        """The rows in other places: parts of (places, rows) say which row comes where, and together fill all places."""
+        columns = {name: np.empty_like(column) for name, column in self.columns.items()}
+        for places, rows in moves:
+            for name, column in self.columns.items():
+                columns[name][places] = column[rows]
+        return self._with({name: frozen(column) for name, column in columns.items()})
+
     def _shuffled_in_runs(self, starts: NDArray[np.intp], source: RandomSource | None) -> Self:
         """The rows, permuted uniformly and independently within each run from one start to the next."""
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
@@ -154,12 +162,6 @@ class Reports(Table):
 def _ascending(labels: NDArray[Any]) -> bool:
     """Whether each label is above the one before it."""
     return bool((labels[:-1] < labels[1:]).all())
-
-
-def _require_keys(data: Mapping[str, Any], *keys: str) -> None:
-    for key in keys:
-        if not isinstance(data, Mapping) or key not in data:
-            raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -327,7 +329,7 @@ class View:
         Raises:
             InvalidParameterError: if it wrote something else.
         """
-        _require_keys(data, "reports", "labels", "label_table", "shuffle", "seeded")
+        require_keys(data, "reports", "labels", "label_table", "shuffle", "seeded")
         labels, table = data["labels"], data["label_table"]
         return cls(
             reports=Reports.from_dict(data["reports"]),

@@ -22,6 +22,7 @@ from shuffledp.files.reading import guarded, is_number, is_text, numerals, open_
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.groups import Groups
+from shuffledp.people.groups.public_points import rows_of
 from shuffledp.people.strata import Strata
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
@@ -297,7 +298,7 @@ def grouping_of(section: GroupsSection, public: Table | None, num_users: int, fo
     try:
         if section.column is not None:
             return Grouping(Groups.from_labels(columns[section.column]))
-        points = np.column_stack([columns[name] for name in section.columns])
+        points = rows_of([columns[name] for name in section.columns])
         return Grouping(_from_points(section, points), points)
     except InvalidParameterError as error:
         reason = str(error)

@@ -1,9 +1,7 @@
 """Regions for estimates by place: public labels, points or groups as they are, or joined where there are too many."""
 
-import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -12,21 +10,22 @@ from numpy.typing import NDArray
 
 from shuffledp.accounting import ReidentificationBound, reidentification_bound
 from shuffledp.analyzers import RegionalAnalyzer
+from shuffledp.analyzers.regional import NUM_DRAWS, RegionalSummary
 from shuffledp.core.errors import HypothesisError, InputDataError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.files.people_files import read_named_lists
-from shuffledp.files.shuffling import shuffler_for
-from shuffledp.people.groups.public_points import distances, distinct_rows
+from shuffledp.files.shuffling import SLOTS_AT_A_TIME, shuffler_for
+from shuffledp.people.groups import Groups
+from shuffledp.people.groups.public_points import distances, distinct_rows, rows_of
 from shuffledp.planning.group_mixing import mixing_of
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
 from shuffledp.survey import Column, GroupedSection, Regional
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and what each region is
 
-_ROWS_AT_A_TIME = 1 << 20
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
 _MOST_COMPARED = 100_000
@@ -34,6 +33,7 @@ _LEAST_IN_CELL = 50
 _UNMIXED = {"shuffled": "no"}  # said of a place whose people are alone, where others are not
 _SHARE = 0.25  # of the way across the map: cells are no wider
 _FEWEST = 0.1  # of the people of an average place: with fewer, a distant place is not shown
+_FEWEST_DRAWS, _MOST_DRAWN = 8, 1 << 26  # of simulations, and of people in all of them
 _CORE = (0.01, 0.99)  # between these quantiles of each column lies the map, whoever lives beyond
 
 
@@ -41,60 +41,96 @@ _CORE = (0.01, 0.99)  # between these quantiles of each column lies the map, who
 class Regions:
     """What estimates by place are about: the region of each slot, and a public description of each region."""
 
-    of_slot: Integers  # -1 where few people are far away from all others
+    of_slot: NDArray[np.int16]  # -1 where few people are far away from all others
     where: tuple[Mapping[str, Any], ...]
     is_at_slots: bool  # whether the slots' public columns tell which region they are in
 
 
-def regional_of(
-    column: Column, view: View, shuffler: Shuffler | None, beside: Path, parts: Iterable[View] | None = None
-) -> Regional:
-    """Estimates by region from a view, and what the shuffle did to the groups; refused if that is not the task's.
+class PlacesInParts:
+    """Estimates by region from a view in parts, and what the shuffle did to the groups; refused if not the task's.
 
-    Without the ``shuffler`` that made the view it is made again from the public columns in the view; ``beside`` is the
-    folder of the task file. Reports are taken from ``parts`` of the view, if these are given.
+    Without the ``shuffler`` that made the view it is made again from the public columns beside its ``first`` part;
+    ``beside`` is the folder of the task file. `take` is given every part, the first one too.
     """
-    made_by = shuffler or shuffler_for(column, view.label_table, view.shuffle.num_users, beside)
-    groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
-    if groups is None or column.groups is None or not isinstance(column.shuffler, GroupedSection):
-        raise InputDataError("the view must be of a shuffle with groups; the task has none.")
-    shuffler = cast(SlotShuffler, made_by)
-    if shuffler.prepare().model != view.shuffle:
-        raise InputDataError("the view must be of the shuffle that the task's groups lead to; it describes another.")
-    coordinates = None
-    if column.groups.columns and view.label_table is not None:
-        coordinates = np.column_stack([view.label_table[name] for name in column.groups.columns])
-    most = max(2, min(_MOST_REGIONS, _MOST_ROWS // len(column.targets)))
-    regions = regions_of(column, view.label_table, shuffler, beside, most)
-    count, rows = len(regions.where), len(regions.where) * len(column.targets)
-    left_out = regions.of_slot < 0
-    analyzers = {
-        "where": (*regions.where, *([{}] if left_out.any() else [])),
-        "regions": np.where(left_out, count, regions.of_slot),
-        "level": column.release.level,
-    }
-    mixed, unmixed = (RegionalAnalyzer(shuffler=mixing, **cast(Any, analyzers)) for mixing in (shuffler, None))
-    summary = reduce(operator.add, map(unmixed.summarize, _slices(view) if parts is None else parts))
-    found = [_first(analyzer.estimate(summary), rows) for analyzer in (mixed, unmixed)]
-    model = ProtocolModel(local=view.reports.model, shuffle=view.shuffle).with_fakes(column.people.fakes)
-    names = tuple(column.targets[row % len(column.targets)] for row in range(rows))
-    return Regional(
-        estimate=found[0].with_targets(names),
-        unshuffled_error=np.minimum(found[1].standard_error, found[0].standard_error),
-        people=np.bincount(regions.of_slot[~left_out], minlength=count),
-        mixing=mixing_of(groups, shuffler, coordinates=coordinates, metric=column.groups.metric),
-        left_out=int(left_out.sum()),
-        of_slot=None if regions.is_at_slots else regions.of_slot,
-        **_hidden(model, shuffler, groups.sizes[groups.own[~_alone(shuffler)]]),
-    )
+
+    def __init__(self, column: Column, first: View, shuffler: Shuffler | None, beside: Path) -> None:
+        made_by = shuffler or shuffler_for(column, first.label_table, first.shuffle.num_users, beside)
+        groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
+        if groups is None or column.groups is None or not isinstance(column.shuffler, GroupedSection):
+            raise InputDataError("the view must be of a shuffle with groups; the task has none.")
+        self._shuffler, self._groups, self._section = cast(SlotShuffler, made_by), groups, column.groups
+        if self._shuffler.prepare().model != first.shuffle:
+            raise InputDataError(
+                "the view must be of the shuffle that the task's groups lead to; it describes another."
+            )
+        self._column, self._public = column, first.label_table
+        self._model = ProtocolModel(local=first.reports.model, shuffle=first.shuffle).with_fakes(column.people.fakes)
+        most = max(2, min(_MOST_REGIONS, _MOST_ROWS // len(column.targets)))
+        self._regions = regions_of(column, self._public, self._shuffler, beside, most)
+        self._left_out = int(np.count_nonzero(self._regions.of_slot < 0))
+        self._unmixed = self._analyzer(None)
+        self._summary: RegionalSummary | None = None
+
+    def _analyzer(self, shuffler: SlotShuffler | None) -> RegionalAnalyzer:
+        """The analyzer of the regions, behind which are the slots that are in none."""
+        where, of_slot = self._regions.where, self._regions.of_slot
+        return RegionalAnalyzer(
+            regions=np.where(of_slot < 0, np.int16(len(where)), of_slot),
+            where=(*where, *([{}] if self._left_out else [])),
+            shuffler=shuffler,
+            num_draws=max(_FEWEST_DRAWS, min(NUM_DRAWS, _MOST_DRAWN // of_slot.size)),
+            level=self._column.release.level,
+        )
+
+    def take(self, view: View) -> View:
+        """Count a part in, and hand it on."""
+        part = self._unmixed.summarize(view)
+        self._summary = part if self._summary is None else self._summary + part
+        return view
+
+    def regional(self) -> Regional:
+        """What there is to say, after all parts."""
+        regions, shuffler, groups = self._regions, self._shuffler, self._groups
+        targets, rows = self._column.targets, len(regions.where) * len(self._column.targets)
+        summary = cast(RegionalSummary, self._summary)
+        mixed, unmixed = (_first(each.estimate(summary), rows) for each in (self._analyzer(shuffler), self._unmixed))
+        coordinates = None
+        if self._section.columns and self._public is not None:
+            coordinates = rows_of([self._public[name] for name in self._section.columns])
+        return Regional(
+            estimate=mixed.with_targets(tuple(targets[row % len(targets)] for row in range(rows))),
+            unshuffled_error=np.minimum(unmixed.standard_error, mixed.standard_error),
+            people=_counts(regions.of_slot[regions.of_slot >= 0], len(regions.where)),
+            mixing=mixing_of(groups, shuffler, coordinates=coordinates, metric=self._section.metric),
+            left_out=self._left_out,
+            of_slot=None if regions.is_at_slots else regions.of_slot,
+            **_hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler))),
+        )
 
 
-def _slices(view: View) -> Iterator[View]:
-    """The view in parts: what reports say of every region takes far more memory than they do."""
-    for start in range(0, len(view), _ROWS_AT_A_TIME):
-        rows = slice(start, start + _ROWS_AT_A_TIME)
-        labels = None if view.labels is None else view.labels[rows]
-        yield View(reports=view.reports.take(rows), labels=labels, shuffle=view.shuffle, seeded=view.seeded)
+def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, parts: Iterable[View]) -> Regional:
+    """What `PlacesInParts` finds in the parts of a view; ``view`` says how they were made, and what is public of all."""
+    by_place = PlacesInParts(column, view, shuffler, beside)
+    for part in parts:
+        by_place.take(part)
+    return by_place.regional()
+
+
+def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
+    """How often each number below the length occurs; a part at a time, since counting makes each number wider."""
+    found = np.zeros(length, dtype=np.int64)
+    for start in range(0, numbers.size, SLOTS_AT_A_TIME):
+        found += np.bincount(numbers[start : start + SLOTS_AT_A_TIME], minlength=length)
+    return found
+
+
+def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
+    """The sizes of the groups that are the own one of somebody who is not alone."""
+    owned = np.zeros(len(groups), dtype=np.bool_)
+    for start in range(0, alone.size, SLOTS_AT_A_TIME):
+        part = slice(start, start + SLOTS_AT_A_TIME)
+        owned[groups.own[part][~alone[part]]] = True
+    return groups.sizes[owned]
 
 
 def _first(estimate: Estimate, rows: int) -> Estimate:
@@ -134,12 +170,17 @@ def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, bes
     section, columns = column.groups, {} if public is None else dict(public.columns)
     order, alone = shuffler.prepare().order, _alone(shuffler)
     if section is not None and section.columns:
-        points = np.column_stack([columns[name] for name in section.columns])
+        points = rows_of([columns[name] for name in section.columns])
         metric, radius = section.metric or "euclidean", section.radius or 0.0
-        cells = cells_of(points, alone, most, metric=metric, radius=radius)
+        groups = getattr(shuffler, "groups", None)
+        at, site = distinct_rows(points) if groups is None else (points[groups.first_people], groups.sites)
+        low, high = np.quantile(points, _CORE, axis=0)
+        lonely = np.zeros(len(at), dtype=np.bool_)
+        lonely[site[alone]] = True
+        cells = cells_of(at, np.bincount(site), lonely, (low, high), most, metric=metric, radius=radius)
         places = [[float(f"{value:.6g}") for value in at] for at in cells.places]
         named = [dict(zip(section.columns, at, strict=True)) for at in places]
-        return _marked(cells.of_person, tuple(named), alone, is_at_slots=True)
+        return _marked(cells.of_site[site], tuple(named), alone, is_at_slots=True)
     named_by = [section.column] if section is not None and section.column else list(column.public)
     if named_by:
         return _marked(*_labels(named_by[0], columns[named_by[0]], alone, most), alone, is_at_slots=True)
@@ -163,11 +204,15 @@ def _alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
 
 
 def _marked(
-    of_slot: Integers, where: tuple[Mapping[str, Any], ...], alone: NDArray[np.bool_], *, is_at_slots: bool
+    of_slot: NDArray[np.signedinteger[Any]],
+    where: tuple[Mapping[str, Any], ...],
+    alone: NDArray[np.bool_],
+    *,
+    is_at_slots: bool,
 ) -> Regions:
     """With a mark at places whose people are all alone, where not everybody is."""
-    shown = of_slot >= 0
-    mixed = np.bincount(of_slot[shown & ~alone], minlength=len(where))
+    of_slot = of_slot.astype(np.int16)
+    mixed = _counts(of_slot[(of_slot >= 0) & ~alone], len(where))
     if mixed.any():
         where = tuple(dict(each) | ({} if people else _UNMIXED) for each, people in zip(where, mixed, strict=True))
     return Regions(of_slot=of_slot, where=where, is_at_slots=is_at_slots)
@@ -216,29 +261,40 @@ def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, i
 
 
 class Cells(NamedTuple):
-    """A cell for every person, -1 for few people far away from all others, and a place in the middle of each cell."""
+    """A cell for every site, -1 for few people far away from all others, and a place in the middle of each cell."""
 
-    of_person: Integers
+    of_site: NDArray[np.int16]
     places: Floats  # shape (cells, columns)
 
 
-def cells_of(points: Floats, alone: NDArray[np.bool_], most: int, *, metric: str, radius: float = 0.0) -> Cells:
-    """The places themselves, or cells of about as many people each where there are more than ``most`` places.
+def cells_of(
+    at: Floats,
+    sizes: Integers,
+    alone: NDArray[np.bool_],
+    core: tuple[Floats, Floats],
+    most: int,
+    *,
+    metric: str,
+    radius: float = 0.0,
+) -> Cells:
+    """The places ``at`` themselves, or cells of about as many people each where there are more than ``most`` places.
+
+    Of each place: how many people are there, and whether one of them is not shuffled. ``core`` are the corners of the
+    map.
 
     There are never more than twice as many cells, which are cut across their longer side: no wider than a quarter of
-    the map, or than the groups' ``radius`` if that is more, and none joins people who are not shuffled (``alone``) with
-    others. What holds less than a tenth of the people of an average place or cell, and is farther than that from all
-    that hold more, is left out: nothing could be learnt about it, and it would squeeze everything else.
+    the map, or than the groups' ``radius`` if that is more, and none joins people who are not shuffled with others.
+    What holds less than a tenth of the people of an average place or cell, and is farther than that from all that hold
+    more, is left out: nothing could be learnt about it, and it would squeeze everything else.
     """
-    places, of_person = distinct_rows(points)
-    people = np.bincount(of_person)
+    places, place = distinct_rows(at)
+    people = np.bincount(place, sizes).astype(np.int64)
     wide = 1.0 if most < 2 else max(_SHARE, min(1.0, 3 / most**0.5))
-    low, high = np.quantile(points, _CORE, axis=0)
-    reach = max(radius, wide * _across(low, high, metric))
+    reach = max(radius, wide * _across(*core, metric))
     parts, average = list(np.arange(len(places))[:, None]), people.sum() / len(places)
     if is_joined := len(places) > most:
         lonely = np.zeros(len(places), dtype=np.bool_)
-        lonely[of_person[alone]] = True
+        lonely[place[alone]] = True
         whole = _alike(places, people, most)
         average = people.sum() / len(whole)
         kinds = [kind for part in whole for kind in (part[~lonely[part]], part[lonely[part]])]
@@ -246,10 +302,10 @@ def cells_of(points: Floats, alone: NDArray[np.bool_], most: int, *, metric: str
     centers = np.array([_middle(places[part], people[part]) for part in parts])
     shown = _shown(centers, np.array([people[part].sum() for part in parts]), average, reach, metric)
     shown = np.sort(shown[: 2 * most] if is_joined else shown)
-    cell = np.full(len(places), -1, dtype=np.int64)
+    cell = np.full(len(places), -1, dtype=np.int16)
     for number, kept in enumerate(shown):
         cell[parts[kept]] = number
-    return Cells(cell[of_person], centers[shown])
+    return Cells(cell[place], centers[shown])
 
 
 def _shown(centers: Floats, people: Integers, average: float, reach: float, metric: str) -> Integers:

@@ -24,10 +24,12 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
 from shuffledp.files.parquet import ReportPart
 from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.shufflers import SlotShuffler
 from shuffledp.survey import ROW, Column, StratifiedSection
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
 _IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
+SLOTS_AT_A_TIME = 1 << 18  # of a view near a reference order, once all of them are filled
 _BYTES_OF_PLACE = 8  # what a permutation takes for each report
 
 
@@ -56,7 +58,7 @@ def shuffled(
     """
     parts = _in_their_rounds(column, parts)
     if not column.shuffler.is_uniform:
-        yield _shuffled_in_memory(column, list(parts), beside, source)
+        yield _shuffled_in_memory(column, parts, beside, source)
         return
     with ReportSpool(folder, source=source) as spool:
         for reports, _ in parts:  # public columns are detached
@@ -114,12 +116,15 @@ def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
     return rows
 
 
-def _shuffled_in_memory(column: Column, parts: list[ReportPart], beside: Path, source: RandomSource) -> ShuffledParts:
-    column.require_batch(sum(len(reports) for reports, _ in parts))
-    reports = Reports.concat([part for part, _ in parts])
-    attached = [columns for _, columns in parts if columns is not None]
-    public = Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages]) if attached else None
+def _shuffled_in_memory(
+    column: Column, parts: Iterable[ReportPart], beside: Path, source: RandomSource
+) -> ShuffledParts:
+    reports, public = _together(column, parts)
     shuffler = shuffler_for(column, public, reports.num_users, beside)
+    if isinstance(shuffler, SlotShuffler):
+        views = shuffler.view_parts(reports, public=public, source=source, size=SLOTS_AT_A_TIME)
+        shuffle = shuffler.model(reports.num_users)
+        return ShuffledParts(shuffle=shuffle, num_reports=len(reports), views=views, shuffler=shuffler)
     shuffler = column.shuffler.in_rounds(shuffler, reports.model.num_messages)
     view = shuffler.shuffle(reports, public=public, source=source)
     if not len(view):
@@ -128,6 +133,19 @@ def _shuffled_in_memory(column: Column, parts: list[ReportPart], beside: Path, s
             "with the task's dropouts and rounds. Nothing was released."
         )
     return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)
+
+
+def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Table | None]:
+    """All reports, and the public columns of their people; the parts are not kept."""
+    taken, attached = [], []
+    for reports, columns in parts:
+        taken.append(reports)
+        attached += [] if columns is None else [columns]
+    column.require_batch(sum(map(len, taken)))
+    reports = Reports.concat(taken)
+    if not attached:
+        return reports, None
+    return reports, Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages])
 
 
 class ReportSpool:

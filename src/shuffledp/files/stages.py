@@ -8,6 +8,7 @@ number of the column would give the next run, if it draws from the same source, 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from shuffledp.files.in_memory import Input
 from shuffledp.files.parquet import ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, step_of
 from shuffledp.files.reading import Watch, counted
-from shuffledp.files.shuffling import ShuffledParts, shuffled
+from shuffledp.files.shuffling import SLOTS_AT_A_TIME, ShuffledParts, shuffled
 from shuffledp.files.writing import write_all
 from shuffledp.pipeline import Release
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -206,28 +207,29 @@ def release_of_column(
 ) -> ColumnOutcome:
     """The release of a column from its view in parts; ``shuffler`` is what made the view, if it is here.
 
-    After a shuffle by groups, along a graph or inside strata the view is one part, and says more than an estimate of
-    everybody.
+    After a shuffle along a graph or inside strata the view is one part. Those, and one by groups, say more than an
+    estimate of everybody.
     """
-    regional = walks = stratified = inside = None
+    by_place = walks = stratified = inside = None
     if column.shuffler.needs_graph:
         from shuffledp.files.people_files import WalkedView
 
         walks = WalkedView.of(column, next(views), shuffler, beside)
         views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
     elif column.shuffler.needs_groups:
-        from shuffledp.files.regions import regional_of
+        from shuffledp.files.regions import PlacesInParts
 
-        whole = next(views)
-        regional = regional_of(column, whole, shuffler, beside)
-        views = iter([whole])
+        parts = (part for view in views for part in view.parts(SLOTS_AT_A_TIME))
+        first = next(parts)
+        by_place = PlacesInParts(column, first, shuffler, beside)
+        views = map(by_place.take, chain([first], parts))
     elif isinstance(column.shuffler, StratifiedSection):
         inside = next(views)
         column.shuffler.require_batch(inside.shuffle, inside.label_table, column)
         views = iter([inside])
     views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
     # What shuffled is told by the view; a task alone cannot say it of groups, graphs or strata.
-    pipeline = column.pipeline(IdentityShuffler() if regional or walks or inside else None)
+    pipeline = column.pipeline(IdentityShuffler() if by_place or walks or inside else None)
     with ViewWriter(place / "release.parquet", column) as writer:
         release = pipeline.analyze_parts(
             map(writer.write, views), delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
@@ -238,6 +240,7 @@ def release_of_column(
         stratified, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
     walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
     release = replace(release, estimate=estimate)
+    regional = by_place and by_place.regional()
     further = {"regional": regional, "stratified": stratified, "walked": walked}
     return outcome_of(column, release, facts, place, names, **further)
 

@@ -11,7 +11,7 @@ same draws on every machine.
 import math
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext, localcontext
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,25 +145,41 @@ def _settled_code(concentration: float, remaining: int | None, word: int, source
     return settled_floor(value, word, source, most=most, digits=3 * max(0, -theta.adjusted()))
 
 
-def permutation_of(codes: Integers) -> Integers:
-    """The permutation of a Lehmer code, in the same memory: place k holds the ``codes[k]``-th item left."""
-    _take_for(codes.size)(codes, codes.size)
-    return codes
+class ItemsLeft(Protocol):
+    """The items 0, 1, 2, ... that are left, of which codes take one after the other."""
+
+    def take(self, codes: Integers) -> None:
+        """Replace each code by the item that it takes: that one of those left which has ``code`` others before it."""
+        ...
 
 
-def take_items(codes: Integers, num_items: int) -> None:
-    """Replace each code by the item that it takes out of 0, ..., num_items - 1, in turn."""
-    _take_for(num_items)(codes, num_items)
+def items_left(num_items: int) -> ItemsLeft:
+    """All of the items 0, ..., num_items - 1."""
+    return _items_for(num_items)(num_items)
 
 
-def _take_plainly(codes: Integers, num_items: int) -> None:
-    """Plain `_take`, on a list. It is reversed, so that small codes are near its end, where taking is cheap."""
-    left = list(range(num_items))[::-1]
-    codes[:] = [left.pop(-1 - code) for code in codes.tolist()]
+class _PlainItems:
+    """A list, reversed: small codes are near its end, where taking is cheap."""
+
+    def __init__(self, num_items: int) -> None:
+        self._left = list(range(num_items))[::-1]
+
+    def take(self, codes: Integers) -> None:
+        codes[:] = [self._left.pop(-1 - code) for code in codes.tolist()]
 
 
-def _take(codes: Integers, num_items: int) -> None:
-    """Compiled `take_items`: the items left are bits of 64-bit words, below a binary tree of counts."""
+class _CompiledItems:
+    """Bits of 64-bit words, below a binary tree of counts: about a quarter of a byte for each item."""
+
+    def __init__(self, num_items: int) -> None:
+        self._words, self._lefts = _plant_compiled(num_items)
+
+    def take(self, codes: Integers) -> None:
+        _take_compiled(codes, self._words, self._lefts)
+
+
+def _plant(num_items: int) -> tuple[Words, NDArray[np.int32]]:
+    """All items as bits, and of each node of the tree how many are left in its lower half."""
     words = np.full((num_items + 63) // 64, ~np.uint64(0))
     leaves = 1
     while leaves < words.size:
@@ -174,7 +190,11 @@ def _take(codes: Integers, num_items: int) -> None:
         for node in range(nodes):
             lefts[nodes + node] = min(max(num_items - 2 * half * node, 0), half)
         nodes, half = 2 * nodes, half // 2
-    one = np.uint64(1)
+    return words, lefts
+
+
+def _take(codes: Integers, words: Words, lefts: NDArray[np.int32]) -> None:
+    one, leaves = np.uint64(1), lefts.size
     for place in range(codes.size):
         code, node = int(codes[place]), 1
         while node < leaves:
@@ -209,7 +229,8 @@ def _place_of_bit(word: Any, skipped: Any) -> int:
     return place
 
 
+_plant_compiled = compiled(_plant)
 _take_compiled = compiled(_take, calls=(_place_of_bit,))
-_take_for: Callable[[int], Callable[[Integers, int], None]] = plain_until_worth_compiling(
-    _take_plainly, _take_compiled, items=20_000
+_items_for: Callable[[int], Callable[[int], ItemsLeft]] = plain_until_worth_compiling(
+    _PlainItems, _CompiledItems, items=20_000
 )

@@ -1,6 +1,7 @@
 """Mallows sampling: exact draws for Kendall's, Hamming's and Cayley's distance, at once and as a stream."""
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal, getcontext, localcontext
 from typing import Any
 
@@ -10,16 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
-from shuffledp.core.table import Integers
+from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.laws.exact_draws import (
     RELATIVE_ERROR,
     Bits,
     draw_codes,
-    permutation_of,
+    items_left,
     precise,
     settled_floor,
-    take_items,
 )
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
@@ -28,6 +28,7 @@ DISTANCES = ("kendall", "hamming", "cayley")
 
 _LEAST_OF_STREAM = 1e-300
 _CHUNK = 2**16
+_AT_A_TIME = 2**20  # places of a permutation
 
 
 def sample_mallows(
@@ -38,7 +39,8 @@ def sample_mallows(
     Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
     exchanges that are needed, n minus the number of cycles. The Lehmer code of a Kendall-Mallows permutation has
     independent places, each a truncated geometric number; a tree of counts over bits finds the items, in time O(n log
-    n) for every concentration and with 9 bytes of memory for each item. Place k holds item w[k].
+    n) for every concentration, and with a quarter of a byte of memory for each item beside the result. Place k holds
+    item w[k].
 
     Guarantees:
         1. The law is exact for the float ``concentration`` if the words of the source are uniform, and if the float
@@ -70,18 +72,30 @@ def sample_mallows(
         raise invalid("below 2**31; a longer file goes through MallowsStream", num_items=num_items)
     validate.nonnegative(concentration=concentration)
     validate.one_of(DISTANCES, distance=distance)
-    source = resolve_source(source)
+    return _whole(_parts(int(num_items), float(concentration), distance, resolve_source(source)))
+
+
+def _parts(num_items: int, concentration: float, distance: str, source: RandomSource) -> Iterator[Integers]:
+    """The permutation from place 0 on; of Kendall's distance only a part of it is ever there."""
     if concentration == 0:
-        return random_permutation(num_items, source=source)
-    if concentration == math.inf:
-        return np.arange(num_items, dtype=np.int64)
-    if distance == "hamming":
-        return draw_hamming(int(num_items), float(concentration), source)
-    if distance == "cayley":
-        return draw_cayley(int(num_items), float(concentration), source)
-    codes = np.empty(int(num_items), dtype=np.int64)
-    draw_codes(float(concentration), codes, source, remaining=int(num_items))
-    return permutation_of(codes)
+        yield random_permutation(num_items, source=source)
+    elif concentration == math.inf:
+        yield np.arange(num_items, dtype=np.int64)
+    elif distance != "kendall":
+        yield {"hamming": draw_hamming, "cayley": draw_cayley}[distance](num_items, concentration, source)
+    else:
+        left = items_left(num_items)
+        for start in range(0, num_items, _AT_A_TIME):
+            codes = np.empty(min(_AT_A_TIME, num_items - start), dtype=np.int64)
+            draw_codes(concentration, codes, source, remaining=num_items - start)
+            left.take(codes)
+            yield codes
+
+
+def _whole(parts: Iterator[Integers]) -> Integers:
+    """All parts together; a single one is not copied."""
+    kept = list(parts)
+    return kept[0] if len(kept) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *kept])
 
 
 def sample_mallows_blocks(
@@ -102,13 +116,30 @@ def sample_mallows_blocks(
     thetas = np.asarray(concentrations, dtype=np.float64)
     if thetas.shape not in ((), sizes.shape) or not (thetas >= 0).all():
         raise InvalidParameterError("concentrations must be numbers of 0 or more, one for each block.")
-    source = resolve_source(source)
-    ranks = np.arange(int(sizes.sum()), dtype=np.int64)
-    stops, thetas = np.cumsum(sizes), np.broadcast_to(thetas, sizes.shape)
-    for block in np.flatnonzero(sizes > 1).tolist():
-        start, stop = int(stops[block] - sizes[block]), int(stops[block])
-        ranks[start:stop] = start + sample_mallows(stop - start, float(thetas[block]), distance=distance, source=source)
-    return ranks
+    return _whole(mallows_parts(sizes, np.broadcast_to(thetas, sizes.shape), distance, resolve_source(source)))
+
+
+def mallows_parts(sizes: Integers, thetas: Floats, distance: str, source: RandomSource) -> Iterator[Integers]:
+    """What `sample_mallows_blocks` draws, from the first place on: a part of a large block, or many small ones.
+
+    The same words give the same permutation.
+    """
+    stops, first = np.cumsum(sizes), 0
+    while first < sizes.size:
+        start = int(stops[first] - sizes[first])
+        if sizes[first] > _AT_A_TIME:
+            parts = _parts(int(sizes[first]), float(thetas[first]), distance, source)
+            yield from (np.add(part, start, out=part) for part in parts)
+            first += 1
+            continue
+        after = int(np.searchsorted(stops, start + _AT_A_TIME, side="right"))
+        ranks = np.arange(start, int(stops[after - 1]), dtype=np.int64)
+        for block in (first + np.flatnonzero(sizes[first:after] > 1)).tolist():
+            low, high = int(stops[block] - sizes[block]), int(stops[block])
+            drawn = sample_mallows(high - low, float(thetas[block]), distance=distance, source=source)
+            ranks[low - start : high - start] = low + drawn
+        yield ranks
+        first = after
 
 
 class MallowsStream:
@@ -193,7 +224,7 @@ class MallowsStream:
         self._pending = int(codes[waits])
         places = codes[:waits].copy()
         codes.fill(0)
-        take_items(places, here)
+        items_left(here).take(places)
         return places
 
     def _check_open(self) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.people.groups import Groups, order_sensitivity, reference_order
 from shuffledp.people.groups.public_points import distances
+from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import SlotShuffler
 
@@ -186,19 +188,20 @@ def mixing_of(
         >>> found.largest, found.kept > found.kept_uniform, found.mixes_all
         (11, True, False)
     """
-    prepared, own = shuffler.prepare(), groups.sizes[groups.own]
-    people, block_sizes = prepared.order.size, np.diff(prepared.starts)
-    num_draws = _DRAWS if people <= _MANY else _DRAWS_OF_MANY
-    draws = [shuffler.draw_ranks(source=SeededSource(number)) for number in range(num_draws)]
-    moved = np.abs(np.array(draws) - np.arange(people))
-    near, far = _distances(coordinates, metric, prepared.order, draws)
-    kept, is_exact = _kept(groups, shuffler, draws)
+    prepared, whose = shuffler.prepare(), np.bincount(groups.own, minlength=len(groups))
+    people, block_sizes, sizes = prepared.order.size, np.diff(prepared.starts), groups.sizes[whose > 0]
+    whose = whose[whose > 0]  # how many people's own group each of them is
+    numbers, asked = _asked(groups, prepared.order)
+    exact = exact_means(shuffler, groups, numbers)
+    drawn = _drawn(groups, [number for number in numbers if number not in exact], shuffler)
+    near, far = _distances(coordinates, metric, prepared.order, drawn)
+    kept, is_exact = (np.repeat(each, asked) for each in _shares(numbers, exact, drawn.kept))
     return Mixing(
         num_users=people,
         num_groups=len(groups),
-        smallest=int(own.min()),
-        median=int(np.sort(own)[(people - 1) // 2]),
-        largest=int(own.max()),
+        smallest=int(sizes.min()),
+        median=_quantile(sizes, whose, 0.5),
+        largest=int(sizes.max()),
         num_blocks=block_sizes.size,
         largest_block=int(block_sizes.max()),
         num_alone=prepared.model.num_alone,
@@ -207,15 +210,15 @@ def mixing_of(
         kind=_kind(shuffler),
         alpha=prepared.model.alpha,
         delta=prepared.model.delta,
-        displacement=float(moved.mean()),
-        displacement_90=float(np.quantile(moved, 0.9)),
+        displacement=float(np.arange(drawn.moved.size) @ drawn.moved / drawn.moved.sum()),
+        displacement_90=float(_quantile(np.arange(drawn.moved.size), drawn.moved, 0.9)),
         displacement_uniform=(people**2 - 1) / (3 * people),
         distance=near,
         distance_90=far,
         kept=float(kept.mean()),
         kept_least=float(kept.min()),
         kept_exactly=float(is_exact.mean()),
-        kept_uniform=float(own.mean() / people),
+        kept_uniform=float(sizes @ whose / people / people),
         compared=dict(sorted(shuffler.chosen_from.items(), key=lambda each: each[1])),
     )
 
@@ -231,48 +234,87 @@ def _distance_of(shuffler: SlotShuffler) -> str:
     return str(getattr(shuffler.prepare().model, "distance", _KENDALL))
 
 
-def _kept(groups: Groups, shuffler: SlotShuffler, draws: list[Integers]) -> tuple[Floats, NDArray[np.bool_]]:
-    """The share of slots of people's own groups that hold the group's reports, and whether it is the exact mean.
+def _quantile(values: Integers, counts: Integers, share: float) -> int:
+    """The least value that is reached by this share of what was counted."""
+    order = np.argsort(values, kind="stable")
+    passed = np.cumsum(counts[order])
+    return int(values[order[np.searchsorted(passed, math.ceil(share * passed[-1]))]])
 
-    Of people evenly along the order; where the mean is not known, it is one over the draws.
-    """
-    order = shuffler.prepare().order
-    asked = order[np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_ASKED)).astype(np.int64))]
-    numbers, counts = np.unique(groups.own[asked], return_counts=True)
+
+def _evenly(people: int, most: int) -> Integers:
+    """Ranks, evenly along the order."""
+    return np.unique(np.linspace(0, people - 1, min(people, most)).astype(np.int64))
+
+
+def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
+    """The own groups of people evenly along the order, as far as affordable, and how many of these people each has."""
+    numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
-    numbers, counts = numbers[affordable], counts[affordable]
-    exact = exact_means(shuffler, groups, numbers.tolist())
-    rest = [number for number in numbers.tolist() if number not in exact]
-    shares = exact | dict(zip(rest, _simulated(groups, rest, order, draws), strict=True))
-    found = np.array([(shares[number], number in exact) for number in numbers.tolist()])
-    return np.repeat(found[:, 0], counts), np.repeat(found[:, 1] > 0, counts)
+    return numbers[affordable].tolist(), counts[affordable]
 
 
-def _simulated(groups: Groups, numbers: list[int], order: Integers, draws: list[Integers]) -> list[float]:
-    """The mean over the draws of the share that each of these groups keeps."""
-    shares = np.zeros(len(numbers))
-    inside, sigma = np.zeros(order.size, dtype=np.bool_), np.empty(order.size, dtype=np.int64)
-    for ranks in draws:
-        sigma[order] = order[ranks]
-        for place, number in enumerate(numbers):
-            members = groups[number]
-            inside[members] = True
-            shares[place] += np.count_nonzero(inside[sigma[members]]) / members.size / len(draws)
-            inside[members] = False
-    found: list[float] = shares.tolist()
-    return found
+def _shares(
+    numbers: list[int], exact: dict[int, float], simulated: dict[int, float]
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The share of slots of each group that hold the group's reports, and whether it is the exact mean."""
+    shares = simulated | exact
+    return np.array([shares[number] for number in numbers]), np.array([number in exact for number in numbers])
+
+
+class _Drawn(NamedTuple):
+    """A few draws of ranks, of which no more than a part was ever in memory."""
+
+    moved: Integers  # how many reports moved by 0, 1, 2, ... ranks
+    measured: Integers  # the ranks at which distances are measured,
+    there: list[Integers]  # and of each draw the ranks whose reports lie there
+    kept: dict[int, float]  # the mean share that each of the groups keeps, by number
+
+
+def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn:
+    """Draws with fixed seeds; ``numbers`` are the groups whose shares are asked for."""
+    order = shuffler.prepare().order
+    num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
+    rank = invert(order) if numbers else order
+    members = [np.sort(rank[groups[number]]) for number in numbers]
+    moved, measured, there = np.zeros(1, dtype=np.int64), _evenly(order.size, _MOST_MEASURED), []
+    kept = np.zeros(len(numbers))
+    for draw in range(num_draws):
+        landed, stay, start = [], np.zeros(len(numbers)), 0
+        for ranks in shuffler.rank_parts(source=SeededSource(draw)):
+            moved = _sum(moved, np.bincount(np.abs(ranks - np.arange(start, start + ranks.size))))
+            landed.append(ranks[_between(measured, start, ranks.size)])
+            for place, own in enumerate(members):
+                found = ranks[_between(own, start, ranks.size)]
+                stay[place] += np.count_nonzero(own[np.searchsorted(own, found) % own.size] == found)
+            start += ranks.size
+        there.append(np.concatenate(landed))
+        kept += [count / own.size / num_draws for count, own in zip(stay, members, strict=True)]
+    return _Drawn(moved, measured, there, dict(zip(numbers, kept.tolist(), strict=True)))
+
+
+def _between(ascending: Integers, start: int, length: int) -> Integers:
+    """The numbers from ``start`` on, counted from there, that are below ``length``."""
+    low, high = np.searchsorted(ascending, [start, start + length])
+    return ascending[low:high] - start
+
+
+def _sum(one: Integers, other: Integers) -> Integers:
+    """The sum of two arrays, the shorter of which has zeros behind it."""
+    total = np.zeros(max(one.size, other.size), dtype=np.int64)
+    total[: one.size] += one
+    total[: other.size] += other
+    return total
 
 
 def _distances(
-    coordinates: Floats | None, metric: str | None, order: Integers, draws: list[Integers]
+    coordinates: Floats | None, metric: str | None, order: Integers, drawn: _Drawn
 ) -> tuple[float, float] | tuple[None, None]:
     """The median and the nine tenths of distances between a slot's place and that of the report in it."""
     if coordinates is None:
         return None, None
-    ranks = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_MEASURED)).astype(np.int64))
-    here = coordinates[order[ranks]]
-    found = np.concatenate([distances(here, coordinates[order[draw[ranks]]], metric) for draw in draws])
+    here = coordinates[order[drawn.measured]]
+    found = np.concatenate([distances(here, coordinates[order[ranks]], metric) for ranks in drawn.there])
     near, far = np.quantile(found, (0.5, 0.9))
     return float(near), float(far)
 

@@ -15,6 +15,7 @@ from shuffledp.core.validate import integer_at_least
 from shuffledp.randomness.sources import RandomSource, high_product, resolve_source
 
 _CHUNK_WORDS = 2**16
+_AT_A_TIME = 2**20  # images that are inverted
 _ONE = np.uint64(1)
 
 
@@ -111,7 +112,9 @@ def invert(permutation: ArrayLike) -> NDArray[np.int64]:
     """
     images = _checked(permutation=permutation)
     inverse = np.empty(images.size, dtype=np.int64)
-    inverse[images] = np.arange(images.size, dtype=np.int64)
+    for start in range(0, images.size, _AT_A_TIME):
+        part = images[start : start + _AT_A_TIME]
+        inverse[part] = np.arange(start, start + part.size)
     return inverse
 
 

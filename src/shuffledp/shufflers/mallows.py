@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -15,9 +15,10 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.shuffle_models import PositionLaw, SwapWindows
 from shuffledp.core.table import Floats, Integers
-from shuffledp.laws import DISTANCES, sample_mallows_blocks, stay_probability
+from shuffledp.laws import DISTANCES, stay_probability
+from shuffledp.laws.mallows_sampling import mallows_parts
 from shuffledp.people.groups import Groups, blocks, windows
-from shuffledp.randomness.sources import RandomSource
+from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
@@ -214,7 +215,7 @@ class MallowsShuffler(SlotShuffler):
         validate.instance_of(bool, per_block=per_block)
 
     def _prepare(self) -> Prepared:
-        order = checked_order(self.groups, self._order)
+        order = self._order = checked_order(self.groups, self._order)  # the one that was given is not kept
         starts, sensitivities = blocks(self.groups, order, distance=self.distance)
         if not self.per_block:
             starts, sensitivities = starts[[0, -1]], sensitivities[[sensitivities.argmax()]]
@@ -244,11 +245,10 @@ class MallowsShuffler(SlotShuffler):
         distinct, place = np.unique(sensitivities, return_inverse=True)
         return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 
-    def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """See `SlotShuffler.draw_ranks`."""
+    def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
+        """See `SlotShuffler.rank_parts`: of Kendall's distance, a million ranks at a time."""
         prepared = self.prepare()
-        sizes = np.diff(prepared.starts)
-        return sample_mallows_blocks(sizes, prepared.parameters, distance=self.distance, source=source)
+        return mallows_parts(np.diff(prepared.starts), prepared.parameters, self.distance, resolve_source(source))
 
     def swap_costs(self, person: int) -> Floats:
         """See `SlotShuffler.swap_costs`."""
@@ -300,6 +300,8 @@ def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
 def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Floats]:
     """Starts and concentrations with each block of infinite concentration, which mixes nobody, cut into its people."""
     sizes = np.diff(starts)
+    if not (np.isinf(thetas) & (sizes > 1)).any():
+        return starts, thetas
     infinite = np.isinf(np.repeat(thetas, sizes))
     first = np.zeros(infinite.size, dtype=np.bool_)
     first[starts[:-1]] = True

@@ -1,6 +1,7 @@
 """The noisy-sort shuffler: everybody gets a public position, noise is added, and reports leave in the order of both."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -180,7 +181,7 @@ class NoisySortShuffler(SlotShuffler):
             order = np.argsort(self._at, kind="stable").astype(np.int64)
             starts, at = np.array([0, order.size]), self._at[order] - self._at.min()
         else:
-            order = checked_order(_given(self.groups), self._order)
+            order = self._order = checked_order(_given(self.groups), self._order)  # the one that was given is not kept
             gaps = self._gaps(order)
             starts = np.concatenate([[0], np.flatnonzero(np.isinf(gaps)) + 1, [order.size]])
             at = positions_of_gaps(gaps)
@@ -231,12 +232,10 @@ class NoisySortShuffler(SlotShuffler):
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
 
-    def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """See `SlotShuffler.draw_ranks`."""
+    def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
+        """See `SlotShuffler.rank_parts`: all ranks at once."""
         prepared = self.prepare()
-        return sample_noisy_sort(
-            prepared.parameters, noise=self.noise, block_starts=prepared.starts[:-1], source=source
-        )
+        yield sample_noisy_sort(prepared.parameters, noise=self.noise, block_starts=prepared.starts[:-1], source=source)
 
     def swap_costs(self, person: int) -> Floats:
         """See `SlotShuffler.swap_costs`: with Laplace noise twice the distance of the positions."""

@@ -1,7 +1,7 @@
 """Base of the shufflers near a public reference order: one report per slot, from a person nearby."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -17,7 +17,6 @@ from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.shuffle_models import ColludingShuffleModel, LabelMeaning
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.core.text import plural
-from shuffledp.laws import shuffle_around
 from shuffledp.people.groups import Groups, reference_order
 from shuffledp.randomness.permutations import is_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -118,18 +117,46 @@ class SlotShuffler:
         """What `prepare` returns."""
 
     @abstractmethod
+    def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
+        """The secret permutation w of ranks, from rank 0 on: the slot at rank k gets the report from rank w[k].
+
+        A part is as long as suits the law; where it can, only a part of the permutation is in memory.
+        """
+
     def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """The secret permutation w of ranks: the slot at rank k gets the report from rank w[k]."""
+        """The secret permutation w as a whole."""
+        return np.concatenate([*self.rank_parts(source=source)])
+
+    def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
+        """Slots, and whose reports lie in them, along the reference order and part after part.
+
+        At rank k that is the slot of ``order[k]`` and the report of ``order[w[k]]``: no other way to compose is private
+        for every reference order.
+
+        Raises:
+            InvalidParameterError: at the end, if what was drawn is no permutation.
+        """
+        order, start = self.prepare().order, 0
+        seen = np.zeros(order.size, dtype=np.bool_)
+        for ranks in self.rank_parts(source=source):
+            if start + ranks.size > order.size:
+                break
+            seen[ranks] = True
+            yield order[start : start + ranks.size], order[ranks]
+            start += ranks.size
+        if not seen.all():
+            raise InvalidParameterError(f"ranks must hold each of 0, ..., {order.size - 1} once; some are missing.")
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
         """The secret permutation sigma* of people: person j's slot gets the report of person ``sigma_star[j]``.
 
-        ``sigma_star[order[k]] = order[w[k]]``: no other way to compose is private for every reference order.
-
         Args:
             source: None is the cryptographic source.
         """
-        return shuffle_around(self.draw_ranks(source=source), self.prepare().order)
+        sigma_star = np.empty(self.prepare().order.size, dtype=np.int64)
+        for slots, owners in self.moves(source=source):
+            sigma_star[slots] = owners
+        return sigma_star
 
     @abstractmethod
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
@@ -187,16 +214,32 @@ class SlotShuffler:
             InvalidParameterError: if there is not one report from everybody.
             UnsupportedModelError: if people send several reports each, which no theorem here covers.
         """
+        (view,) = self.view_parts(reports, public=public, source=source, size=max(len(reports), 1))
+        return view
+
+    def view_parts(
+        self, reports: Reports, *, size: int, public: Table | None = None, source: RandomSource | None = None
+    ) -> Iterator[View]:
+        """The view of `shuffle` in parts of ``size`` slots; all slots are filled before the first is given back.
+
+        Memory: the reports before and after, and a part of the permutation.
+        """
         if reports.model.num_messages != 1:
             raise UnsupportedModelError(
                 f"a shuffle that keeps slots needs one report per person; {reports.model.kind!r} sends "
                 f"num_messages={reports.model.num_messages}. Use a uniform shuffle."
             )
-        model = self.model(reports.num_users)
-        source = resolve_source(source)
-        shuffled = reports.take(self.draw(source=source))
-        slots = np.arange(model.num_users)
-        return View(reports=shuffled, labels=slots, label_table=public, shuffle=model, source=source)
+        model, source = self.model(reports.num_users), resolve_source(source)
+        shuffled = reports.moved(self.moves(source=source))
+        return self._parts_of(shuffled, public, model, source, size)
+
+    def _parts_of(
+        self, shuffled: Reports, public: Table | None, model: SlotShuffleModel, source: RandomSource, size: int
+    ) -> Iterator[View]:
+        for start in range(0, len(shuffled), size):
+            part = shuffled.take(slice(start, start + size))
+            slots = np.arange(start, start + len(part))
+            yield View(reports=part, labels=slots, label_table=public, shuffle=model, source=source)
 
     def _same_people(self, groups: Groups) -> None:
         validate.instance_of(Groups, groups=groups)

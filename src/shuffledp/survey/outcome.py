@@ -194,7 +194,7 @@ class Regional:
     people: NDArray[np.int64]
     mixing: "Mixing"
     left_out: int = 0
-    of_slot: NDArray[np.int64] | None = None
+    of_slot: NDArray[np.int16] | None = None
     hidden_by_group: ReidentificationBound | None = None
     hidden_by_smallest: ReidentificationBound | None = None
     hidden_by_all: ReidentificationBound | None = None

@@ -1,13 +1,12 @@
 """Groups: which people belong together, from public information only."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shown import Shown
@@ -16,6 +15,7 @@ from shuffledp.core.validate import integer_at_least, invalid
 from shuffledp.people.graphs import Graph
 from shuffledp.people.groups.public_points import PublicPoints, Runs, as_runs, distinct_rows, joined, members
 
+_AT_A_TIME = 2**20  # people
 _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 
 
@@ -224,6 +224,21 @@ class Groups(Shown):
         """Number of people at each site."""
         return np.bincount(self.sites)
 
+    @property
+    def first_people(self) -> Integers:
+        """The first person at each site."""
+        first = np.empty(self.site_sizes.size, dtype=np.int64)
+        for start in range(0, self.num_users, _AT_A_TIME)[::-1]:
+            part = self.sites[start : start + _AT_A_TIME]
+            first[part[::-1]] = np.arange(start, start + part.size)[::-1]  # of one site, the last assigned stays
+        return first
+
+    @property
+    def sites_held(self) -> Integers:
+        """Number of sites that each group has."""
+        lengths = np.diff(self.sets.runs, axis=1)[:, 0].astype(np.int64)
+        return np.add.reduceat(lengths, self.sets.starts[:-1])
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of a canonical form, in hexadecimal: two families with equal groups have equal digests.
@@ -231,17 +246,9 @@ class Groups(Shown):
         The form: people who are in the same groups of two or more form a class, classes are numbered by their first
         person, and each group is the SHA-256 of its classes; then number of people, classes and sorted hashes.
         """
-        classes = _classes(self.sites, self.sets, self.sizes > 1)
-        of_site = np.empty(self.site_sizes.size, dtype="<i8")
-        of_site[self.sites] = classes
-        hashes = set()
-        for number in np.flatnonzero(self.sizes > 1):
-            group = np.unique(of_site[members(self.sets.runs[self._runs_of(int(number))])])
-            hashes.add(hashlib.sha256(group.tobytes()).digest())
-        form = hashlib.sha256(b"shuffledp/1/groups" + self.num_users.to_bytes(8, "little"))
-        form.update(classes.astype("<i8").tobytes())
-        form.update(b"".join(sorted(hashes)))
-        return form.hexdigest()
+        from shuffledp.people.groups.group_digest import digest_of
+
+        return digest_of(self)
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Groups) else NotImplemented
@@ -352,20 +359,3 @@ def _own_groups(everybody: Integers, starts: Integers, num_users: int) -> Intege
     order = np.lexsort((groups, -sizes[groups], everybody))
     first = np.searchsorted(everybody[order], np.arange(num_users))
     return groups[order][first]
-
-
-def _classes(sites: Integers, sets: Runs, counted: NDArray[np.bool_]) -> Integers:
-    """For every person the class of people in the same groups, classes numbered by their first person."""
-    marks = np.zeros((int(sites.max()) + 2, 2), dtype=np.uint64)
-    of_run = np.repeat(np.arange(counted.size), np.diff(sets.starts))
-    runs = sets.runs[counted[of_run]]
-    names = np.frombuffer(hashlib.shake_128(b"shuffledp/1/groups").digest(16 * counted.size), dtype="<u8")
-    added = names.reshape(-1, 2)[of_run[counted[of_run]]]
-    for lane in range(2):  # sums modulo 2^64 of the names of a site's groups
-        np.add.at(marks[:, lane], runs[:, 0], added[:, lane])
-        np.subtract.at(marks[:, lane], runs[:, 1], added[:, lane])
-    sums = np.cumsum(marks, axis=0, dtype=np.uint64)[sites]
-    _, first, inverse = np.unique(sums.view("V16")[:, 0], return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse.ravel()]

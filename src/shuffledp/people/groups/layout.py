@@ -18,6 +18,7 @@ from shuffledp.randomness.permutations import invert
 Ranks = NDArray[np.int32]  # half the memory, and that much more of it close at hand
 
 _BUCKETS = 256
+_AT_A_TIME = 1 << 20  # ranks
 
 # Of the local search.
 _STEPS = 600
@@ -53,10 +54,9 @@ class Scratch(NamedTuple):
 
 def lay(groups: Groups, order: Integers) -> Layout:
     """The groups along an order (a permutation of the people), which is given from rank 0 on."""
-    by_rank = groups.sites[order]
-    start = np.flatnonzero(np.append(True, by_rank[1:] != by_rank[:-1]))
+    start = _starts_of_atoms(groups, order)
     stop = np.append(start[1:], order.size)
-    site = by_rank[start]
+    site = groups.sites[order[start]]
     at = np.argsort(site, kind="stable")
     steps = np.append(np.diff(at), 0)
     steps[np.abs(steps) != 1] = 0
@@ -71,6 +71,16 @@ def lay(groups: Groups, order: Integers) -> Layout:
         runs=groups.sets.runs,
         sizes=groups.sizes,
     )
+
+
+def _starts_of_atoms(groups: Groups, order: Integers) -> Integers:
+    """The ranks at which another site begins than that of the rank before."""
+    found, last = [], -1
+    for first in range(0, order.size, _AT_A_TIME):
+        sites = groups.sites[order[first : first + _AT_A_TIME]]
+        found.append(first + np.flatnonzero(np.diff(sites, prepend=last)))
+        last = int(sites[-1])
+    return np.concatenate(found)
 
 
 def scratch(layout: Layout) -> Scratch:

@@ -84,7 +84,15 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
 
 def _people_along(groups: Groups, sites: Integers) -> Integers:
     """The people in an order of their sites, those of one site by their numbers."""
-    return np.argsort(invert(sites)[groups.sites], kind="stable").astype(np.int64)
+    from scipy.sparse import csr_array
+
+    # People by the rank of their site, counted instead of compared: a matrix that has a row for each person and a
+    # column for each site, turned from rows to columns.
+    people = groups.num_users
+    columns = invert(sites).astype(np.int32)[groups.sites]
+    rows = csr_array((np.ones(people, np.bool_), columns, np.arange(people + 1, dtype=np.int32)), (people, sites.size))
+    found: Integers = rows.tocsc().indices.astype(np.int64)
+    return found
 
 
 def _portfolio(groups: Groups, columns: Floats | None) -> Iterator[Integers]:
@@ -142,15 +150,9 @@ def _check_links(count: int, most: int) -> None:
         )
 
 
-def _sites_held(groups: Groups) -> Integers:
-    """How many sites each group has."""
-    lengths = np.diff(groups.sets.runs, axis=1)[:, 0].astype(np.int64)
-    return np.add.reduceat(lengths, groups.sets.starts[:-1])
-
-
 def _num_shared(groups: Groups) -> int:
     """Pairs of sites that a group holds, counted for each group."""
-    return int((_sites_held(groups) ** 2).sum())
+    return int((groups.sites_held**2).sum())
 
 
 class _Links(NamedTuple):
@@ -164,9 +166,9 @@ def _links(groups: Groups) -> _Links:
     """Stars, not cliques; neighbors ascending by the sites' first people."""
     _check_links(_num_links(groups), _MOST_LINKS)
     size = groups.site_sizes.size
-    first = _first_people(groups)
+    first = groups.first_people
     within = members(groups.sets.runs)
-    center = np.repeat(_centers(groups), _sites_held(groups))
+    center = np.repeat(_centers(groups), groups.sites_held)
     number = np.empty(size, dtype=np.int64)
     by_first = np.argsort(first)
     number[by_first] = np.arange(size)
@@ -174,12 +176,6 @@ def _links(groups: Groups) -> _Links:
     keys = np.unique(keys)
     ends, neighbors = np.divmod(keys, size)
     return _Links(np.searchsorted(ends, np.arange(size + 1)).astype(np.int64), by_first[neighbors])
-
-
-def _first_people(groups: Groups) -> Integers:
-    first = np.full(groups.site_sizes.size, groups.num_users, dtype=np.int64)
-    np.minimum.at(first, groups.sites, np.arange(groups.num_users))
-    return first
 
 
 def _centers(groups: Groups) -> Integers:
@@ -210,7 +206,7 @@ def _breadth_first(groups: Groups, links: _Links) -> Integers:
     walk, filled = _new_walk(groups.site_sizes.size), 0
     largest = np.zeros(walk.level.size, dtype=np.int64)
     np.maximum.at(largest, groups.sites, groups.sizes[groups.own])
-    for root in np.lexsort((_first_people(groups), -largest)):
+    for root in np.lexsort((groups.first_people, -largest)):
         if walk.level[root] < 0:
             filled = _visit_kernel(links, walk, root, filled)
     return walk.order
@@ -268,7 +264,7 @@ def _fiedler(groups: Groups) -> Integers:
     from scipy.sparse.csgraph import connected_components, laplacian
 
     _check_links(_num_shared(groups), _MOST_SHARED)
-    within, ends = members(groups.sets.runs), np.append(0, np.cumsum(_sites_held(groups)))
+    within, ends = members(groups.sets.runs), np.append(0, np.cumsum(groups.sites_held))
     held = sp.csr_array((np.ones(within.size), within, ends), shape=(len(groups), groups.site_sizes.size))
     graph = (held.T @ held).tocsr()
     graph.setdiag(0.0)

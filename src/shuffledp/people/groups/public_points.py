@@ -3,8 +3,8 @@
 A ball over neighboring numbers takes a few runs, however many numbers it holds.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from shuffledp.randomness.permutations import invert
 METRICS = ("euclidean", "manhattan", "haversine")
 EARTH_RADIUS = 6371.0088  # km, the mean radius of the reference ellipsoid (IUGG)
 
+_ROWS_AT_A_TIME = 1 << 20
 _AT_A_TIME = 1 << 21  # members of balls, while they are lists of Python
 _LEAF = 4
 _SLACK = 1 + 1e-12  # a distance may come out a little larger when it is computed another way
@@ -158,15 +159,24 @@ class PublicPoints:
         return Runs(np.arange(centers.size + 1), np.column_stack([low, high]).astype(np.int32))
 
 
+def rows_of(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The columns side by side; a single one is not copied."""
+    return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns)
+
+
 def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
     """The distinct rows in ascending order, and for every row the place of its equal among them."""
-    order = np.lexsort(columns.T[::-1])
-    ordered = columns[order]
-    new = np.ones(len(ordered), dtype=np.bool_)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    inverse = np.empty(len(ordered), dtype=np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    return ordered[new], inverse
+    order = np.argsort(columns[:, 0]) if columns.shape[1] == 1 else np.lexsort(columns.T[::-1])
+    new = np.ones(len(order), dtype=np.bool_)
+    inverse, found = np.empty(len(order), dtype=np.int64), -1
+    for start in range(0, len(order), _ROWS_AT_A_TIME):  # else as many bytes as the rows have several times over
+        here = order[start : start + _ROWS_AT_A_TIME]
+        before = columns[order[max(start - 1, 0) : start + here.size - 1]]
+        is_new = (columns[here[here.size - len(before) :]] != before).any(axis=1)
+        new[start + here.size - len(before) : start + here.size] = is_new
+        inverse[here] = found + np.cumsum(new[start : start + here.size])
+        found = int(inverse[here[-1]])
+    return columns[order[new]], inverse
 
 
 def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
@@ -188,7 +198,9 @@ def _as_columns(points: ArrayLike) -> Floats:
         raise InvalidParameterError(
             f"points must be one row or more, of shape (people,) or (people, columns); got shape {array.shape}."
         )
-    array = array.reshape(len(array), -1) + 0.0  # -0.0 becomes 0.0
+    array = array.reshape(len(array), -1)
+    if ((array == 0) & np.signbit(array)).any():
+        array = array + 0.0  # -0.0 becomes 0.0
     wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if wrong.size:
         raise InvalidParameterError(f"points must be finite; points[{wrong[0]}] is not, and {wrong.size} in all.")

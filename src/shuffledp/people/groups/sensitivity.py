@@ -153,10 +153,9 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
         Blocks(starts=array([0, 2, 4, 5]), sensitivities=array([1, 1, 0]))
     """
     found = windows(groups, order)
-    crossing = np.zeros(groups.num_users + 1, dtype=np.int64)  # of the gap before each rank
-    np.add.at(crossing, found.first + 1, 1)
-    np.subtract.at(crossing, found.last + 1, 1)
-    cuts = np.flatnonzero(np.cumsum(crossing)[1:-1] == 0) + 1
+    by_first = np.argsort(found.first)
+    reached = np.maximum.accumulate(found.last[by_first])
+    cuts = found.first[by_first[1:]][found.first[by_first[1:]] > reached[:-1]]  # everybody is in a group
     starts = np.concatenate([[0], cuts, [groups.num_users]])
     within = np.zeros(starts.size - 1, dtype=np.int64)
     np.maximum.at(within, np.searchsorted(cuts, found.first, side="right"), found.sensitivities(distance, alphabet))
