@@ -15,7 +15,7 @@ from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import cayley_lost_law, hamming_lost_law, kendall_kept_in_interval
 from shuffledp.laws.preservation_laws import ROUND_UP
 from shuffledp.people.groups import Groups
-from shuffledp.randomness.permutations import invert
+from shuffledp.people.groups.layout import lay, ranks_of
 from shuffledp.randomness.sources import RandomSource
 
 _LOST_LAWS = {"cayley": cayley_lost_law, "hamming": hamming_lost_law}
@@ -165,11 +165,11 @@ class _Place(NamedTuple):
 
 def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
     """The given groups that lie in one block."""
-    rank, sizes, starts = invert(prepared.order), np.diff(prepared.starts), prepared.starts
+    layout, sizes, starts = lay(groups, prepared.order), np.diff(prepared.starts), prepared.starts
     found: dict[int, _Place] = {}
     for number in numbers:
-        ranks = rank[groups[number]]
-        first, last = int(ranks.min()), int(ranks.max())
+        ranks = ranks_of(layout, number)
+        first, last = int(ranks[0]), int(ranks[-1])
         block, other = np.searchsorted(starts, [first, last], side="right") - 1
         if block == other:
             start = int(first - starts[block]) if last - first + 1 == ranks.size else None

@@ -33,7 +33,7 @@ _LEAST_IN_CELL = 50
 _UNMIXED = {"shuffled": "no"}  # said of a place whose people are alone, where others are not
 _SHARE = 0.25  # of the way across the map: cells are no wider
 _FEWEST = 0.1  # of the people of an average place: with fewer, a distant place is not shown
-_FEWEST_DRAWS, _MOST_DRAWN = 8, 1 << 26  # of simulations, and of people in all of them
+_FEWEST_DRAWS, _MOST_DRAWN = 4, 1 << 26  # of simulations, and of people in all of them
 _CORE = (0.01, 0.99)  # between these quantiles of each column lies the map, whoever lives beyond
 
 

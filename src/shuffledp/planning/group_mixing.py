@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,8 @@ from shuffledp.core.described import Described
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.people.groups import Groups, order_sensitivity, reference_order
+from shuffledp.people.groups.layout import lay, ranks_of
 from shuffledp.people.groups.public_points import distances
-from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import SlotShuffler
 
@@ -275,8 +276,7 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
     """Draws with fixed seeds; ``numbers`` are the groups whose shares are asked for."""
     order = shuffler.prepare().order
     num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
-    rank = invert(order) if numbers else order
-    members = [np.sort(rank[groups[number]]) for number in numbers]
+    members = list(map(partial(ranks_of, lay(groups, order)), numbers)) if numbers else []
     moved, measured, there = np.zeros(1, dtype=np.int64), _evenly(order.size, _MOST_MEASURED), []
     kept = np.zeros(len(numbers))
     for draw in range(num_draws):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.core.caching import compiled
 from shuffledp.core.table import Floats, Integers
 from shuffledp.people.groups.assignment import Groups
+from shuffledp.people.groups.public_points import members
 from shuffledp.randomness.permutations import invert
 
 Ranks = NDArray[np.int32]  # half the memory, and that much more of it close at hand
@@ -153,6 +154,13 @@ def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
     centre = low + length
     value = 2 * (total - 2 * lower - (centre if size % 2 else 0))
     return lowest, highest - 1, lowest + centre, value
+
+
+def ranks_of(layout: Layout, group: int) -> Integers:
+    """The ascending ranks of one group."""
+    runs = layout.runs[layout.set_starts[group] : layout.set_starts[group + 1]]
+    atoms = members(layout.atoms[runs])
+    return np.sort(members(np.column_stack([layout.start[atoms], layout.stop[atoms]])))
 
 
 def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
