@@ -174,14 +174,14 @@ def test_orders_that_are_drawn_in_windows_would_be_seen(p_value, monkeypatch):
 
 
 def test_a_uniform_order_in_its_place_would_be_seen(p_value, monkeypatch):
-    monkeypatch.setattr("shuffledp.shufflers.mallows.sample_mallows_blocks", uniform_blocks)
+    monkeypatch.setattr("shuffledp.shufflers.mallows.mallows_parts", uniform_blocks)
     assert p_value() < 1e-12
 
 
-def uniform_blocks(sizes, concentrations, *, distance, source):
+def uniform_blocks(sizes, concentrations, distance, source):
     del concentrations, distance
     words = source.words(int(np.sum(sizes)))
-    return np.lexsort((words, np.repeat(np.arange(len(sizes)), sizes)))
+    yield np.lexsort((words, np.repeat(np.arange(len(sizes)), sizes)))
 
 
 # ---- what is refused, and what is left -------------------------------------------------------------------------------

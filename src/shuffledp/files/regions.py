@@ -109,7 +109,7 @@ class PlacesInParts:
 
 
 def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, parts: Iterable[View]) -> Regional:
-    """What `PlacesInParts` finds in the parts of a view; ``view`` says how they were made, and what is public of all."""
+    """What `PlacesInParts` finds in parts of a view; ``view`` says how they were made, and what is public of all."""
     by_place = PlacesInParts(column, view, shuffler, beside)
     for part in parts:
         by_place.take(part)
