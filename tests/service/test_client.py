@@ -14,7 +14,8 @@ from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.in_memory import CsvInMemory
 from shuffledp.service.answered import Answered, answer_once
-from shuffledp.service.client import Receipt, asked, send
+from shuffledp.service.client import Receipt, asked, reason_of, send
+from shuffledp.service.http_messages import Problem
 from shuffledp.service.public_columns import public_table
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.grammar import ReportError, UploadRequest
@@ -203,3 +204,13 @@ def test_all_submissions_have_one_length(collection):
     send(collection, crowd(collection), shuffler.client())
     upload = UploadRequest.decode(shuffler.bodies[0], num_columns=2)
     assert len(np.unique([sum(len(each.encode()) for each in one.reports) for one in upload.submissions])) == 1
+
+
+def test_a_refusal_is_named_and_a_used_invitation_told_in_words():
+    def refusal(problem):
+        said = problem.response()
+        return httpx.Response(said.status_code, content=said.body)
+
+    assert reason_of(refusal(Problem.INVITATION_USED)) == "403 the invitation has been used on another device"
+    assert reason_of(refusal(Problem.TOO_LARGE)) == "413 tooLarge"
+    assert reason_of(httpx.Response(502, content=b"<html>")) == "502"

@@ -223,11 +223,12 @@ def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
     """What is to be done with the files."""
     from shuffledp.documents.document import Role, told
 
+    parties = "both parties" if collection.issuer is None else "all three parties"
     if collection.page is None:
-        return told(f"\nWritten: {file}. Send it to both parties and to all who answer.", role=Role.PATH)
+        return told(f"\nWritten: {file}. Send it to {parties} and to all who answer.", role=Role.PATH)
     page = collection.page
     return told(
-        f"\nWritten: {file}. Send it to both parties.",
+        f"\nWritten: {file}. Send it to {parties}.",
         f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
         *(
             [

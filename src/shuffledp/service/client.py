@@ -37,6 +37,7 @@ from shuffledp.wire.report_bytes import ReportLayout
 SECONDS_OF_PATIENCE = 60.0
 _AT_A_TIME = 500  # submissions in a request
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
+_IN_WORDS = {"invitationUsed": "the invitation has been used on another device"}
 TRY_AGAIN = (429, 502, 503, 504)
 OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
 
@@ -199,12 +200,13 @@ def asked(
 
 
 def reason_of(answer: httpx.Response) -> str:
-    """What a refusal says (RFC 9457), as far as it is one of our own words."""
+    """What a refusal says (RFC 9457), as far as it is one of our own words; plainly if a person did it."""
     try:
         kind = str(answer.json()["type"]).rpartition(":")[2]
     except (ValueError, KeyError, TypeError):
         kind = ""
-    return f"{answer.status_code}{f' {kind}' if kind.isalpha() and kind.isascii() else ''}"
+    known = kind if kind.isalpha() and kind.isascii() else ""
+    return " ".join(filter(None, [str(answer.status_code), _IN_WORDS.get(known, known)]))
 
 
 def _named(collection: Collection) -> str:

@@ -10,6 +10,7 @@ _HEAD = """\
 # What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.
 name = $name
 value = $value  # the private column in the table of answers
+# question = "what people read, where they answer on a page"
 """
 _PEOPLE = """
 [people]
