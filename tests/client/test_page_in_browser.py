@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -173,17 +174,18 @@ def test_a_refusal_is_said_and_lets_nobody_randomize_again(asked, device, mood, 
         assert not is_asked(tab)
 
 
-def test_where_the_clock_says_that_the_key_has_expired_its_successor_is_sealed_to(browser):
+@pytest.mark.parametrize(("hours", "key"), [(-24, "analyzer_key"), (13, "successor"), (24, "successor")])
+def test_where_the_clock_says_that_the_key_has_expired_its_successor_is_sealed_to(browser, hours, key):
     parties = Parties.with_successor(asking())
     asked = Asked(parties=parties)
     with asked.device(browser) as device:
-        device.clock.set_fixed_time(parties.now.timestamp() * 1000 + 13 * 3600 * 1000)
+        device.clock.set_fixed_time(parties.now + timedelta(hours=hours))  # right, or wrong by a day
         with asked.opened(device) as tab:
             tab.get_by_label("Yes").check()
             randomize(tab)
             tab.get_by_role("button", name=SEND).click()
             says(tab, "Stored by the shuffler")
-    assert len(asked.reports(parties.successor)) == 1
+    assert len(asked.reports(getattr(parties, key))) == 1
 
 
 def test_a_report_that_was_randomized_is_sealed_anew_where_the_shuffler_wants_another_key(browser):
@@ -300,6 +302,20 @@ def test_a_browser_that_keeps_nothing_sends_nothing(asked, device):
         says(tab, "This browser may not remember")
         assert not tab.locator("#review").is_visible()
     assert asked.uploads == []
+
+
+def test_on_a_small_screen_what_became_of_an_answer_is_in_sight(asked, browser):
+    asked.mood = "down"
+    seen = "() => { const { top, bottom } = document.getElementById('notice').getBoundingClientRect(); "
+    seen += "return top >= 0 && bottom <= innerHeight; }"
+    with asked.device(browser, viewport={"width": 400, "height": 700}) as device, asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        for mood, said in (("down", "The shuffler did not answer"), ("up", "Stored by the shuffler")):
+            asked.mood = mood
+            tab.locator("#send").click()
+            says(tab, said)
+            assert tab.evaluate(seen)
 
 
 def test_it_is_answered_by_keyboard_alone(asked, device):

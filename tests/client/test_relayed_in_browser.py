@@ -106,3 +106,18 @@ def test_where_the_gateway_takes_no_named_key_nothing_is_sent(asked, device):
         says(tab, "The shuffler refused it")
     assert len(asked.sealed) == 2
     assert asked.uploads == []
+
+
+@pytest.mark.parametrize(("hours", "first"), [(-24, 0), (24, 1)])
+def test_a_clock_that_is_wrong_by_a_day_seals_to_a_key_that_the_gateway_takes_or_asks_once_more(
+    asked, device, hours, first
+):
+    device.clock.set_fixed_time(asked.parties.now + timedelta(hours=hours))
+    asked.keys = asked.both[1:]  # the first has had its time
+    with asked.opened(device) as tab:
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "Stored by the shuffler")
+    assert [each[0] for each in asked.sealed] == [key.config.id for key in asked.both[first:]]
+    assert len(asked.uploads) == 1

@@ -27,6 +27,7 @@ let reports = null;  // randomized here and now, to be sealed anew if the analyz
 
 function say(what) {
   at("notice").replaceChildren(element("p", { class: LOOKS[what] ?? "danger" }, WORDS.said[what]));
+  at("notice").scrollIntoView({ block: "nearest" });  // on a small screen it is far from what was pressed
 }
 
 function show(...parts) {
