@@ -8,7 +8,13 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import churn_likeness, position_distribution, sample_walks
-from shuffledp.laws.churn_likeness import likeness_given, overlaps_by_round, overlaps_given
+from shuffledp.laws.churn_likeness import (
+    arriving_given,
+    likeness_given,
+    overlaps_by_round,
+    overlaps_given,
+    quick_overlap_given,
+)
 from shuffledp.laws.churn_schedules import Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays, rule_for
 from shuffledp.laws.walk_distributions import graphs_of_rounds, one_round, transposed_transition
@@ -85,6 +91,21 @@ def test_everybody_is_offline_with_the_chance_given_by_themselves():
 def test_what_is_no_schedule_is_refused(make, words):
     with pytest.raises(InvalidParameterError, match=words):
         make()
+
+
+def test_a_schedule_says_who_hands_in_where_not_everybody_does():
+    online, last = np.ones((3, 9), dtype=bool), np.arange(9) < 7
+    schedule = Schedule(online, "stay", last)
+    assert Schedule.from_dict(json.loads(json.dumps(schedule.to_dict()))) == schedule
+    assert "handing_in" not in Schedule(online, "stay", np.ones(9, dtype=bool)).to_dict()
+    others = [Schedule(online), Schedule(online, "stay", ~last), schedule.first(3)]
+    assert all(schedule != other for other in others)
+    assert others[2] == others[0]
+    for wrong in (last[:8], last.astype(int), np.zeros(9, dtype=bool)):
+        with pytest.raises(InvalidParameterError, match="handing_in must be"):
+            Schedule(online, "stay", wrong)
+    with pytest.raises(InvalidParameterError, match="handing_in must be base64"):
+        Schedule.from_dict(schedule.to_dict() | {"handing_in": 3})
 
 
 # ---- laws ------------------------------------------------------------------------------------------------------------
@@ -209,3 +230,35 @@ def test_one_person_alone_is_hidden_by_nobody_and_as_well_as_can_be():
 def test_what_is_no_gate_is_refused(values, words):
     with pytest.raises(InvalidParameterError, match=words):
         WalkGate(**({"epsilon": 0.5, "delta": 0.01, "overlap": 0.5} | values))
+
+
+def overlaps_at(laws, last):
+    """For each person the mean of what others' laws have of hers at the places that are handed in; 1 for nowhere."""
+    found = []
+    for victim, law in enumerate(laws):
+        reached = (law > 0) & last
+        shares = (laws[:, reached] * law[last].sum() / law[reached]).min(axis=1, initial=1.0)
+        found.append((shares.sum() - shares[victim]) / (len(laws) - 1))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("way", ["paw", (5, (2, 2))], ids=str)
+def test_overlaps_are_those_at_the_places_that_are_handed_in(way, monkeypatch):
+    people, unlike = people_in(way), 0
+    for online in some_schedules(people, 6):
+        for last in (online[-1] | (np.arange(people) == 0), np.arange(people) > 1):
+            laws = laws_given(way, online, "stay")
+            graph = ways_of(way, online, "stay").graph
+            ways = ChurnedWays(graph, Schedule(online, "stay", last))
+            expected = overlaps_at(laws, last)
+            assert overlaps_given(ways) == pytest.approx(expected, abs=1e-12)
+            assert likeness_given(ways).mean_overlap == pytest.approx(expected.min(), abs=1e-12)
+            assert likeness_given(ways).separation == 1.0
+            quick, exact = quick_overlap_given(ways), expected.min()
+            assert quick <= exact * (1 + 1e-12)
+            with monkeypatch.context() as patched:
+                patched.setattr(churn_likeness, "_FEW", 2)
+                assert likeness_given(ways).mean_overlap == quick
+            assert arriving_given(ways) == pytest.approx(laws[:, last].sum() / people)
+            unlike += quick > 0.2 * exact > 0
+    assert unlike > 3

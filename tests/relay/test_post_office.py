@@ -1,6 +1,7 @@
 """The post office over HTTP, without sockets: what it takes, what it refuses, when a stage ends, and what it keeps."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import httpx
@@ -28,13 +29,14 @@ class Office:
         self.circle, self.tmp_path, self.patience = circle or Circle(), tmp_path, patience
         self.terms, self.lines = terms_of(self.circle), []
         self.reports = sealed_reports(self.terms, [0, 1, 1, 0, 1, 0])
+        self.clock = time.time
 
     @asynccontextmanager
     async def open(self):
         """Until the block ends; then opened again, it goes on."""
         self.store = Mailboxes(self.tmp_path / "office")
         log = EventLog(self.lines.append)
-        self.office = PostOffice(self.terms, self.store, patience=self.patience, log=log)
+        self.office = PostOffice(self.terms, self.store, patience=self.patience, log=log, clock=self.now)
         await self.office.open()
         running = asyncio.create_task(self.office.run())
         app = httpx.ASGITransport(post_office_app([self.office], log=log))
@@ -45,6 +47,9 @@ class Office:
                 running.cancel()
                 await asyncio.wait([running])
                 await self.store.close()
+
+    def now(self):
+        return self.clock()
 
     def transport(self):
         return HttpTransport(
