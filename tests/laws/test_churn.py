@@ -253,7 +253,7 @@ def test_overlaps_are_those_at_the_places_that_are_handed_in(way, monkeypatch):
             expected = overlaps_at(laws, last)
             assert overlaps_given(ways) == pytest.approx(expected, abs=1e-12)
             assert likeness_given(ways).mean_overlap == pytest.approx(expected.min(), abs=1e-12)
-            assert likeness_given(ways).separation == 1.0
+            assert last.all() or likeness_given(ways).separation == 1.0
             quick, exact = quick_overlap_given(ways), expected.min()
             assert quick <= exact * (1 + 1e-12)
             with monkeypatch.context() as patched:

@@ -29,6 +29,33 @@ def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_pa
 
 
 @pytest.mark.deep
+def test_a_tenth_of_the_members_are_killed_for_good_and_the_others_release_what_the_gate_promised(tmp_path):
+    done = shuffledp("relay", "demo", "--people", 60, "--away", 6, "--output", tmp_path / "demo")
+    assert done.code == 0, done.err
+    released = json.loads((tmp_path / "demo" / "statement.json").read_text())
+    (statement, *_) = released["statements"]
+    assert statement["basis"]["theorem"] == "network-constant-pattern"
+    assert 0.85 < statement["guarantee"]["epsilon"] < 0.9
+    assert 40 < released["flow"]["released"] <= 60
+    assert "The gate at 0.8741 opened after 8 rounds" in (tmp_path / "demo" / "release.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--away", 3), "away must be 0, or fewer than half of the members"),
+        (("--away", 1, "--degree", 2), "away must be 0 on a graph, and for reports in layers"),
+        (("--away", 1, "--processes", 2), "--processes must be left out with --away"),
+    ],
+)
+def test_members_who_leave_are_less_than_half_of_those_with_a_process_each_and_an_overlay(tmp_path, options, message):
+    done = shuffledp("relay", "demo", "--people", 6, "--output", tmp_path / "demo", *options)
+    assert done.code != 0
+    assert message in " ".join(done.err.split())
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.deep
 def test_a_demonstration_in_layers_counts_who_colludes(tmp_path):
     _, released = demonstrated(tmp_path, 40, "--onion", "--processes", 2)
     (statement, *_) = released["statements"]

@@ -240,6 +240,7 @@ def demo(
     onion: Annotated[
         bool, typer.Option("--onion", help="Put reports in layers of encryption, against members who collude.")
     ] = False,
+    away: Annotated[int, whole("How many members leave for good after the set-up; a gate looks at who is left.")] = 0,
     processes: Annotated[int | None, whole("That members share; each has one of its own if left out.")] = None,
     force: Force = False,
 ) -> None:
@@ -248,6 +249,8 @@ def demo(
     One operator plays everybody, and sees the answers: nobody is protected by it.
     """
     require_extra("service", "taking part", NEEDED)
+    if away and processes is not None:
+        raise InvalidParameterError("--processes must be left out with --away: each who leaves is a process that ends.")
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
     from shuffledp.documents.collection_document import traffic_document
@@ -257,9 +260,10 @@ def demo(
 
     show_document(demonstration_ahead)
     with TemporaryDirectory(prefix="shuffledp-relay-") as place:
-        started = demonstration(people, rounds, degree, Path(place), onion=onion)
+        started = demonstration(people, rounds, degree, Path(place), onion=onion, away=away)
         with watching("stages") as watch, started as parties:
-            parties.everybody_takes_part(partial(watch.progress, "passing on"), num_processes=processes)
+            passing = partial(watch.progress, "passing on")
+            parties.everybody_takes_part(passing, num_processes=processes, away=away)
             found = asyncio.run(parties.gathered())
         outcome, page = write_relayed(parties.terms, found, [parties.analyst], output, force=force)
     show_document(lambda: traffic_document(traffic_of(parties.terms)))

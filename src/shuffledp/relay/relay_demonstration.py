@@ -25,6 +25,8 @@ from shuffledp.laws.link_slots import slots_sent
 from shuffledp.laws.overlay_loads import leaving_chances
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import most_rounds
+from shuffledp.planning.network_rounds import epsilon_of_uniform
+from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.randomness.sources import SecureSource, uniform_integers
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.http_transport import HttpTransport, new_async_client
@@ -44,7 +46,10 @@ _FILE, _DIRECTORY = "demo.collection", "demo.directory"
 _MOST_PEOPLE, _CONTACTS = 100_000, 40
 _LIFE = timedelta(days=1)
 _PATIENCE = 600.0  # seconds, of members who wait for others
+_AWAY_FOR = 20.0  # seconds, until a member counts as away
+_CYCLES, _GATE = 4, 1.25  # of an overlay; times what a uniform shuffle of those who are left would promise
 _SHARE = 3  # in ten say yes
+_EPSILON0, _DELTA = 1.0, 1e-6
 _LAYERS = {"onion": True, "colluding": 0.005, "surplus": "aborts"}
 _MOST_IN_LAYERS, _ROUNDS_IN_LAYERS = 400, 5  # everybody is a contact of everybody
 _MOST_CONNECTIONS, _FILES_BESIDE = 64, 200  # of a process
@@ -64,15 +69,16 @@ class Demonstration:
         self.terms, self.analyst = terms, analyst
         self._keys, self._folder = keys, folder
 
-    def everybody_takes_part(self, progress: Progress, *, num_processes: int | None = None) -> None:
+    def everybody_takes_part(self, progress: Progress, *, num_processes: int | None = None, away: int = 0) -> None:
         """Start the members, and wait until all have handed in.
 
         Args:
             progress: told how many stages have ended.
             num_processes: which members share, each then being a coroutine; None is one for each member.
+            away: members, each a process, who are killed after the set-up.
 
         Raises:
-            RemoteProtocolError: if a member does not.
+            RemoteProtocolError: if another member does not.
         """
         people = self.terms.num_users
         shares = people if num_processes is None else min(num_processes, people)
@@ -88,10 +94,10 @@ class Demonstration:
                 given = (self.terms, everybody[share::shares], self._folder)
                 members.append(processes.Process(target=run_members, args=given))
                 members[-1].start()
-            asyncio.run(self._watched(progress))
+            asyncio.run(self._watched(progress, members[:away]))
             for each in members:
                 each.join()
-            if failed := sum(each.exitcode != 0 for each in members):
+            if failed := sum(each.exitcode != 0 for each in members[away:]):
                 raise RemoteProtocolError(
                     f"all members must hand in; in {failed} of {len(members)} processes some did not."
                 )
@@ -116,13 +122,15 @@ class Demonstration:
         async with new_async_client() as client:
             return await gathered(self.terms, HttpTransport(self.terms, client, None, patience=10.0), [self.analyst])
 
-    async def _watched(self, progress: Progress) -> None:
-        """Tell which stages have ended, until the last has."""
+    async def _watched(self, progress: Progress, leaving: Sequence[BaseProcess]) -> None:
+        """Tell which stages have ended, until the last has; after the first kill who is leaving."""
         last = self.terms.hand_in_stage
         async with new_async_client() as client:
             transport = HttpTransport(self.terms, client, None, patience=10.0, patience_of_stage=_PATIENCE)
             for stage in range(last + 1):
                 await transport.record(stage)
+                for each in leaving:
+                    each.kill()
                 progress(stage + 1, last + 1)
 
     def _reports(self) -> list[bytes]:
@@ -135,7 +143,7 @@ class Demonstration:
 
 @contextmanager
 def demonstration(
-    people: int, rounds: int | None, degree: int | None, folder: Path, *, onion: bool = False
+    people: int, rounds: int | None, degree: int | None, folder: Path, *, onion: bool = False, away: int = 0
 ) -> Iterator[Demonstration]:
     """A relay of made-up members, its post office at work in a process of its own until the block ends.
 
@@ -146,6 +154,8 @@ def demonstration(
         folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
         onion: whether reports are in layers, against one member in 200 who may collude; of up to 400 people in one
             group, in 5 rounds if not told otherwise.
+        away: members who will leave after the set-up, so that there is a gate, and the cycle of the overlay comes again
+            and again.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -160,7 +170,7 @@ def demonstration(
     keys = [MemberKey.generate() for _ in range(people)]
     directory = Directory.signed([key.entry(f"member-{place}") for place, key in enumerate(keys)], operator)
     collection = Collection.new(
-        _task(people, rounds, degree, onion=onion),
+        _task(people, rounds, degree, onion=onion, away=away),
         shuffler=party(folder, operator, port, now),
         analyzer=party(folder, analyst, other, now),
         closes=written(now + _LIFE),
@@ -172,7 +182,8 @@ def demonstration(
     config = folder / "post-office.toml"
     config.write_text(
         f'listen = "127.0.0.1:{port}"\nstate = "post-office"\ncollections = ["{_FILE}"]\n'
-        f'directories = ["{_DIRECTORY}"]\n[limits]\nmost_connections = {2 * people + 100}\n',
+        f'directories = ["{_DIRECTORY}"]\npatience = {_AWAY_FOR if away else _PATIENCE}\n'
+        f"[limits]\nmost_connections = {2 * people + 100}\n",
         encoding="utf-8",
     )
     by_identity = {key.identity: key for key in keys}
@@ -242,8 +253,10 @@ def _given(report: bytes) -> bytes:
     return report
 
 
-def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool) -> Task:
+def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, away: int) -> Task:
     """A question that members answer, and how their reports walk."""
+    if away and (onion or degree is not None):
+        raise validate.invalid("0 on a graph, and for reports in layers, which no gate goes with", away=away)
     if degree is not None:
         walk: dict[str, Any] = {"graph": f"random-regular:{degree}", "rounds": rounds or 15, "graph_seed": 1}
     elif onion:
@@ -257,12 +270,22 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool) -
         if found is None:
             raise InvalidParameterError(f"rounds must be given for people={people}: nobody would do with 40 contacts.")
         walk = {"overlay": {"groups": list(found.sizes)}}
+    if away:
+        walk |= _behind_gate(people, away, len(walk["overlay"]["groups"]))
     return Task.from_dict(
         {
             "name": "Forum: made-up members who pass reports on",
             "value": "sleeps badly",
-            "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]},
+            "randomizer": {"kind": "k-rr", "epsilon0": _EPSILON0, "categories": ["No", "Yes"]},
             "shuffler": {"kind": "network", "links": "constant"} | walk | (_LAYERS if onion else {}),
-            "release": {"delta": 1e-6, "minimum_batch": 3},
+            "release": {"delta": _DELTA, "minimum_batch": 3},
         }
     )
+
+
+def _behind_gate(people: int, away: int, cycle: int) -> dict[str, Any]:
+    """Rounds and a gate that nearly as many leave open as are left of people, each of whom hides among the others."""
+    if not 0 < 2 * away < people:
+        raise validate.invalid("0, or fewer than half of the members, who could not agree on anything", away=away)
+    local = KaryRandomizedResponse(epsilon0=_EPSILON0, domain_size=2).model
+    return {"rounds": _CYCLES * cycle, "gate": _GATE * epsilon_of_uniform(local, people - away, _DELTA)}
