@@ -86,7 +86,7 @@ def read_people(job: Job, share: int) -> PeopleFacts:
     """
     column = Column.from_dict(job.column)
     made = RandomizedReports(column, job.shares[share], job.source("people", share), Watch(), read=read_share)
-    parts, num_people, path = [], 0, job.work / f"public-{share:05d}"
+    parts, num_people, path = [], 0, job.work / f"public-{job.number}-{share:05d}"
     for values, public in made.people():
         num_people += len(values)
         if public is not None:

@@ -118,8 +118,8 @@ def design_effect(sizes: NDArray[np.integer], weights: Floats) -> float:
 def _labels(column: ArrayLike) -> NDArray[np.str_]:
     validate.unmasked(by=column)
     labels = np.asarray(column)
-    missing = (each is None or each != each for each in labels.tolist())  # noqa: PLR0124  NaN and NaT
-    if labels.ndim != 1 or (labels.dtype.kind in "fMO" and any(missing)):
+    may_miss = labels.tolist() if labels.dtype.kind in "fMO" else []  # a list takes many times as much memory
+    if labels.ndim != 1 or any(each is None or each != each for each in may_miss):  # noqa: PLR0124  NaN and NaT
         raise InvalidParameterError("by must be a label for each person, none missing; got others.")
     return labels.astype(np.str_)
 

@@ -146,7 +146,8 @@ class Groups(Shown):
         array = np.asarray(labels)
         if array.ndim != 1 or array.size == 0:
             raise InvalidParameterError(f"labels must be one per person, one or more; got shape {array.shape}.")
-        missing = np.array([label is None or label != label for label in array.tolist()])  # noqa: PLR0124
+        may_miss = array.tolist() if array.dtype.kind not in "biuUS" else []  # a list takes many times as much memory
+        missing = np.array([label is None or label != label for label in may_miss], dtype=np.bool_)  # noqa: PLR0124
         if missing.any():
             raise InvalidParameterError(
                 f"labels must not be missing; labels[{missing.argmax()}] is, and {missing.sum()} in all."
