@@ -10,7 +10,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.documents.document import Table, Text
 from shuffledp.documents.provenance_document import command_of
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.survey import EarlierRelease, Task, composed_with
+from shuffledp.survey import Collected, EarlierRelease, Task, composed_with
 
 OTHER = "4f" * 32
 
@@ -46,6 +46,9 @@ def test_how_it_was_made_is_that_of_this_release_and_names_the_files_of_the_othe
     ran = command_of(summed(trust=[Trust.OPERATOR]))[0]
     assert ran[0] == "shuffledp run TASK.toml"
     assert ran[-1] == "--earlier FILE"
+    alone = summed(trust=[Trust.OPERATOR])  # who played all parties of a collection
+    counts = Collected(collection="c0" * 32)
+    assert command_of(replace(alone, flow=replace(alone.flow, collected=counts)))[0] == staged
 
 
 def test_every_part_is_in_the_table_with_what_it_loses_by_itself():

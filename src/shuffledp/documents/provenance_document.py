@@ -80,7 +80,8 @@ def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
     earlier = ("--earlier FILE",) * len(outcome.earlier)
     # What is about this release alone: the sum is with others, which may have been made in another way.
     column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
-    if Trust.OPERATOR not in column.release.statements[0].trust:
+    ran_all = Trust.OPERATOR in column.release.statements[0].trust and column.flow.collected is None
+    if not ran_all:  # whoever plays all parties of a collection has the view, and not the answers
         return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
     if outcome.seeded:
         return (*_ALL_STAGES, *earlier, "--seed N"), (
