@@ -1,8 +1,12 @@
-"""A task on PySpark in this machine, beside Spark's own ``orderBy(rand())`` of the same table, in processor time."""
+"""A task on PySpark in this machine, beside Spark's own ``orderBy(rand())`` of the same table, in processor time.
+
+With ``once`` after the number of rows the task alone runs, in a new session, and the memory of its processes is said.
+"""
 
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +22,11 @@ FILES = 8
 
 def processor_time() -> float:
     """Seconds of this process and all below it, those that have ended too."""
+    return sum(_below().values())
+
+
+def _below() -> dict[int, float]:
+    """This process and all below it, each with its seconds and those of its children that have ended."""
     spent: dict[int, float] = {}
     above: dict[int, int] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
@@ -29,7 +38,29 @@ def processor_time() -> float:
     ours = {os.getpid()}
     while more := {pid for pid, parent in above.items() if parent in ours} - ours:
         ours |= more
-    return sum(spent.get(pid, 0.0) for pid in ours)
+    return {pid: spent.get(pid, 0.0) for pid in ours}
+
+
+class Peaks(threading.Thread):
+    """The largest resident memory of this process, of Java, and of any Python worker, in MiB."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.found: dict[str, int] = {}
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        """Look until the end."""
+        while not self.ended.wait(0.2):
+            for pid in _below():
+                try:
+                    lines = Path("/proc", str(pid), "status").read_text(encoding="utf-8").splitlines()
+                except OSError:
+                    continue
+                said = dict(line.split(":", 1) for line in lines)
+                name = "this process" if pid == os.getpid() else said["Name"].strip()
+                peak = int(said.get("VmHWM", "0 kB").split()[0]) >> 10
+                self.found[name] = max(peak, self.found.get(name, 0))
 
 
 def timed(step: Callable[[], object]) -> str:
@@ -63,6 +94,14 @@ def main() -> None:
             frame = session.read.parquet(str(answers)).orderBy(functions.rand())
             frame.write.parquet(str(folder / f"theirs{turn}"))
 
+        if "once" in sys.argv:
+            peaks = Peaks()
+            peaks.start()
+            print(f"shuffledp, {rows:,} rows: {timed(lambda: ours(0))}")
+            peaks.ended.set()
+            print(f"peak MiB: {peaks.found}")
+            session.stop()
+            return
         for turn in range(2):
             print(f"shuffledp, {rows:,} rows: {timed(lambda turn=turn: ours(turn))}")  # type: ignore[misc]
             print(f"orderBy(rand()):          {timed(lambda turn=turn: theirs(turn))}")  # type: ignore[misc]

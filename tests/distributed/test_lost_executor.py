@@ -50,6 +50,9 @@ def killing(made):
 
 session = (
     SparkSession.builder.master("local-cluster[2, 1, 1500]")
+    .config("spark.speculation", "true").config("spark.speculation.quantile", "0.1")  # copies of tasks that still run
+    .config("spark.speculation.multiplier", "1.01").config("spark.speculation.interval", "10ms")
+    .config("spark.speculation.minTaskRuntime", "1ms")
     .config("spark.executor.memory", "1200m").config("spark.ui.enabled", "false")
     .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
     .getOrCreate()

@@ -86,6 +86,10 @@ def test_java_must_be_new_enough(pyspark, monkeypatch, tmp_path, version, fits):
             f"{ANSWER}\nModuleNotFoundError: No module named 'pyarrow'\n{ANSWER}",
             "the workers' Python has no module pyarrow;",
         ),
+        (
+            f"[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found. {ANSWER}",
+            "this Python has no grpcio, or too old a one; install it (for Spark Connect:",
+        ),
         (f"{ANSWER} java.io.IOException: No space left on device", "a disk is full"),
         (f"x\nshuffledp.core.errors.EngineError: a worker failed: OSError.\n{ANSWER}", "a worker failed: OSError."),
     ],

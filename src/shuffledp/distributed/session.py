@@ -28,6 +28,10 @@ _CAUSES = (
         r"ModuleNotFoundError: No module named '([\w.]+)'",
         'the workers\' Python has no module {}; install "shuffledp[cli,spark]" there, or set PYSPARK_PYTHON.',
     ),
+    (
+        r"(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\] (\S+)",
+        'this Python has no {}, or too old a one; install it (for Spark Connect: pip install "pyspark[connect]").',
+    ),
     (r"No space left on device", "a disk is full (No space left on device)."),
     (r"OutOfMemoryError", "Spark ran out of memory; give its workers more (spark.executor.memory)."),
     (r"Job (?:\d+ )?cancelled", "the job was cancelled."),
