@@ -59,10 +59,10 @@ def randomize_on(
         InputDataError: for answers that do not fit the task, or files that change while they are read.
         EngineError: if Spark fails.
     """
+    outputs, done = list(_outputs(task, output)), []
     shares, rows = divide(answers, named_in(task))
-    done = []
     with unchanged(session, files_of(answers), output, seed) as job:
-        for number, (column, folder) in enumerate(_outputs(task, output)):
+        for number, (column, folder) in enumerate(outputs):
             num_parts = parts_for(column, rows) if column.people.id is not None else 1  # of names
             made = job(
                 stage="randomize",

@@ -15,11 +15,11 @@ _TRIES = 50  # of a tenth of a second: workers that outlive the job for a moment
 _WARDEN = f"""
 import os, shutil, sys, time
 sys.stdin.buffer.read()
-key = os.path.join(sys.argv[1], "key")
-if os.path.exists(key):
-    with open(key, "r+b") as file:
-        file.write(bytes(os.path.getsize(key)))
-    os.unlink(key)
+secrets = [each for each in os.scandir(sys.argv[1]) if each.is_file()] if os.path.exists(sys.argv[1]) else []
+for each in secrets:  # the key, and whatever is as secret
+    with open(each.path, "r+b") as file:
+        file.write(bytes(each.stat().st_size))
+    os.unlink(each.path)
 for _ in range({_TRIES}):
     shutil.rmtree(sys.argv[1], ignore_errors=True)
     if not os.path.exists(sys.argv[1]):
