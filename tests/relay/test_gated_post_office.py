@@ -16,6 +16,8 @@ from shuffledp.relay.mailboxes import Mailboxes
 from shuffledp.relay.post_office import PostOffice
 from shuffledp.relay.releasing_relayed import gathered, view_of
 from shuffledp.relay.rounds import HandInRefusedError
+from shuffledp.relay.sealed_hand_ins import sealed_hand_in
+from shuffledp.relay.terms import ANALYST, in_slots
 from shuffledp.service.event_log import EventLog
 
 ROUNDS, PEOPLE, DELTA = 8, 6, 0.05
@@ -98,6 +100,32 @@ def test_where_a_member_is_gone_for_good_the_others_hand_in_what_they_hold(tmp_p
         assert 1 <= len(view) <= 6
 
     in_step(tmp_path, work, lambda stage: {3} if stage >= since else set())
+
+
+def test_what_somebody_hands_in_who_was_away_in_the_last_round_is_left_out(tmp_path):
+    """Whoever does so all the same, and whatever the server lets through."""
+
+    async def work(office):
+        last, reports = (
+            office.terms.hand_in_stage,
+            in_slots((office.reports[3],), office.terms.most_handed_in, office.terms.report_bytes),
+        )
+        letter = sealed_hand_in(office.terms, office.circle.keys[3], 3, reports)
+
+        class WithAnother(Slow):
+            async def post(self, stage, person, letters):
+                if stage == last:
+                    assert await office.office.take(last, 3, {ANALYST: letter})
+                await super().post(stage, person, letters)
+
+        ends = await taking_part(office, _3=Slow(office, gone=ROUNDS), _5=WithAnother(office))
+        assert isinstance(ends[3], RemoteProtocolError)
+        assert 3 in await office.store.senders(last)
+        recorded, view = await released(office)
+        assert recorded.num_away == 1
+        assert 3 not in view.labels.tolist()
+
+    in_step(tmp_path, work, lambda stage: {3} if stage >= ROUNDS else set())
 
 
 def test_a_gate_that_stays_shut_is_refused_by_everybody_and_by_the_analyst(tmp_path):
