@@ -8,6 +8,7 @@ import pytest
 from relay.members import Circle
 from relay.together import sealed_reports, terms_of
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.relay import member as member_module
 from shuffledp.relay.folder_transport import FolderTransport
 from shuffledp.relay.journal import Journal
 from shuffledp.relay.member import take_part
@@ -140,3 +141,68 @@ def test_a_shared_folder_must_be_there_and_letters_in_it_are_sent_once(tmp_path)
     asyncio.run(folder.transport.post(1, 0, {1: b"letter"}))
     with pytest.raises(RemoteProtocolError, match="another one is in its place"):
         asyncio.run(folder.transport.post(1, 0, {1: b"other"}))
+
+
+class Clock:
+    """A time that passes only where somebody waits for it, or is said to work."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+    async def sleep(self, seconds):
+        self.now += seconds
+
+
+class Timed:
+    """A transport that writes down when letters leave, and after how long a wait for mail."""
+
+    def __init__(self, transport, clock):
+        self.transport, self.clock, self.began, self.left = transport, clock, clock.now, []
+
+    async def post(self, stage, person, letters):
+        self.left.append(self.clock.now - self.began)
+        await self.transport.post(stage, person, letters)
+
+    async def fetch(self, stage, recipient):
+        self.clock.now += 17.3  # while others send theirs
+        self.began = self.clock.now
+        return await self.transport.fetch(stage, recipient)
+
+
+@pytest.mark.parametrize(("pace", "left"), [(2.0, [2.0, 4.0, 2.0, 2.0, 2.0]), (0.0, [0.5, 3.5, 1.25, 0.25, 1.0])])
+def test_with_a_pace_letters_leave_at_times_that_do_not_tell_how_much_there_was_to_do(
+    tmp_path, monkeypatch, pace, left
+):
+    """What takes longer than the pace leaves at the next multiple of it."""
+    folder, clock, work = Folder(tmp_path), Clock(), iter([0.5, 3.5, 1.25, 0.25, 1.0])
+    timed = Timed(folder.transport, clock)
+
+    async def everybody():
+        await asyncio.gather(*(folder.member(person) for person in range(1, 6)), paced())
+
+    async def paced():
+        prepare = member_module.prepare
+
+        def working(terms, key, state, **given):
+            if state.person == 0:
+                clock.now += next(work)
+            return prepare(terms, key, state, **given)
+
+        monkeypatch.setattr(member_module, "prepare", working)
+        monkeypatch.setattr(member_module, "sleep", clock.sleep)
+        monkeypatch.setattr(member_module, "monotonic", clock.monotonic)
+        journal = Journal(folder.terms, 0, tmp_path / "0")
+        await take_part(folder.terms, folder.circle.keys[0], lambda: folder.reports[0], journal, timed, pace=pace)
+        journal.close()
+
+    asyncio.run(everybody())
+    assert timed.left == pytest.approx(left)
+
+
+def test_a_pace_below_zero_is_refused(tmp_path):
+    folder = Folder(tmp_path)
+    with pytest.raises(InvalidParameterError, match="pace must be"):
+        asyncio.run(take_part(folder.terms, folder.circle.keys[0], bytes, None, folder.transport, pace=-1.0))

@@ -10,16 +10,38 @@ import pytest
 from relay.members import Circle
 from relay.together import Together, sealed_reports, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
-from shuffledp.relay.http_transport import HttpTransport
+from shuffledp.relay.http_transport import SharedHttpTransport
 from shuffledp.relay.journal import Journal
 from shuffledp.relay.mailboxes import Mailboxes, Posted
 from shuffledp.relay.member import take_part
 from shuffledp.relay.post_office import PostOffice, signed_letters
 from shuffledp.relay.post_office_app import LETTERS_TYPE, post_office_app
+from shuffledp.relay.post_office_client import PostOfficeClient
 from shuffledp.relay.recorded import record_of
 from shuffledp.relay.releasing_relayed import gathered, view_of
 from shuffledp.relay.rounds import HandInRefusedError
 from shuffledp.service.event_log import EventLog
+
+
+class Inside:
+    """A connection to an application in this process, for threads beside its event loop."""
+
+    def __init__(self, client, loop):
+        self.client, self.loop = client, loop
+
+    def answer(self, method, path, body):
+        asked = self.client.request(
+            method, f"http://inside/{path}", content=body, headers={"content-type": LETTERS_TYPE}
+        )
+        found = asyncio.run_coroutine_threadsafe(asked, self.loop).result(60)
+        return found.status_code, found.content
+
+
+class Nobody:
+    """A connection on which nobody answers."""
+
+    def answer(self, *_):
+        raise ConnectionError
 
 
 class Office:
@@ -51,10 +73,15 @@ class Office:
     def now(self):
         return self.clock()
 
-    def transport(self):
-        return HttpTransport(
-            self.terms, self.client, lambda person, said: self.circle.keys[person].signature(said), patience=5.0
-        )
+    def transport(self, connection=None):
+        loop = asyncio.get_running_loop()
+
+        def new_client():
+            to = connection or Inside(self.client, loop)
+            sign = lambda person, said: self.circle.keys[person].signature(said)  # noqa: E731
+            return PostOfficeClient(self.terms, to, sign, patience=0.0 if connection else 5.0)
+
+        return SharedHttpTransport(new_client, connections=2)
 
     async def member(self, person, transport=None):
         journal = Journal(self.terms, person, self.tmp_path / "members")
@@ -98,7 +125,7 @@ def test_all_reports_come_to_the_analyst_and_the_view_is_that_of_the_simulated_w
         assert view.shuffle.kind == "network"
         assert set(collected.refused.values()) == {0}
         with pytest.raises(LocalProtocolError, match="must be sent by a member"):
-            await HttpTransport(office.terms, office.client, None, patience=1.0).post(0, 0, {})
+            PostOfficeClient(office.terms, Nobody(), None, patience=1.0).post(0, 0, {})
 
     office = in_office(tmp_path, work)
     assert [line.split('"')[3] for line in office.lines] == ["stage-ended"] * 5
@@ -123,7 +150,7 @@ def test_letters_are_taken_from_their_sender_in_the_length_of_the_stage_and_once
         together.send()
         assert (await office.post(office.signed(together.states[0].letters))).status_code == 409
         base = f"{office.terms.collection.shuffler.url}{office.terms.collection.path}"
-        assert (await office.client.get(f"{base}/stages/0/mail/1")).status_code == 400
+        assert (await office.client.get(f"{base}/stages/0/mail/nobody")).status_code == 400
         assert (await office.client.get(f"{base}x/stages/0/mail/1")).status_code == 404
         assert (await office.client.get(f"{base}/directory")).content == office.circle.directory.canonical
 
@@ -209,9 +236,8 @@ def test_late_letters_go_nowhere(tmp_path):
 
 def test_a_post_office_that_does_not_answer_is_named_and_nothing_is_lost(tmp_path):
     async def work(office):
-        transport = HttpTransport(office.terms, httpx.AsyncClient(), lambda *_: bytes(64), patience=0.0)
         with pytest.raises(RemoteProtocolError, match=r"must answer; got: no answer. What is held is kept"):
-            await office.member(0, transport)
+            await office.member(0, office.transport(Nobody()))
         assert await everybody(office) == [None] * 6
 
     in_office(tmp_path, work)

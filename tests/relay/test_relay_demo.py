@@ -22,7 +22,12 @@ def demonstrated(tmp_path, people, *options):
 def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_path):
     out, released = demonstrated(tmp_path, 40)
     assert "nobody is protected" in out
-    assert "each member sent" in out
+    sent, planned = (
+        next(line.split()[-4:-2] for line in out.splitlines() if line.startswith(begins))
+        for begins in ("sent, as counted", "the plan")
+    )
+    assert sent == planned
+    assert "log n = 3.69" in out
     assert f"Page: {tmp_path / 'demo' / 'release.html'}" in out
     (statement, *_) = released["statements"]
     assert "operator" in statement["trust"]
@@ -77,7 +82,9 @@ def test_a_demonstration_in_layers_is_of_some_hundred_people(tmp_path):
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    "options", [[], ["--degree", 8, "--rounds", 15], ["--processes", 2]], ids=["overlay", "graph", "shared"]
+    ("people", "options"),
+    [(1000, []), (1000, ["--degree", 8, "--rounds", 15]), (10_000, ["--processes", 2])],
+    ids=["overlay", "graph", "shared"],
 )
-def test_a_thousand_members_take_part_each_in_a_process_or_many_in_one(tmp_path, options):
-    demonstrated(tmp_path, 1000, *options)
+def test_a_thousand_members_take_part_each_in_a_process_and_ten_thousand_in_two(tmp_path, people, options):
+    demonstrated(tmp_path, people, *options)

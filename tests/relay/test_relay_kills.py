@@ -10,8 +10,9 @@ import pytest
 
 from relay.members import Circle
 from relay.together import sealed_reports, terms_of
-from shuffledp.relay.http_transport import HttpTransport, new_async_client
-from shuffledp.relay.relay_demonstration import run_members
+from shuffledp.relay.http_transport import HttpTransport
+from shuffledp.relay.member_processes import Member, run_members
+from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 from shuffledp.relay.releasing_relayed import gathered
 from shuffledp.service.demonstration import end, free_ports, started, wait_for
 
@@ -37,7 +38,7 @@ class Processes:
         self.members = {person: self.member(person) for person in range(PEOPLE)}
 
     def member(self, person):
-        given = [(self.circle.keys[person].to_pem(), person, self.reports[person])]
+        given = [Member(self.circle.keys[person], self.reports[person])]
         process = multiprocessing.get_context("fork").Process(
             target=run_members, args=(self.terms, given, self.folder / "members")
         )
@@ -64,12 +65,10 @@ class Processes:
             self.members[person] = self.member(person)
 
     def handed_in(self):
-        async def found():
-            async with new_async_client() as client:
-                transport = HttpTransport(self.terms, client, None, patience=30.0, patience_of_stage=60.0)
-                return await gathered(self.terms, transport, [self.circle.analyst])
-
-        return Counter(each.encode() for several in asyncio.run(found()).by_member.values() for each in several)
+        to = HttpConnection(self.terms.collection.shuffler.url)
+        client = PostOfficeClient(self.terms, to, None, patience=30.0, patience_of_stage=60.0)
+        found = asyncio.run(gathered(self.terms, HttpTransport(client), [self.circle.analyst]))
+        return Counter(each.encode() for several in found.by_member.values() for each in several)
 
 
 @pytest.mark.deep

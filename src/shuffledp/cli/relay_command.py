@@ -1,8 +1,7 @@
 """The commands of a relay: `join` and `directory` before it, `serve`, `run` and `release` in it, and `demo`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,15 +15,11 @@ from shuffledp.cli.serve_command import NEEDED, Certificate, CertificateKey, Con
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from shuffledp.relay.directory import Directory
     from shuffledp.relay.journal import Journal
     from shuffledp.relay.member import Transport
     from shuffledp.relay.member_keys import MemberKey
-    from shuffledp.relay.releasing_relayed import HandIns
     from shuffledp.relay.terms import RelayTerms
-    from shuffledp.wire.keys import AnalyzerKey
 
 DirectoryFile = Annotated[
     Path, typer.Option(metavar="DIRECTORY", readable=False, help="The members; the one that the collection names.")
@@ -173,6 +168,9 @@ def run(
     ] = None,
     ca: Certificates = None,
     patience: Patience = 3600.0,
+    pace: Annotated[
+        float, typer.Option(help="Seconds after each stage at which your letters of the next leave, whatever you hold.")
+    ] = 1.0,
 ) -> None:
     """Take part: randomize your answer, pass reports on in every round, and hand in what has come to you at the end.
 
@@ -189,8 +187,8 @@ def run(
     journal = Journal(terms, person, usual_folder().parent / "relays" if state is None else state)
     try:
         report = _own_report(terms, journal, value or [])
-        via = partial(_transport, terms, held, folder, ca, patience)
-        refused = asyncio.run(_take_part(terms, held, report, journal, via))
+        transport = _transport(terms, held, folder, ca, patience)
+        refused = asyncio.run(_take_part(terms, held, report, journal, transport, pace=pace))
     finally:
         journal.close()
     show_document(lambda: handed_in_document(terms.collection, refused))
@@ -216,14 +214,14 @@ def release(
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
     from shuffledp.files.key_files import read_key
-    from shuffledp.relay.releasing_relayed import write_relayed
+    from shuffledp.relay.releasing_relayed import gathered, write_relayed
     from shuffledp.wire.keys import AnalyzerKey
 
     terms = _terms(collection, directory)
     keys: list[AnalyzerKey] = [each for each in map(read_key, key) if isinstance(each, AnalyzerKey)]
     if len(keys) != len(key):
         raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
-    found = asyncio.run(_gathered(terms, keys, folder, ca, patience))
+    found = asyncio.run(gathered(terms, _transport(terms, None, folder, ca, patience), keys))
     with watching() as watch:
         outcome, page = write_relayed(terms, found, keys, output, earlier=earlier or (), watch=watch, force=force)
     show_release(outcome, page, output, as_json=json)
@@ -253,8 +251,8 @@ def demo(
         raise InvalidParameterError("--processes must be left out with --away: each who leaves is a process that ends.")
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
-    from shuffledp.documents.collection_document import traffic_document
     from shuffledp.documents.sending_document import demonstration_ahead
+    from shuffledp.documents.traffic_document import traffic_document
     from shuffledp.relay.relay_demonstration import demonstration, traffic_of
     from shuffledp.relay.releasing_relayed import write_relayed
 
@@ -266,7 +264,8 @@ def demo(
             parties.everybody_takes_part(passing, num_processes=processes, away=away)
             found = asyncio.run(parties.gathered())
         outcome, page = write_relayed(parties.terms, found, [parties.analyst], output, force=force)
-    show_document(lambda: traffic_document(traffic_of(parties.terms)))
+        counted = parties.letters_sent()
+    show_document(lambda: traffic_document(traffic_of(parties.terms), *counted))
     show_release(outcome, page, output, as_json=False)
 
 
@@ -294,37 +293,30 @@ async def _take_part(
     key: "MemberKey",
     report: "Callable[[], bytes]",
     journal: "Journal",
-    via: "Callable[[], AbstractAsyncContextManager[Transport]]",
+    transport: "Transport",
+    *,
+    pace: float,
 ) -> int:
     from shuffledp.cli.progress_bars import watching
     from shuffledp.relay.member import take_part
 
     with watching("stages") as watch:
         progress = partial(watch.progress, "passing on")
-        async with via() as transport:
-            return await take_part(terms, key, report, journal, transport, progress=progress)
+        return await take_part(terms, key, report, journal, transport, pace=pace, progress=progress)
 
 
-async def _gathered(
-    terms: "RelayTerms", keys: "list[AnalyzerKey]", folder: Path | None, ca: Path | None, patience: float
-) -> "HandIns":
-    from shuffledp.relay.releasing_relayed import gathered
-
-    async with _transport(terms, None, folder, ca, patience) as transport:
-        return await gathered(terms, transport, keys)
-
-
-@asynccontextmanager
-async def _transport(
+def _transport(
     terms: "RelayTerms", key: "MemberKey | None", folder: Path | None, ca: Path | None, patience: float
-) -> "AsyncIterator[Transport]":
+) -> "Transport":
     """Letters by a shared folder, or else by the post office; without a key nothing can be sent."""
     from shuffledp.relay.folder_transport import FolderTransport
-    from shuffledp.relay.http_transport import HttpTransport, new_async_client
+    from shuffledp.relay.http_transport import HttpTransport
+    from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 
     if folder is not None:
-        yield FolderTransport(terms, folder, patience=patience)
-        return
-    async with new_async_client(certificates=ca) as client:
-        sign = (lambda _, said: key.signature(said)) if key is not None else None
-        yield HttpTransport(terms, client, sign, patience=min(patience, 60.0), patience_of_stage=patience)
+        return FolderTransport(terms, folder, patience=patience)
+    connection = HttpConnection(terms.collection.shuffler.url, certificates=ca)
+    sign = (lambda _, said: key.signature(said)) if key is not None else None
+    return HttpTransport(
+        PostOfficeClient(terms, connection, sign, patience=min(patience, 60.0), patience_of_stage=patience)
+    )

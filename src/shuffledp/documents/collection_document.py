@@ -1,6 +1,6 @@
 """Collections and keys in words: who the parties are, what is asked and until when, and what will be guaranteed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -162,15 +162,3 @@ def handed_in_document(collection: Collection, refused: int) -> Document:
         "the analyst will miss somebody's, and release nothing.",
     )
     return Document(sections=(Section(anchor="handed-in", title="", blocks=told(said, *(lost if refused else ()))),))
-
-
-def traffic_document(traffic: Mapping[str, float]) -> Document:
-    """What members sent, beside what walks without a constant pattern, and those of the paper, would send."""
-    letters, sizes = traffic["letters"], (traffic["bytes"] / 1e3, traffic["bytes_most"] / 1e3)
-    lines = (
-        f"In {traffic['rounds']:.0f} rounds each member sent {letters:,.1f} letters of {sizes[0]:,.1f} kB in all, on "
-        f"average, and at most {sizes[1]:,.1f} kB: the same whatever anybody held.",
-        f"Of {traffic['slots']:,.1f} slots about {traffic['messages']:.2f} carried a report. Sent one by one, as the "
-        "paper's Table 3 counts them (one a member and round on average), reports would show where each went.",
-    )
-    return Document(sections=(Section(anchor="traffic", title="", blocks=told(*lines)),))

@@ -103,8 +103,13 @@ class Directory(Described):
         return fingerprint("directory", self.canonical)
 
     @cached_property
+    def identities(self) -> tuple[bytes, ...]:
+        """The key that each member signs with, worked out once: every vote is held against one."""
+        return tuple(each.identity_key for each in self.entries)
+
+    @cached_property
     def _places(self) -> Mapping[bytes, int]:
-        return {each.identity_key: place for place, each in enumerate(self.entries)}
+        return {identity: place for place, identity in enumerate(self.identities)}
 
     def place_of(self, identity: bytes) -> int:
         """Which person of the walk has this key.

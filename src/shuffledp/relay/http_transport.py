@@ -1,143 +1,85 @@
-"""Letters over HTTP, by way of a post office."""
+"""Letters over HTTP, by way of a post office: for the only member of a process, or for many that share one."""
 
 import asyncio
-import secrets
-import ssl
-import time
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
 
-import httpx
-
-from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
-from shuffledp.relay.mailboxes import Posted
-from shuffledp.relay.post_office import signed_letters
-from shuffledp.relay.post_office_app import LETTERS_TYPE, NAMES, NOT_YET
-from shuffledp.relay.recorded import members_in
+from shuffledp.relay.post_office_client import PostOfficeClient
 from shuffledp.relay.rounds import Letters
-from shuffledp.relay.terms import RelayTerms
-from shuffledp.service.certificates import trusted
-from shuffledp.service.client import FIRST_WAIT, LONGEST_WAIT, TRY_AGAIN, reason_of
-from shuffledp.wire.keys import in_text
+from shuffledp.relay.terms import EVERYBODY
 
-_SECONDS = httpx.Timeout(60.0)
-
-
-def new_async_client(*, certificates: Path | None = None, connections: int = 2) -> httpx.AsyncClient:
-    """A client that goes where it is told and nowhere else; ``certificates`` may name a file of trusted ones."""
-    return httpx.AsyncClient(
-        verify=usual_certificates() if certificates is None else trusted(certificates, name="--ca"),
-        follow_redirects=False,
-        timeout=_SECONDS,
-        trust_env=False,
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-        headers={"User-Agent": "shuffledp"},
-    )
-
-
-@cache
-def usual_certificates() -> ssl.SSLContext:
-    """The certificates that are trusted if nothing is said, read once: processes that are forked share them."""
-    return httpx.create_ssl_context(trust_env=False)
+_Answer = TypeVar("_Answer")
 
 
 class HttpTransport:
-    """`shuffledp.relay.member.Transport` by a post office.
-
-    Members of one process may share one: then each stage is waited for once.
+    """`shuffledp.relay.member.Transport` of the only member of a process: nothing else goes on while it waits.
 
     Args:
-        terms: of the relay.
-        client: made by `new_async_client`.
-        sign: signs what a member sends, by the member's key; by place in the directory where several share it. None
-            sends nothing.
-        patience: seconds for which a post office that does not answer is asked again.
-        patience_of_stage: seconds for which a stage may take.
+        client: of the post office.
     """
 
-    def __init__(
-        self,
-        terms: RelayTerms,
-        client: httpx.AsyncClient,
-        sign: Callable[[int, bytes], bytes] | None,
-        *,
-        patience: float,
-        patience_of_stage: float = float("inf"),
-    ) -> None:
-        self._terms, self._client, self._sign = terms, client, sign
-        self._patience, self._of_stage = patience, patience_of_stage
-        self._url = f"{terms.collection.shuffler.url}/collections/{in_text(terms.collection_id)}/stages"
-        self._records: dict[int, asyncio.Task[bytes]] = {}
+    def __init__(self, client: PostOfficeClient) -> None:
+        self._client = client
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
         """As `Transport.post`."""
-        sign = self._sign
-        if sign is None:
-            raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
-        body = signed_letters(self._terms, lambda said: sign(person, said), Posted(stage, person, letters))
-        await self._asked("POST", f"{stage}/letters/{person}", body, also=httpx.codes.GONE)
+        self._client.post(stage, person, letters)
 
     async def record(self, stage: int) -> bytes:
         """As `Transport.record`."""
-        waiting = self._records.get(stage)
-        if waiting is None or (waiting.done() and (waiting.cancelled() or waiting.exception() is not None)):
-            waiting = self._records[stage] = asyncio.create_task(self._record(stage))
-        return await asyncio.shield(waiting)
+        return self._client.record(stage)
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
         """As `Transport.fetch`."""
-        record = await self.record(stage)
-        answer = await self._asked("GET", f"{stage}/mail/{NAMES.get(recipient, recipient)}")
-        return record, self._split(stage, recipient, record, answer.content)
+        return self._client.fetch(stage, recipient)
 
-    async def _record(self, stage: int) -> bytes:
-        until = time.monotonic() + self._of_stage
-        while (answer := await self._asked("GET", f"{stage}/record", also=NOT_YET)).status_code == NOT_YET:
-            if time.monotonic() > until:
-                raise RemoteProtocolError(f"stage {stage} must end in time; it has not. Start again to wait on.")
-        return answer.content
 
-    def _split(self, stage: int, recipient: int, record: bytes, mail: bytes) -> Letters:
-        """The letters by sender: those of everybody who was there, in their order, all of one length."""
-        there = set(members_in(record, self._terms.num_users)) if len(record) * 8 >= self._terms.num_users else set()
-        senders = [each for each in self._terms.senders(recipient, stage) if each in there]
-        length = self._terms.letters(senders[0], stage)[recipient] if senders else 0
-        if len(mail) != length * len(senders):
-            raise RemoteProtocolError(
-                f"the post office must hand out {len(senders)} letters of {length} bytes in stage {stage}; got "
-                f"{len(mail)} bytes."
-            )
-        return {each: mail[place * length : (place + 1) * length] for place, each in enumerate(senders)}
+class SharedHttpTransport:
+    """`shuffledp.relay.member.Transport` of the members of a process, who ask in threads.
 
-    async def _asked(self, method: str, path: str, body: bytes = b"", *, also: int = httpx.codes.OK) -> httpx.Response:
-        """The answer to a request, asked for again with growing pauses while there is none.
+    Each stage is waited for once, and what all are sent alike is fetched once.
 
-        Raises:
-            RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
-        """
-        until, wait = time.monotonic() + self._patience, FIRST_WAIT
-        headers = {"Content-Type": LETTERS_TYPE} if body else {}
-        while True:
-            reason = "no answer"
-            try:
-                answer = await self._client.request(
-                    method, f"{self._url}/{path}", content=body or None, headers=headers
-                )
-                if answer.status_code in (httpx.codes.OK, also):
-                    return answer
-                reason = reason_of(answer)
-                if answer.status_code not in TRY_AGAIN:
-                    break
-            except httpx.TransportError as error:
-                if "CERTIFICATE" in str(error):
-                    reason = "its certificate is not trusted here"
-                    break
-            if time.monotonic() + wait > until:
-                break
-            await asyncio.sleep(wait * (0.5 + secrets.randbelow(1000) / 1000))
-            wait = min(2 * wait, LONGEST_WAIT)
-        raise RemoteProtocolError(
-            f"the post office, {self._terms.collection.shuffler.url}, must answer; got: {reason}. What is held is "
-            "kept: start again to go on."
-        )
+    Args:
+        new_client: makes a client of the post office, with a connection of its own.
+        connections: at once, 2 or more.
+    """
+
+    def __init__(self, new_client: Callable[[], PostOfficeClient], *, connections: int) -> None:
+        self._new_client, self._local = new_client, threading.local()
+        self._threads = ThreadPoolExecutor(connections, thread_name_prefix="letters")
+        self._once: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def post(self, stage: int, person: int, letters: Letters) -> None:
+        """As `Transport.post`."""
+        await self._do(lambda client: client.post(stage, person, letters))
+
+    async def record(self, stage: int) -> bytes:
+        """As `Transport.record`."""
+        return await self._shared(stage, lambda client: client.record(stage))
+
+    async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
+        """As `Transport.fetch`."""
+        await self.record(stage)  # else all threads would wait, and nobody could send
+        of = partial(PostOfficeClient.fetch, stage=stage, recipient=recipient)
+        return await (self._shared((stage, recipient), of) if recipient == EVERYBODY else self._do(of))
+
+    async def _shared(self, what: Hashable, work: Callable[[PostOfficeClient], _Answer]) -> _Answer:
+        """Whatever several members ask, done once; and anew after it failed."""
+        task = self._once.get(what)
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            task = self._once[what] = asyncio.create_task(self._do(work))
+        found: _Answer = await asyncio.shield(task)
+        return found
+
+    async def _do(self, work: Callable[[PostOfficeClient], _Answer]) -> _Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._with_own, work)
+
+    def _with_own(self, work: Callable[[PostOfficeClient], _Answer]) -> _Answer:
+        """Work by the client of this thread."""
+        client: PostOfficeClient | None = getattr(self._local, "client", None)
+        if client is None:
+            client = self._local.client = self._new_client()
+        return work(client)

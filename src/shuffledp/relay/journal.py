@@ -28,14 +28,15 @@ class Journal:
         terms: of the relay.
         person: the member's place.
         folder: where such memories are, or are made; for its owner only.
+        durable: whether what is written outlives a machine that loses power, and not only a process that is killed.
 
     Raises:
         InvalidParameterError: if nothing can be remembered there.
         LocalProtocolError: if another process is at work for the same member.
     """
 
-    def __init__(self, terms: RelayTerms, person: int, folder: Path) -> None:
-        self._terms, self._person = terms, person
+    def __init__(self, terms: RelayTerms, person: int, folder: Path, *, durable: bool = True) -> None:
+        self._terms, self._person, self._durable = terms, person, durable
         name = f"{terms.collection_id.hex()}-{person}"
         self._file, self._done, self._lock = (folder / f"{name}.{end}" for end in ("member", "done", "lock"))
         try:
@@ -76,15 +77,16 @@ class Journal:
         return _state(self._terms, data)
 
     def write(self, state: MemberState) -> None:
-        """Have a state on the disk before this returns, in place of the one before."""
+        """Have a state written before this returns, in place of the one before."""
         partial = self._file.with_suffix(".partial")
         with suppress(FileNotFoundError):
             partial.unlink()
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(handle, "wb") as file:
             file.write(json.dumps(_written(state)).encode())
-            file.flush()
-            os.fsync(file.fileno())
+            if self._durable:
+                file.flush()
+                os.fsync(file.fileno())
         partial.replace(self._file)
 
     def end(self) -> None:

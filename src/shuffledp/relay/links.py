@@ -63,7 +63,7 @@ class Link:
         """
         info = _SET_UP + self.name
         sealed, signature = message[:-SIGNATURE_BYTES], message[-SIGNATURE_BYTES:]
-        if not is_signed_by([directory.entries[self.sender].identity_key], signature, info + sealed):
+        if not is_signed_by([directory.identities[self.sender]], signature, info + sealed):
             raise RemoteProtocolError(
                 f"the first message of {self._from(directory)} must be signed by them; it is not."
             )

@@ -8,6 +8,7 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -153,3 +154,11 @@ class Mailboxes:
             row = posted.stage, recipient, posted.sender, letter
             self._rows("INSERT INTO letters VALUES(?, ?, ?, ?)", row)
         return True
+
+
+def letters_kept(folder: Path, stages: range) -> tuple[int, int]:
+    """Letters of these stages and their bytes, once the post office has let the folder go."""
+    with closing(sqlite3.connect(folder / _FILE)) as database:
+        kept = "SELECT COUNT(*), TOTAL(LENGTH(body)) FROM letters WHERE stage BETWEEN ? AND ?"
+        ((letters, size),) = database.execute(kept, (stages[0], stages[-1])).fetchall()
+    return int(letters), int(size)

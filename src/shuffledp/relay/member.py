@@ -3,9 +3,12 @@
 How letters travel is up to a `Transport`: `http_transport` and `folder_transport` are two.
 """
 
+from asyncio import sleep
 from collections.abc import Callable
+from time import monotonic
 from typing import Protocol
 
+from shuffledp.core import validate
 from shuffledp.core.flow import Progress
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.relay.journal import Journal, begun
@@ -42,6 +45,7 @@ async def take_part(
     journal: Journal,
     transport: Transport,
     *,
+    pace: float = 0.0,
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> int:
@@ -56,15 +60,20 @@ async def take_part(
         report: makes the member's own report, sealed to the analyst; called once, and never again after a restart.
         journal: of this member.
         transport: carries letters.
+        pace: seconds after the mail of a stage at which the letters of the next leave, so that the moment does not
+            tell how much there was to do; what takes longer leaves at the next multiple. 0 is as soon as they are
+            there.
         source: of the walk; None is the cryptographic source.
         progress: told how many stages are done.
 
     Raises:
+        InvalidParameterError: if the pace is below 0.
         LocalProtocolError: if the member's part has ended.
         RemoteProtocolError: if somebody does not do as the protocol says; nothing is handed in.
         HandInRefusedError: if nothing is to be handed in after what happened; the part has ended.
     """
-    person = terms.directory.place_of(key.identity)
+    validate.nonnegative(pace=pace)
+    person, began = terms.directory.place_of(key.identity), monotonic()
     state = begun(journal, terms, person, report, source=source)
     try:
         while True:
@@ -74,10 +83,13 @@ async def take_part(
             if state.letters is None:
                 state = prepare(terms, key, state, source=source)
                 journal.write(state)
+            if pace:
+                await sleep((began - monotonic()) % pace)
             await transport.post(stage, person, state.letters or {})
             if stage == terms.hand_in_stage:
                 break
             record, mail = await transport.fetch(stage, EVERYBODY if stage == terms.vote_stage else person)
+            began = monotonic()
             state = finish(terms, key, state, record, mail)
     except HandInRefusedError:
         journal.end()

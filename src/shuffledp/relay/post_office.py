@@ -7,10 +7,11 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 
 from shuffledp.core.instants import instant
 from shuffledp.relay.mailboxes import Mailboxes, Posted
-from shuffledp.relay.recorded import members_in, record_of
+from shuffledp.relay.recorded import is_in, record_of
 from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.event_log import EventLog, Happened
@@ -47,6 +48,7 @@ class PostOffice:
         self, terms: RelayTerms, store: Mailboxes, *, patience: float, log: EventLog, clock: _Clock = time.time
     ) -> None:
         self.terms, self._store, self._patience, self._log, self._clock = terms, store, patience, log, clock
+        self.lengths = lru_cache(maxsize=1 << 12)(terms.letters)  # asked for twice in each request
         self._records: list[bytes] = []
         self._came: set[int] = set()
         self._began = 0.0
@@ -64,7 +66,7 @@ class PostOffice:
         self._came = await self._store.senders(self.stage)
         if self._records:
             self._members = await self._store.senders(0)
-            self._expected = set(members_in(self._records[-1], self.terms.num_users))
+            self._expected = {each for each in self._members if is_in(self._records[-1], each)}
 
     def accepts(self, stage: int, sender: int) -> bool:
         """Whether somebody is a member, and a stage has begun."""
@@ -76,8 +78,8 @@ class PostOffice:
 
     def letters(self, stage: int, sender: int, body: bytes) -> Letters | None:
         """The letters that a member has signed, each of the length that it must have; None if it is something else."""
-        lengths, signature, joined = self.terms.letters(sender, stage), body[:SIGNATURE_BYTES], body[SIGNATURE_BYTES:]
-        identity = self.terms.directory.entries[sender].identity_key
+        lengths, signature, joined = self.lengths(sender, stage), body[:SIGNATURE_BYTES], body[SIGNATURE_BYTES:]
+        identity = self.terms.directory.identities[sender]
         if len(joined) != sum(lengths.values()):
             return None
         if not is_signed_by([identity], signature, _bound(self.terms, stage, sender) + joined):
@@ -112,8 +114,8 @@ class PostOffice:
 
     async def mail(self, stage: int, recipient: int) -> bytes:
         """The letters of a stage that has ended to a recipient, by sender."""
-        there = set(members_in(self._records[stage], self.terms.num_users))
-        return b"".join(letter for sender, letter in await self._store.mail(stage, recipient) if sender in there)
+        there = self._records[stage]
+        return b"".join(letter for sender, letter in await self._store.mail(stage, recipient) if is_in(there, sender))
 
     async def run(self) -> None:
         """End one stage after the other, until the task is cancelled or the last has ended."""

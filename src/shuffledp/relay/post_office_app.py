@@ -1,8 +1,8 @@
 """Post offices over HTTP: letters in, and mail out to whoever asks; nobody but its recipient can open any.
 
 ``POST /collections/ID/stages/S/letters/M`` takes a member's letters; ``GET /collections/ID/stages/S/record`` says who
-was there, when the stage has ended; ``GET /collections/ID/stages/S/mail/R`` hands a recipient's mail out; ``GET
-/collections/ID/directory`` shows the directory, whose digest the collection has.
+was there, when the stage has ended; ``GET /collections/ID/stages/S/mail/R`` says so too, and hands a recipient's mail
+out; ``GET /collections/ID/directory`` shows the directory, whose digest the collection has.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         stage = stage_of(request, office)
         if not office.accepts(stage, sender):
             raise Refused(Problem.NOT_AUTHORIZED)
-        most = SIGNATURE_BYTES + sum(office.terms.letters(sender, stage).values())
+        most = SIGNATURE_BYTES + sum(office.lengths(sender, stage).values())
         body = await whole_body(request.scope, request.receive, media_type=LETTERS_TYPE, most=most)
         found = office.letters(stage, sender, body)
         if found is None:
@@ -65,9 +65,12 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         office, to = of_collection(request, known), request.path_params["recipient"]
         stage = stage_of(request, office)
         recipient = _RECIPIENTS.get(to, int(to) if to.isdecimal() and len(to) < 10 else None)
-        if recipient is None or stage >= office.stage:
+        if recipient is None:
             raise Refused(Problem.INVALID_MESSAGE)
-        return answered(await office.mail(stage, recipient), LETTERS_TYPE)
+        there = await office.record(stage)
+        if there is None:
+            return Response(status_code=NOT_YET)
+        return answered(there + await office.mail(stage, recipient), LETTERS_TYPE)
 
     async def directory(request: Request) -> Response:
         return answered(of_collection(request, known).terms.directory.canonical, "application/json")

@@ -81,11 +81,9 @@ class Recorded:
         return _VOTE + self.collection_id + self.digest
 
 
-def members_in(record: bytes, num_users: int) -> list[int]:
-    """The members whom a record says to have been there, ascending."""
-    bits = np.unpackbits(np.frombuffer(record, dtype=np.uint8), count=num_users)
-    found: list[int] = np.flatnonzero(bits).tolist()
-    return found
+def is_in(record: bytes, person: int) -> bool:
+    """Whether a record says that a member was there; without a look at all the others."""
+    return bool(record[person >> 3] & (0x80 >> (person & 7)))
 
 
 def record_of(online: Iterable[int], num_users: int) -> bytes:

@@ -3,22 +3,17 @@
 One operator who plays everybody sees the answers, so that nobody is protected; the release says so.
 """
 
-import asyncio
-import gc
-import multiprocessing
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError, ShuffleDPError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.core.instants import written
 from shuffledp.laws.link_slots import slots_sent
@@ -29,30 +24,28 @@ from shuffledp.planning.network_rounds import epsilon_of_uniform
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.randomness.sources import SecureSource, uniform_integers
 from shuffledp.relay.directory import Directory
-from shuffledp.relay.http_transport import HttpTransport, new_async_client
-from shuffledp.relay.journal import Journal
-from shuffledp.relay.member import take_part
+from shuffledp.relay.http_transport import HttpTransport
+from shuffledp.relay.mailboxes import letters_kept
 from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.member_processes import PATIENCE, Member, Processes, run_members
+from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 from shuffledp.relay.releasing_relayed import HandIns, gathered
 from shuffledp.relay.rounds import begin, prepare
 from shuffledp.relay.sealed_hand_ins import sealed_report
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.demonstration import end, free_ports, party, started, wait_for
-from shuffledp.service.serving import allow_files
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
 
-_FILE, _DIRECTORY = "demo.collection", "demo.directory"
+_FILE, _DIRECTORY, _OFFICE = "demo.collection", "demo.directory", "post-office"
 _MOST_PEOPLE, _CONTACTS = 100_000, 40
 _LIFE = timedelta(days=1)
-_PATIENCE = 600.0  # seconds, of members who wait for others
 _AWAY_FOR = 20.0  # seconds, until a member counts as away
 _CYCLES, _GATE = 4, 1.25  # of an overlay; times what a uniform shuffle of those who are left would promise
 _SHARE = 3  # in ten say yes
 _EPSILON0, _DELTA = 1.0, 1e-6
 _LAYERS = {"onion": True, "colluding": 0.005, "surplus": "aborts"}
 _MOST_IN_LAYERS, _ROUNDS_IN_LAYERS = 400, 5  # everybody is a contact of everybody
-_MOST_CONNECTIONS, _FILES_BESIDE = 64, 200  # of a process
 
 
 class Demonstration:
@@ -83,55 +76,42 @@ class Demonstration:
         people = self.terms.num_users
         shares = people if num_processes is None else min(num_processes, people)
         validate.integer_at_least(1, num_processes=shares)
-        everybody = list(zip([key.to_pem() for key in self._keys], range(people), self._reports(), strict=True))
+        everybody = [Member(*each) for each in zip(self._keys, self._reports(), strict=True)]
         self._warm_up()
-        processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        gc.collect()
-        gc.freeze()
-        members: list[BaseProcess] = []
+        members = Processes()
         try:
-            for share in range(shares):
-                given = (self.terms, everybody[share::shares], self._folder)
-                members.append(processes.Process(target=run_members, args=given))
-                members[-1].start()
-            asyncio.run(self._watched(progress, members[:away]))
-            for each in members:
-                each.join()
-            if failed := sum(each.exitcode != 0 for each in members[away:]):
-                raise RemoteProtocolError(
-                    f"all members must hand in; in {failed} of {len(members)} processes some did not."
-                )
+            members.start(
+                [partial(run_members, self.terms, everybody[share::shares], self._folder) for share in range(shares)]
+            )
+            client, stages = self._client(), self.terms.hand_in_stage + 1
+            for stage in range(stages):
+                client.record(stage)
+                if stage == 0:
+                    members.kill(away)
+                progress(stage + 1, stages)
+            if failed := members.wait():
+                raise RemoteProtocolError(f"all members must hand in; in {failed} of {shares} processes some did not.")
         finally:
-            gc.unfreeze()
-            for each in members:
-                each.kill()
-                each.join()
+            members.kill(shares)
+
+    def _client(self) -> PostOfficeClient:
+        connection = HttpConnection(self.terms.collection.shuffler.url)
+        return PostOfficeClient(self.terms, connection, None, patience=PATIENCE, patience_of_stage=PATIENCE)
 
     def _warm_up(self) -> None:
         """Load and work out what all members need before they are processes, which then share it."""
+        self.terms.directory.place_of(self._keys[0].identity)
         prepare(self.terms, self._keys[0], begin(self.terms, 0, bytes(self.terms.report_bytes)))
-
-        async def answered() -> None:
-            async with new_async_client() as client:
-                await client.get(f"{self.terms.collection.shuffler.url}/healthz")
-
-        asyncio.run(answered())
+        HttpConnection(self.terms.collection.shuffler.url).answer("GET", "healthz", b"")
 
     async def gathered(self) -> HandIns:
         """What members handed in."""
-        async with new_async_client() as client:
-            return await gathered(self.terms, HttpTransport(self.terms, client, None, patience=10.0), [self.analyst])
+        return await gathered(self.terms, HttpTransport(self._client()), [self.analyst])
 
-    async def _watched(self, progress: Progress, leaving: Sequence[BaseProcess]) -> None:
-        """Tell which stages have ended, until the last has; after the first kill who is leaving."""
-        last = self.terms.hand_in_stage
-        async with new_async_client() as client:
-            transport = HttpTransport(self.terms, client, None, patience=10.0, patience_of_stage=_PATIENCE)
-            for stage in range(last + 1):
-                await transport.record(stage)
-                for each in leaving:
-                    each.kill()
-                progress(stage + 1, last + 1)
+    def letters_sent(self) -> tuple[int, int]:
+        """Letters of all rounds and their bytes, as the post office has kept them; once it has ended."""
+        kept = self._folder.parent / _OFFICE / self.terms.collection_id.hex()
+        return letters_kept(kept, range(1, self.terms.num_rounds + 1))
 
     def _reports(self) -> list[bytes]:
         """Made-up answers, each randomized and sealed."""
@@ -181,8 +161,8 @@ def demonstration(
     (folder / _DIRECTORY).write_bytes(directory.canonical)
     config = folder / "post-office.toml"
     config.write_text(
-        f'listen = "127.0.0.1:{port}"\nstate = "post-office"\ncollections = ["{_FILE}"]\n'
-        f'directories = ["{_DIRECTORY}"]\npatience = {_AWAY_FOR if away else _PATIENCE}\n'
+        f'listen = "127.0.0.1:{port}"\nstate = "{_OFFICE}"\ncollections = ["{_FILE}"]\n'
+        f'directories = ["{_DIRECTORY}"]\npatience = {_AWAY_FOR if away else PATIENCE}\n'
         f"[limits]\nmost_connections = {2 * people + 100}\n",
         encoding="utf-8",
     )
@@ -199,7 +179,7 @@ def demonstration(
 
 
 def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
-    """What members send in the rounds: letters, bytes (mean and most), slots, and how many reports walk in them."""
+    """What members are to send in the rounds: letters, bytes (mean and most), slots, and reports in these."""
     people, rounds = range(terms.num_users), range(1, terms.num_rounds + 1)
     letters = [[terms.letters(person, stage) for stage in rounds] for person in people]
     sent = [sum(sum(each.values()) for each in of_person) for of_person in letters]
@@ -208,6 +188,7 @@ def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
     if isinstance(ways, Overlay):
         leaving = sum(leaving_chances(ways)) * terms.num_rounds / ways.num_rounds
     return {
+        "people": terms.num_users,
         "rounds": terms.num_rounds,
         "letters": float(np.mean([sum(map(len, of_person)) for of_person in letters])),
         "bytes": float(np.mean(sent)),
@@ -215,42 +196,6 @@ def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
         "slots": float(slots_sent(ways, terms.slots).mean()),
         "messages": float(leaving),
     }
-
-
-def run_members(terms: RelayTerms, members: Sequence[tuple[str, int, bytes]], folder: Path) -> None:
-    """Some members, in a process of their own; ends with 1 if one of them could not hand in.
-
-    Args:
-        terms: of the relay.
-        members: of each the keys in PEM, the place in the directory, and the sealed report.
-        folder: for what they remember.
-    """
-    keys = {person: MemberKey.from_pem(pem) for pem, person, _ in members}
-    allow_files(2 * len(members) + _FILES_BESIDE)
-
-    async def at_work() -> None:
-        connections = min(len(members) + 1, _MOST_CONNECTIONS)
-        async with new_async_client(connections=connections) as client:
-            transport = HttpTransport(
-                terms,
-                client,
-                lambda person, said: keys[person].signature(said),
-                patience=_PATIENCE,
-                patience_of_stage=_PATIENCE,
-            )
-            async with asyncio.TaskGroup() as group:
-                for _, person, report in members:
-                    journal = Journal(terms, person, folder)
-                    group.create_task(take_part(terms, keys[person], partial(_given, report), journal, transport))
-
-    try:
-        asyncio.run(at_work())
-    except* ShuffleDPError:
-        sys.exit(1)
-
-
-def _given(report: bytes) -> bytes:
-    return report
 
 
 def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, away: int) -> Task:

@@ -251,15 +251,15 @@ def _peeled(terms: RelayTerms, key: MemberKey, state: MemberState) -> MemberStat
 
 def count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:
     """Refuse to hand in unless so many members saw the same that no others can have agreed on something else."""
-    votes = sum(
-        sender not in recorded.absent and _has_signed(terms.directory.entries[sender].identity_key, vote, recorded.vote)
-        for sender, vote in mail.items()
+    absent, message, votes = recorded.absent, recorded.vote, 0
+    for sender, vote in mail.items():
+        votes += sender not in absent and _has_signed(terms.directory.identities[sender], vote, message)
+        if votes >= terms.quorum:
+            return
+    raise HandInRefusedError(
+        f"at least {terms.quorum} of {terms.num_users} members must have voted that they saw the same rounds; "
+        f"{votes} have. Nothing is handed in."
     )
-    if votes < terms.quorum:
-        raise HandInRefusedError(
-            f"at least {terms.quorum} of {terms.num_users} members must have voted that they saw the same rounds; "
-            f"{votes} have. Nothing is handed in."
-        )
 
 
 @lru_cache(maxsize=1 << 14)  # for processes in which many members run

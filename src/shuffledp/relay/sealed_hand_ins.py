@@ -41,7 +41,7 @@ def opened_hand_in(
     """
     name = terms.directory.entries[person].name
     info, message, signature = _info(terms, person), letter[:-SIGNATURE_BYTES], letter[-SIGNATURE_BYTES:]
-    if not is_signed_by([terms.directory.entries[person].identity_key], signature, info + message):
+    if not is_signed_by([terms.directory.identities[person]], signature, info + message):
         raise RemoteProtocolError(f"what member {name} hands in must be signed by them; it is not.")
     try:
         sealed = HpkeCiphertext.decode(message)

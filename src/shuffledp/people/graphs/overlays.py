@@ -214,8 +214,9 @@ class OverlayRound:
         cell, starts = int(self.overlay.cells[person]), self.overlay.starts
         first = cell - cell // self.below % self.size * self.below
         cells = first + self.below * np.arange(self.size)
-        found: Integers = np.setdiff1d(np.concatenate([starts[cells], starts[cells + 1] - 1]), [person])
-        return found
+        found = np.unique(np.concatenate([starts[cells], starts[cells + 1] - 1]))
+        others: Integers = found[found != person]
+        return others
 
     def transposed_transition(self) -> Any:
         """A sparse matrix whose column j is the law of where j passes a report on to, j included."""

@@ -1,0 +1,172 @@
+"""Letters to a post office and from it, over one connection, one request at a time.
+
+It is the standard library's client, without an event loop: a machine on which a thousand members are processes has room
+for little more than what each of them holds.
+"""
+
+import http.client
+import secrets
+import ssl
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import httpx
+
+from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.relay.mailboxes import Posted
+from shuffledp.relay.post_office import signed_letters
+from shuffledp.relay.post_office_app import LETTERS_TYPE, NAMES, NOT_YET
+from shuffledp.relay.recorded import is_in
+from shuffledp.relay.rounds import Letters
+from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.certificates import trusted
+from shuffledp.service.client import FIRST_WAIT, LONGEST_WAIT, TRY_AGAIN, reason_of
+from shuffledp.wire.keys import in_text
+
+_SECONDS = 60.0  # for an answer; questions for the end of a stage are held for less
+
+
+class Connection(Protocol):
+    """Answers requests, one at a time."""
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and content of the answer.
+
+        Raises:
+            OSError: if there is none.
+        """
+
+
+class HttpConnection:
+    """`Connection` to a service: kept open, and opened again after it broke. It goes where it is told and nowhere else.
+
+    Args:
+        url: of the service.
+        certificates: a file of trusted ones, in place of the usual ones.
+    """
+
+    def __init__(self, url: str, *, certificates: Path | None = None) -> None:
+        at = urlsplit(url)
+        self._path = at.path
+        self._http: http.client.HTTPConnection
+        if at.scheme == "https":
+            named = trusted(certificates, name="--ca")
+            context = named if isinstance(named, ssl.SSLContext) else httpx.create_ssl_context(trust_env=False)
+            self._http = http.client.HTTPSConnection(at.netloc, timeout=_SECONDS, context=context)
+        else:
+            self._http = http.client.HTTPConnection(at.netloc, timeout=_SECONDS)
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        """As `Connection.answer`."""
+        headers = {"User-Agent": "shuffledp"} | ({"Content-Type": LETTERS_TYPE} if body else {})
+        try:
+            self._http.request(method, f"{self._path}/{path}", body or None, headers)
+            found = self._http.getresponse()
+            return found.status, found.read()
+        except http.client.HTTPException as error:
+            self._http.close()
+            raise ConnectionError(str(error)) from None
+        except OSError:
+            self._http.close()
+            raise
+
+
+class PostOfficeClient:
+    """What members ask of a post office, each request until it is answered.
+
+    Args:
+        terms: of the relay.
+        connection: to the post office; another one for every thread.
+        sign: signs what a member sends, by the member's key; by place in the directory where several share it. None
+            sends nothing.
+        patience: seconds for which a post office that does not answer is asked again.
+        patience_of_stage: seconds for which a stage may take.
+    """
+
+    def __init__(
+        self,
+        terms: RelayTerms,
+        connection: Connection,
+        sign: Callable[[int, bytes], bytes] | None,
+        *,
+        patience: float,
+        patience_of_stage: float = float("inf"),
+    ) -> None:
+        self._terms, self._connection, self._sign = terms, connection, sign
+        self._patience, self._of_stage = patience, patience_of_stage
+        self._stages = f"collections/{in_text(terms.collection_id)}/stages"
+
+    def post(self, stage: int, person: int, letters: Letters) -> None:
+        """As `shuffledp.relay.member.Transport.post`."""
+        sign = self._sign
+        if sign is None:
+            raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
+        body = signed_letters(self._terms, lambda said: sign(person, said), Posted(stage, person, letters))
+        self._asked("POST", f"{stage}/letters/{person}", body, also=HTTPStatus.GONE)
+
+    def record(self, stage: int) -> bytes:
+        """As `shuffledp.relay.member.Transport.record`."""
+        return self._ended(stage, f"{stage}/record")
+
+    def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
+        """As `shuffledp.relay.member.Transport.fetch`; record and mail are one answer."""
+        found = self._ended(stage, f"{stage}/mail/{NAMES.get(recipient, recipient)}")
+        size = -(-self._terms.num_users // 8)
+        return found[:size], self._split(stage, recipient, found[:size], found[size:])
+
+    def _ended(self, stage: int, path: str) -> bytes:
+        """The answer to a question that waits until a stage has ended."""
+        until = time.monotonic() + self._of_stage
+        while True:
+            status, content = self._asked("GET", path, also=NOT_YET)
+            if status != NOT_YET:
+                return content
+            if time.monotonic() > until:
+                raise RemoteProtocolError(f"stage {stage} must end in time; it has not. Start again to wait on.")
+
+    def _split(self, stage: int, recipient: int, record: bytes, mail: bytes) -> Letters:
+        """Letters by sender; the post office sends those of members who were there, one after the other."""
+        whole = len(record) * 8 >= self._terms.num_users
+        several = self._terms.senders(recipient, stage) if whole else ()
+        senders = [each for each in several if is_in(record, each)]
+        length = self._terms.letters(senders[0], stage)[recipient] if senders else 0
+        if len(mail) != length * len(senders):
+            raise RemoteProtocolError(
+                f"the post office must hand out {len(senders)} letters of {length} bytes in stage {stage}; got "
+                f"{len(mail)} bytes."
+            )
+        return {each: mail[place * length : (place + 1) * length] for place, each in enumerate(senders)}
+
+    def _asked(self, method: str, path: str, body: bytes = b"", *, also: int) -> tuple[int, bytes]:
+        """Status and content of the answer to a request, asked for again with growing pauses while there is none.
+
+        Raises:
+            RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
+        """
+        until, wait = time.monotonic() + self._patience, FIRST_WAIT
+        while True:
+            reason = "no answer"
+            try:
+                status, content = self._connection.answer(method, f"{self._stages}/{path}", body)
+                if status in (HTTPStatus.OK, also):
+                    return status, content
+                reason = reason_of(httpx.Response(status, content=content))
+                if status not in TRY_AGAIN:
+                    break
+            except ssl.SSLCertVerificationError:
+                reason = "its certificate is not trusted here"
+                break
+            except OSError:
+                pass
+            if time.monotonic() + wait > until:
+                break
+            time.sleep(wait * (0.5 + secrets.randbelow(1000) / 1000))
+            wait = min(2 * wait, LONGEST_WAIT)
+        raise RemoteProtocolError(
+            f"the post office, {self._terms.collection.shuffler.url}, must answer; got: {reason}. What is held is "
+            "kept: start again to go on."
+        )
