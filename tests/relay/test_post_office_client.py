@@ -138,7 +138,7 @@ def test_a_connection_opens_again_after_it_broke():
         with pytest.raises(OSError, match="without response"):
             connection.answer("GET", "path", b"")
         assert connection.answer("POST", "path", b"letter") == (200, b"ok")
-        connection._http.close()
+        connection.close()
     assert {path for path, _ in paths} == {"/prefix/path"}
     assert len({address for _, address in paths[:3]}) == 1
     assert paths[2][1] != paths[3][1]

@@ -5,6 +5,7 @@ import multiprocessing
 import secrets
 import time
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -65,9 +66,9 @@ class Processes:
             self.members[person] = self.member(person)
 
     def handed_in(self):
-        to = HttpConnection(self.terms.collection.shuffler.url)
-        client = PostOfficeClient(self.terms, to, None, patience=30.0, patience_of_stage=60.0)
-        found = asyncio.run(gathered(self.terms, HttpTransport(client), [self.circle.analyst]))
+        with closing(HttpConnection(self.terms.collection.shuffler.url)) as to:
+            client = PostOfficeClient(self.terms, to, None, patience=30.0, patience_of_stage=60.0)
+            found = asyncio.run(gathered(self.terms, HttpTransport(client), [self.circle.analyst]))
         return Counter(each.encode() for several in found.by_member.values() for each in several)
 
 

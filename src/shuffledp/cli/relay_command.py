@@ -1,7 +1,8 @@
 """The commands of a relay: `join` and `directory` before it, `serve`, `run` and `release` in it, and `demo`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -187,8 +188,8 @@ def run(
     journal = Journal(terms, person, usual_folder().parent / "relays" if state is None else state)
     try:
         report = _own_report(terms, journal, value or [])
-        transport = _transport(terms, held, folder, ca, patience)
-        refused = asyncio.run(_take_part(terms, held, report, journal, transport, pace=pace))
+        with _transport(terms, held, folder, ca, patience) as transport:
+            refused = asyncio.run(_take_part(terms, held, report, journal, transport, pace=pace))
     finally:
         journal.close()
     show_document(lambda: handed_in_document(terms.collection, refused))
@@ -221,7 +222,8 @@ def release(
     keys: list[AnalyzerKey] = [each for each in map(read_key, key) if isinstance(each, AnalyzerKey)]
     if len(keys) != len(key):
         raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
-    found = asyncio.run(gathered(terms, _transport(terms, None, folder, ca, patience), keys))
+    with _transport(terms, None, folder, ca, patience) as transport:
+        found = asyncio.run(gathered(terms, transport, keys))
     with watching() as watch:
         outcome, page = write_relayed(terms, found, keys, output, earlier=earlier or (), watch=watch, force=force)
     show_release(outcome, page, output, as_json=json)
@@ -305,18 +307,20 @@ async def _take_part(
         return await take_part(terms, key, report, journal, transport, pace=pace, progress=progress)
 
 
+@contextmanager
 def _transport(
     terms: "RelayTerms", key: "MemberKey | None", folder: Path | None, ca: Path | None, patience: float
-) -> "Transport":
+) -> "Iterator[Transport]":
     """Letters by a shared folder, or else by the post office; without a key nothing can be sent."""
     from shuffledp.relay.folder_transport import FolderTransport
     from shuffledp.relay.http_transport import HttpTransport
     from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 
     if folder is not None:
-        return FolderTransport(terms, folder, patience=patience)
-    connection = HttpConnection(terms.collection.shuffler.url, certificates=ca)
+        yield FolderTransport(terms, folder, patience=patience)
+        return
     sign = (lambda _, said: key.signature(said)) if key is not None else None
-    return HttpTransport(
-        PostOfficeClient(terms, connection, sign, patience=min(patience, 60.0), patience_of_stage=patience)
-    )
+    with closing(HttpConnection(terms.collection.shuffler.url, certificates=ca)) as connection:
+        yield HttpTransport(
+            PostOfficeClient(terms, connection, sign, patience=min(patience, 60.0), patience_of_stage=patience)
+        )

@@ -74,6 +74,10 @@ class HttpConnection:
             self._http.close()
             raise
 
+    def close(self) -> None:
+        """Let it go."""
+        self._http.close()
+
 
 class PostOfficeClient:
     """What members ask of a post office, each request until it is answered.

@@ -4,7 +4,7 @@ One operator who plays everybody sees the answers, so that nobody is protected; 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -83,30 +83,35 @@ class Demonstration:
             members.start(
                 [partial(run_members, self.terms, everybody[share::shares], self._folder) for share in range(shares)]
             )
-            client, stages = self._client(), self.terms.hand_in_stage + 1
-            for stage in range(stages):
-                client.record(stage)
-                if stage == 0:
-                    members.kill(away)
-                progress(stage + 1, stages)
+            stages = self.terms.hand_in_stage + 1
+            with self._client() as client:
+                for stage in range(stages):
+                    client.record(stage)
+                    if stage == 0:
+                        members.kill(away)
+                    progress(stage + 1, stages)
             if failed := members.wait():
                 raise RemoteProtocolError(f"all members must hand in; in {failed} of {shares} processes some did not.")
         finally:
             members.kill(shares)
 
-    def _client(self) -> PostOfficeClient:
-        connection = HttpConnection(self.terms.collection.shuffler.url)
-        return PostOfficeClient(self.terms, connection, None, patience=PATIENCE, patience_of_stage=PATIENCE)
+    @contextmanager
+    def _client(self) -> Iterator[PostOfficeClient]:
+        """A client that sends nothing."""
+        with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
+            yield PostOfficeClient(self.terms, connection, None, patience=PATIENCE, patience_of_stage=PATIENCE)
 
     def _warm_up(self) -> None:
         """Load and work out what all members need before they are processes, which then share it."""
         self.terms.directory.place_of(self._keys[0].identity)
         prepare(self.terms, self._keys[0], begin(self.terms, 0, bytes(self.terms.report_bytes)))
-        HttpConnection(self.terms.collection.shuffler.url).answer("GET", "healthz", b"")
+        with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
+            connection.answer("GET", "healthz", b"")
 
     async def gathered(self) -> HandIns:
         """What members handed in."""
-        return await gathered(self.terms, HttpTransport(self._client()), [self.analyst])
+        with self._client() as client:
+            return await gathered(self.terms, HttpTransport(client), [self.analyst])
 
     def letters_sent(self) -> tuple[int, int]:
         """Letters of all rounds and their bytes, as the post office has kept them; once it has ended."""
