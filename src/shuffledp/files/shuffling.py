@@ -145,7 +145,10 @@ def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Tab
     reports = Reports.concat(taken)
     if not attached:
         return reports, None
-    return reports, Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages])
+    public = Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages])
+    attached.clear()
+    pa.default_memory_pool().release_unused()  # as much again as the columns take
+    return reports, public
 
 
 class ReportSpool:

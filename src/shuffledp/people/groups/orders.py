@@ -18,6 +18,7 @@ from shuffledp.randomness.permutations import invert
 
 METHODS = ("auto", "bfs", "rcm", "fiedler", "coordinate", "local-search")
 
+_AT_A_TIME = 1 << 22  # people
 _MOST_LINKS = 30_000_000
 _MOST_SHARED = 300_000_000
 _FIEDLER_SITES = 1000  # up to here the portfolio tries it: some seconds at most
@@ -87,12 +88,17 @@ def _people_along(groups: Groups, sites: Integers) -> Integers:
     from scipy.sparse import csr_array
 
     # People by the rank of their site, counted instead of compared: a matrix that has a row for each person and a
-    # column for each site, turned from rows to columns.
-    people = groups.num_users
-    columns = invert(sites).astype(np.int32)[groups.sites]
-    rows = csr_array((np.ones(people, np.bool_), columns, np.arange(people + 1, dtype=np.int32)), (people, sites.size))
-    found: Integers = rows.tocsc().indices.astype(np.int64)
-    return found
+    # column for each site, turned from rows to columns, for some of the people at a time.
+    column, free = invert(sites).astype(np.int32), np.cumsum(groups.site_sizes[sites]) - groups.site_sizes[sites]
+    order = np.empty(groups.num_users, dtype=np.int64)
+    for start in range(0, order.size, _AT_A_TIME):
+        columns = column[groups.sites[start : start + _AT_A_TIME]]
+        ones, rows = np.ones(columns.size, dtype=np.bool_), np.arange(columns.size + 1, dtype=np.int32)
+        turned = csr_array((ones, columns, rows), (columns.size, sites.size)).tocsc()
+        counts = np.diff(turned.indptr)
+        order[np.repeat(free - turned.indptr[:-1], counts) + np.arange(columns.size)] = start + turned.indices
+        free += counts
+    return order
 
 
 def _portfolio(groups: Groups, columns: Floats | None) -> Iterator[Integers]:
