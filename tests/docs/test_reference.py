@@ -1,5 +1,6 @@
 """The reference pages name every key, command, option and public name; figures are what their scripts draw."""
 
+import json
 import pkgutil
 import re
 import runpy
@@ -138,6 +139,16 @@ def test_the_picture_of_variances_is_what_its_script_draws():
     drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "variance.py"))["picture"]()
     assert drawn == text_of("figures/variance.svg")
     ET.fromstring(drawn)  # noqa: S314
+
+
+def test_the_picture_of_how_far_one_machine_goes_is_what_its_script_draws_and_its_table_what_was_measured():
+    drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "far.py"))["picture"]()
+    assert drawn == text_of("figures/far.svg")
+    runs = json.loads((ROOT / "benchmarks" / "far.json").read_text(encoding="utf-8"))
+    named = {"uniform": "uniform", "mallows": "near an order"}
+    for run in runs:
+        row = f"| {named[run['kind']]} | 10^{len(str(run['people'])) - 1} | {run['seconds']} | {run['mib']:,} |"
+        assert row in text_of("far.md"), row
 
 
 def test_the_picture_of_bounds_has_the_panels_that_its_script_draws():
