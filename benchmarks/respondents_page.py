@@ -2,7 +2,7 @@
 
 Milliseconds from the beginning of the navigation until the questions can be answered, in Chromium with its processor
 slowed four times, each time in a browser that has not seen the page. Other work on the machine makes it longer: the
-best is nearest to a machine of its own::
+best is nearest to a machine of its own. An empty form, in turns with it, is what the browser itself takes::
 
     python -m benchmarks.respondents_page
 """
@@ -28,6 +28,8 @@ from shuffledp.wire.published_keys import PublishedKey
 
 SLOWED = 4
 TIMES = 21
+EMPTY = b"""<!doctype html><title>x</title><form id="questions" hidden>x</form>
+<script>document.getElementById("questions").hidden = false;</script>"""
 ASKS = """
 new MutationObserver((_, observer) => {
   const form = document.getElementById("questions");
@@ -112,16 +114,23 @@ def main() -> None:
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             browser = driver.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
-            for name, relayed in (("direct", False), ("with tokens, through a relay", True)):
-                link, page = page_of(f"http://127.0.0.1:{server.server_port}/survey.html", relayed=relayed)
-                (Path(folder) / "survey.html").write_bytes(page)
-                until_it_asks(browser, link)
-                found = [until_it_asks(browser, link) for _ in range(TIMES)]
-                clock, used = zip(*found, strict=True)
+            address = f"http://127.0.0.1:{server.server_port}/survey.html"
+            pages = {
+                "an empty form": (address, EMPTY),
+                "direct": page_of(address, relayed=False),
+                "with tokens, through a relay": page_of(address, relayed=True),
+            }
+            found: dict[str, list[tuple[float, float]]] = {name: [] for name in pages}
+            for _ in range(TIMES):
+                for name, (link, page) in pages.items():
+                    (Path(folder) / "survey.html").write_bytes(page)
+                    found[name].append(until_it_asks(browser, link))
+            for name, times in found.items():
+                clock, used = zip(*times, strict=True)
                 print(
-                    f"{name}: {len(page):,} bytes (at most 150,000); asks after {statistics.median(clock):.0f} ms, at "
-                    f"best {min(clock):.0f} (at most 300), of which its thread works {statistics.median(used):.0f}, at "
-                    f"best {min(used):.0f}"
+                    f"{name}: {len(pages[name][1]):,} bytes (at most 150,000); asks after "
+                    f"{statistics.median(clock):.0f} ms, at best {min(clock):.0f} (at most 300), of which its thread "
+                    f"works {statistics.median(used):.0f}, at best {min(used):.0f}"
                 )
             browser.close()
             server.shutdown()
