@@ -105,7 +105,7 @@ def test_a_collection_is_bound_to_one_directory_and_its_operator():
 
 
 REFUSED = {
-    "file": ({"graph": "edges.csv", "rounds": 5}, "without a graph in a file"),
+    "file": ({"graph": "edges.csv", "rounds": 5}, "without a graph in a file: places follow from members' keys"),
     "auto": ({"graph": "random-regular:4", "graph_seed": 1}, "without rounds = 'auto' on a graph"),
     "seed": ({"graph": "random-regular:4", "rounds": 5}, "without a random graph without graph_seed"),
     "single": ({"overlay": {"groups": [2, 3]}, "protocol": "single"}, "without protocol 'single'"),

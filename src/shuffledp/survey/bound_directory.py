@@ -44,7 +44,9 @@ class BoundDirectory(Described):
             raise validate.invalid("'network' where members pass reports on", **{"[shuffler] kind": section.kind})
         reasons = {
             "several private columns": "everybody passes on one report of each" if len(task.columns) > 1 else None,
-            "a graph in a file": "members have places in a directory, not rows" if section.files else None,
+            "a graph in a file": "places follow from members' keys, so that friends in it would be other people here"
+            if section.files
+            else None,
             f"protocol {section.protocol!r}": "a relay has 'all'" if section.protocol != "all" else None,
             "dropouts or offline": "what happened is recorded" if section.dropouts or section.offline else None,
             "links = 'naive'": "envelopes go along all links, as with 'constant'"
