@@ -185,7 +185,7 @@ def _received(flow: DataFlow) -> Step:
         return Step(
             name="Received",
             count=received,
-            note="encrypted reports at the shuffler",
+            note="encrypted reports",
             left_out=left_out,
             why_left_out="as said below",
         )
