@@ -24,7 +24,6 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
 from shuffledp.files.parquet import ReportPart
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.shufflers import SlotShuffler
 from shuffledp.survey import ROW, Column, StratifiedSection
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
@@ -119,6 +118,8 @@ def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
 def _shuffled_in_memory(
     column: Column, parts: Iterable[ReportPart], beside: Path, source: RandomSource
 ) -> ShuffledParts:
+    from shuffledp.shufflers import SlotShuffler  # with all of groups: a uniform shuffle starts without them
+
     reports, public = _together(column, parts)
     shuffler = shuffler_for(column, public, reports.num_users, beside)
     if isinstance(shuffler, SlotShuffler):
