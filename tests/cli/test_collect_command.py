@@ -18,7 +18,8 @@ KEYS = ("--shuffler-key", "mixer.pem.pub", "--analyzer-key", "office.pem")
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keys")
-    for role, file in (("shuffler", "mixer.pem"), ("analyzer", "office.pem"), ("gateway", "gate.pem")):
+    roles = {"shuffler": "mixer.pem", "analyzer": "office.pem", "gateway": "gate.pem", "issuer": "mint.pem"}
+    for role, file in roles.items():
         assert shuffledp("keys", "new", "--role", role, "--output", folder / file).code == 0
     return folder
 
@@ -133,6 +134,16 @@ def test_a_relay_is_named_and_makes_no_number_smaller(folder):
             {},
             ["--closes", "9000-12-01", *OBLIVIOUS, "--relay", "https://mixer.example/x"],
             "--relay must be of another host",
+        ),
+        (
+            {},
+            ["--closes", "9000-12-01", *OBLIVIOUS, "--web", "https://Mixer.example/pages/survey"],
+            "page must be of another host than the shuffler",
+        ),
+        (
+            {},
+            ["--closes", "9000-12-01", *OBLIVIOUS, "--issuer", "https://mixer.example", "--issuer-key", "mint.pem.pub"],
+            "--issuer must be of another host than the shuffler",
         ),
         (
             {},

@@ -89,6 +89,23 @@ def test_a_browser_may_send_from_where_the_page_is_and_reads_the_answer(pages):
         assert "access-control-allow-origin" not in asked(app, "POST", other).headers
 
 
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://Ask.Example/Survey", "https://ask.example"),
+        ("https://ask.example:443/survey", "https://ask.example"),
+        ("https://ask.example:8443", "https://ask.example:8443"),
+        ("http://127.0.0.1:0080/survey", "http://127.0.0.1"),
+        ("http://[0:0::1]:8000/survey", "http://[::1]:8000"),
+    ],
+)
+def test_a_browser_is_heard_however_the_address_of_the_page_is_written(address, origin):
+    collection, _ = with_page(Parties().collection, address)
+    app = served([collection], {})
+    allowed = asked(app, "OPTIONS", f"{collection.path}/reports", origin=origin)
+    assert allowed.headers["access-control-allow-origin"] == origin
+
+
 def test_where_there_are_tokens_a_page_may_show_one_and_ask_the_issuer_for_it():
     collection, _ = with_page(WithTokens().collection, ELSEWHERE)
     for way in ("reports", "token-request"):

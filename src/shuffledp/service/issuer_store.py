@@ -14,6 +14,8 @@ from shuffledp.core.errors import LocalProtocolError
 from shuffledp.service.store import StorageError
 
 _DATABASE = "issued.sqlite"
+# What was there before a change is cut off after it: by default the journal of an exclusive process keeps it.
+_PRAGMAS = ("locking_mode = EXCLUSIVE", "journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON")
 
 
 class IssuerStore:
@@ -36,7 +38,7 @@ class IssuerStore:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
         except (OSError, sqlite3.OperationalError):
             raise StorageError("the folder of an issuer must be writable; it is not.") from None
-        for pragma in ("locking_mode = EXCLUSIVE", "synchronous = FULL", "secure_delete = ON"):
+        for pragma in _PRAGMAS:
             self._run(f"PRAGMA {pragma}")
         self._run(
             "CREATE TABLE IF NOT EXISTS issued(collection BLOB, code BLOB, request BLOB, "

@@ -169,9 +169,15 @@ class Collection(Described):
             raise invalid("left out without an issuer, who makes tokens", ready_made=self.ready_made)
         if self.relay is not None:
             check_address(relay=self.relay)
-            host = urlsplit(self.relay).hostname
-            if host == urlsplit(self.shuffler.url).hostname and not self.shuffler.is_local:
-                raise invalid("of another host than the shuffler, whom it hides senders from", relay=self.relay)
+            self._check_hosts(relay=self.relay)
+
+    def _check_hosts(self, *, relay: str) -> None:
+        """Refuse what would show senders to the shuffler on another way than the one that a relay hides them on."""
+        seen_by = {"relay": relay, "issuer": self.issuer and self.issuer.url, "page": self.page and self.page.url}
+        shuffler = urlsplit(self.shuffler.url).hostname
+        for name, url in seen_by.items():
+            if url and urlsplit(url).hostname == shuffler and not self.shuffler.is_local:
+                raise invalid("of another host than the shuffler, whom a relay hides senders from", **{name: url})
 
     @property
     def keys(self) -> dict[Role, PublishedKey]:

@@ -1,6 +1,7 @@
 """The page on which people answer a collection in a browser, as its collection names it."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
@@ -8,6 +9,8 @@ from urllib.parse import urlsplit
 from shuffledp.core.described import Described
 from shuffledp.survey.addresses import check_address
 from shuffledp.survey.section import require_sha256
+
+_USUAL = {"http": 80, "https": 443}  # ports, which browsers do not name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,5 +51,9 @@ class WebPage(Described):
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as browsers name it to the shuffler."""
-        return "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
+        """Scheme, host and port, as browsers name it to the shuffler (RFC 6454), however the address is written."""
+        parts = urlsplit(self.url)
+        host = parts.hostname or ""
+        shown = f"[{ip_address(host).compressed}]" if ":" in host else host
+        port = "" if parts.port in (None, _USUAL[parts.scheme]) else f":{parts.port}"
+        return f"{parts.scheme}://{shown}{port}"
