@@ -138,12 +138,19 @@ def test_after_draining_began_everything_is_late_and_what_was_taken_is_stored():
     assert counted == {Count.LATE: 2}
 
 
-def test_when_nothing_comes_the_log_is_taken_off_the_disk(monkeypatch):
-    monkeypatch.setattr(group_commit, "_IDLE_SECONDS", 0.01)
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_the_order_in_which_things_came_is_soon_taken_off_the_disk_also_if_more_come_all_the_time(monkeypatch, goes_on):
+    monkeypatch.setattr(group_commit, "_UNTIDY_SECONDS", 0.1)
 
     async def test(commit, memory):
         await commit.store([rows()])
-        return await asyncio.to_thread(memory.tidied.wait, 5)
+        for _ in range(500):
+            if memory.tidied.is_set():
+                break
+            await asyncio.sleep(0.01)
+            if goes_on:
+                await commit.store([rows()])
+        return memory.tidied.is_set()
 
     assert run(test)[0]
 

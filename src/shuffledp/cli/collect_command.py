@@ -97,7 +97,12 @@ def new(
     from shuffledp.files.key_files import read_public
     from shuffledp.relay.directory import Directory
     from shuffledp.survey import Collection, Service, Task
+    from shuffledp.survey.addresses import check_address
 
+    addresses = {"shuffler": shuffler, "analyzer": analyzer, "issuer": issuer, "web": web}
+    for name, url in addresses.items():
+        if url is not None:
+            check_address(**{name: url})
     listed = None if directory is None else Directory.read(directory)
     if (issuer is None) != (issuer_key is None):
         raise InvalidParameterError("--issuer and --issuer-key must be given together, or neither of them.")

@@ -22,7 +22,7 @@ Results = list[ReportError | Count]
 Result = TypeVar("Result")
 
 _MOST_TOGETHER = 4096  # submissions of a group, unless one request has more
-_IDLE_SECONDS = 1.0  # after which the log, which tells in which order things came, is taken off the disk
+_UNTIDY_SECONDS = 2.0  # in which the disk tells in which order things came, whether or not more come meanwhile
 
 
 class GroupCommit:
@@ -39,7 +39,7 @@ class GroupCommit:
         self._waiting: list[tuple[Submissions, asyncio.Future[Results]]] = []
         self._uncounted: Counter[Count] = Counter()
         self._writing: asyncio.Task[None] | None = None
-        self._idle: asyncio.TimerHandle | None = None
+        self._tidying: asyncio.TimerHandle | None = None
         self._stopped = False
 
     async def store(self, submissions: Submissions) -> Results:
@@ -82,16 +82,16 @@ class GroupCommit:
     async def close(self) -> None:
         """Let the store go, after what was taken is on the disk."""
         await self.drain()
-        if self._idle is not None:
-            self._idle.cancel()
+        if self._tidying is not None:
+            self._tidying.cancel()
         await self.do(self._store.close)
         self._thread.shutdown()
 
     async def _write(self) -> None:
         """Store group after group, until nothing waits."""
-        if self._idle is not None:
-            self._idle.cancel()
         while self._waiting:
+            if self._tidying is None:
+                self._tidying = asyncio.get_running_loop().call_later(_UNTIDY_SECONDS, self._tidy)
             group = self._next_group()
             submissions = [each for together, _ in group for each in together]
             try:
@@ -108,7 +108,6 @@ class GroupCommit:
                     done.set_result(found)
             self._stored(self._store.waiting)
         self._writing = None
-        self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._tidy)
 
     def _next_group(self) -> list[tuple[Submissions, "asyncio.Future[Results]"]]:
         size, number = 0, 0
@@ -119,6 +118,7 @@ class GroupCommit:
         return group
 
     def _tidy(self) -> None:
+        self._tidying = None
         if not self._stopped:
             self._thread.submit(self._tidied)
 
