@@ -13,8 +13,8 @@ from shuffledp.wire.published_keys import PublishedKey
 NOW = datetime.now(UTC)
 
 
-def published(key):
-    return PublishedKey(role=key.role, key=in_text(key.public), active_from=written(NOW - timedelta(days=1)))
+def published(key, *, since=NOW - timedelta(days=1)):
+    return PublishedKey(role=key.role, key=in_text(key.public), active_from=written(since))
 
 
 def relay_task(*, delta=1e-3, **shuffler):

@@ -1,6 +1,8 @@
 """Members at work: what they write down before they send it, and what they do when they start again."""
 
 import asyncio
+import os
+import stat
 from collections import Counter
 
 import pytest
@@ -128,9 +130,22 @@ def test_a_state_of_another_collection_or_a_damaged_one_is_refused(tmp_path):
     theirs.write_bytes(state.read_bytes())
     with pytest.raises(LocalProtocolError, match=r"must be of this collection; .* is of another"):
         asyncio.run(other.member(0))
-    theirs.write_bytes(b"{")
-    with pytest.raises(LocalProtocolError, match="is damaged"):
-        asyncio.run(other.member(0))
+    whole = state.read_bytes()
+    for damaged in (b"{", b"[]", b"1", b"{}", whole.replace(b'"held"', b'"hold"'), b"[" * 100_000):
+        state.write_bytes(damaged)
+        with pytest.raises(LocalProtocolError, match="is damaged"):
+            asyncio.run(folder.member(0))
+
+
+def test_letters_are_written_down_so_that_no_loss_of_power_brings_back_what_was_there_before(tmp_path, monkeypatch):
+    """Else other letters might be sealed by the same keys: the name of the file must be on the disk, too."""
+    folder, done = Folder(tmp_path, patience=0.0), []
+    sync = lambda handle: done.append(stat.S_ISDIR(os.fstat(handle).st_mode))  # noqa: E731
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(folder.transport, "post", lambda *_: done.append("sent") or asyncio.sleep(0))
+    with pytest.raises(RemoteProtocolError, match="have not"):
+        asyncio.run(folder.member(0))
+    assert done == [False, True] * 2 + ["sent"]
 
 
 def test_a_shared_folder_must_be_there_and_letters_in_it_are_sent_once(tmp_path):

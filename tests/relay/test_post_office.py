@@ -176,6 +176,24 @@ def test_a_post_office_that_starts_again_goes_on_where_it_was(tmp_path):
     asyncio.run(running())
 
 
+def test_whoever_came_late_for_the_set_up_stays_out_also_after_a_restart(tmp_path):
+    """Their letters may be on the disk: they came while the record was written, which does not have them."""
+    office = Office(tmp_path)
+    letters = Together(office.circle, [0] * 6)
+    letters.send()
+    letters = letters.states[5].letters
+
+    async def running():
+        async with office.open():
+            await office.store.put(Posted(0, 5, letters))
+            await office.store.end(0, record_of(range(5), 6))
+        async with office.open():
+            assert not office.office.waits_for(1, 5)
+            assert office.office.waits_for(1, 4)
+
+    asyncio.run(running())
+
+
 def test_where_a_member_is_gone_for_good_the_others_refuse_to_hand_in(tmp_path):
     class Gone:
         def __init__(self, transport):

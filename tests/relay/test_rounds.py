@@ -1,20 +1,36 @@
 """Members in one process: the simulated walk, agreement on what happened, and letters that tell nothing."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
-from relay.members import Circle
+from relay.members import NOW, Circle, published
 from relay.together import Together, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.core.instants import written
 from shuffledp.laws import sample_walks
 from shuffledp.relay.recorded import record_of
 from shuffledp.relay.rounds import HandInRefusedError, begin, finish, prepare
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
+from shuffledp.relay.terms import RelayTerms
 from shuffledp.testing import RecordedSource, SeededSource
+from shuffledp.wire.keys import AnalyzerKey
 
 GRAPH = {"graph": "random-regular:3", "rounds": 4, "graph_seed": 1}
+
+
+@pytest.mark.parametrize("hours", [1, 3])
+def test_all_reports_are_sealed_to_one_key_whenever_their_owners_begin(hours):
+    """The analyst sees which key opens a report: by a key of the moment those who came early would be told apart."""
+    circle, opens = Circle(), NOW - timedelta(hours=2)
+    later = AnalyzerKey.generate(other_than=[circle.analyst.config.id])
+    taken_over = published(circle.analyst).followed_by(published(later, since=opens), overlap=timedelta(hours=hours))
+    analyzer = replace(circle.collection.analyzer, key=taken_over)  # its key has expired, or not yet
+    collection = replace(circle.collection, analyzer=analyzer, opens=written(opens))
+    terms = RelayTerms(collection=collection, directory=circle.directory)
+    assert terms.config == circle.analyst.config
 
 
 @pytest.mark.parametrize("shuffler", [{}, GRAPH], ids=["overlay", "graph"])

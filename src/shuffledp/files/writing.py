@@ -112,7 +112,7 @@ def _take_places(written: Sequence[Path], folder: Path) -> None:
     """
     for path in written:
         for each in (*path.rglob("*"), path):
-            _sync(each)
+            sync(each)
     with _undisturbed():
         kept = Path(tempfile.mkdtemp(prefix=".shuffledp-", dir=folder))
         moves: list[tuple[Path, Path]] = []
@@ -122,7 +122,7 @@ def _take_places(written: Sequence[Path], folder: Path) -> None:
         try:
             for start, end in moves:
                 start.rename(end)
-            _sync(folder)
+            sync(folder)
         except BaseException:
             for start, end in reversed(moves):
                 with suppress(OSError):
@@ -134,7 +134,7 @@ def _take_places(written: Sequence[Path], folder: Path) -> None:
         shutil.rmtree(kept, ignore_errors=True)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Have on the disk what a file holds, or which names a folder has, as far as the file system does that."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():

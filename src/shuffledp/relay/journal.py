@@ -18,6 +18,7 @@ from shuffledp.relay.links import LinkKeys
 from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import Letters, MemberState, begin
 from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.answered import write_down
 from shuffledp.shufflers.relay_protocol import RelayState
 
 
@@ -68,26 +69,19 @@ class Journal:
         """
         try:
             data = json.loads(self._file.read_bytes())
+            is_ours = (data["collection"], data["person"]) == (self._terms.collection_id.hex(), self._person)
+            state = _state(self._terms, data) if is_ours else None
         except FileNotFoundError:
             return None
-        except ValueError:
+        except (ValueError, TypeError, LookupError, RecursionError):
             raise LocalProtocolError(f"a member's state must be as it was written; {self._file} is damaged.") from None
-        if (data.get("collection"), data.get("person")) != (self._terms.collection_id.hex(), self._person):
+        if state is None:
             raise LocalProtocolError(f"a member's state must be of this collection; {self._file} is of another.")
-        return _state(self._terms, data)
+        return state
 
     def write(self, state: MemberState) -> None:
         """Have a state written before this returns, in place of the one before."""
-        partial = self._file.with_suffix(".partial")
-        with suppress(FileNotFoundError):
-            partial.unlink()
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(handle, "wb") as file:
-            file.write(json.dumps(_written(state)).encode())
-            if self._durable:
-                file.flush()
-                os.fsync(file.fileno())
-        partial.replace(self._file)
+        write_down(self._file, json.dumps(_written(state)).encode(), durable=self._durable)
 
     def end(self) -> None:
         """Forget everything but that the member's part has ended."""

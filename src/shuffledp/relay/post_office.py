@@ -65,8 +65,7 @@ class PostOffice:
         self._records = await self._store.records()
         self._came = await self._store.senders(self.stage)
         if self._records:
-            self._members = await self._store.senders(0)
-            self._expected = {each for each in self._members if is_in(self._records[-1], each)}
+            self._members, self._expected = map(self._in, (self._records[0], self._records[-1]))
 
     def accepts(self, stage: int, sender: int) -> bool:
         """Whether somebody is a member, and a stage has begun."""
@@ -104,6 +103,10 @@ class PostOffice:
             if self._came >= self._members:
                 self._posted.set()
         return is_kept
+
+    def _in(self, record: bytes) -> set[int]:
+        """Who was there, by a record: also where somebody's letters came while it was written."""
+        return {each for each in range(self.terms.num_users) if is_in(record, each)}
 
     async def record(self, stage: int) -> bytes | None:
         """Who was there in a stage, when it has ended; None if that takes longer than anybody is kept waiting."""

@@ -7,10 +7,10 @@ It follows from the collection file and the directory that it names, and from no
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import cast
 
+from shuffledp.core.instants import instant
 from shuffledp.laws.walk_distributions import Round, graphs_of_rounds
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
@@ -127,8 +127,11 @@ class RelayTerms:
 
     @property
     def config(self) -> HpkeConfig:
-        """The key of the analyst that reports are sealed to now."""
-        return configs_of(self.collection, datetime.now(UTC))[0]
+        """The key of the analyst that all reports are sealed to: the one in use when the collection opens.
+
+        No member's clock chooses it: the analyst sees which key opens a report, and with it when its owner began.
+        """
+        return configs_of(self.collection, instant(opens=self.collection.opens))[0]
 
     @cached_property
     def report_bytes(self) -> int:

@@ -16,6 +16,7 @@ import httpx
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.files.devices import Sent
+from shuffledp.files.writing import sync
 from shuffledp.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
 from shuffledp.survey import Collection
 from shuffledp.wire.grammar import UploadRequest, UploadResponse
@@ -74,17 +75,23 @@ class Answered:
         self._pending.unlink(missing_ok=True)
 
 
-def write_down(path: Path, data: bytes) -> None:
-    """Write a file that its owner alone may read: whole or not at all, on the disk before this returns."""
+def write_down(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write a file that its owner alone may read, whole or not at all.
+
+    If ``durable``, it is on the disk before this returns, under its name.
+    """
     partial = path.with_suffix(".partial")
     with suppress(FileNotFoundError):
         partial.unlink()
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     partial.replace(path)
+    if durable:
+        sync(path.parent)
 
 
 def answer_once(
