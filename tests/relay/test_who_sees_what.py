@@ -1,6 +1,8 @@
 """Who sees what in a relay, as the page about it says: the cells of its table, one test each."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from relay.test_post_office import Office, everybody
 from relay.together import Together
 from shuffledp.core.errors import RemoteProtocolError, UndecryptableReportError
 from shuffledp.relay.links import Link
+from shuffledp.relay.recorded import record_of
 from shuffledp.relay.terms import ANALYST
 from shuffledp.testing import SeededSource
 from shuffledp.wire.grammar import HpkeCiphertext
@@ -20,6 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "relay.md"
 CELLS = {
     "the post office": "who takes part, and when; letters of one length on every link, and none of what is in them",
     "somebody who watches all traffic": "the same",
+    "whoever has the collection file, and asks the post office": "the same, and the directory",
     "a contact": "the sealed reports that pass through its hands, and from whom; in the first round whose they are",
     "the analyst": "who handed in which reports, opened; not whose they are",
     "the operator, who signs the directory": "names, keys and fingerprints of the members",
@@ -52,9 +56,29 @@ def test_the_post_office_has_no_sealed_report_no_answer_and_no_key_on_its_disk_o
     assert all(len(each) == 1 for each in sizes.values())
 
 
-def stored(tmp_path):
-    import sqlite3
+def test_whoever_has_the_collection_file_gets_records_letters_and_the_directory_of_the_post_office(tmp_path):
+    office, paths = Office(tmp_path), ("stages/1/record", "stages/1/mail/2", "directory")
+    collection = office.terms.collection
 
+    async def running():
+        async with office.open():
+            assert await everybody(office) == [None] * 6
+            asked = f"{collection.shuffler.url}{collection.path}"
+            return [(await office.client.get(f"{asked}/{path}")).content for path in paths]
+
+    record, mail, directory = asyncio.run(running())
+    assert record == mail[: len(record)] == record_of(range(6), 6)
+    assert mail[len(record) :] == b"".join(letter for _, letter in kept_for(tmp_path, stage=1, recipient=2))
+    assert directory == office.circle.directory.canonical
+
+
+def kept_for(tmp_path, *, stage, recipient):
+    with closing(sqlite3.connect(tmp_path / "office" / "letters.sqlite")) as database:
+        to = "SELECT sender, body FROM letters WHERE stage = ? AND recipient = ? ORDER BY sender"
+        return database.execute(to, (stage, recipient)).fetchall()
+
+
+def stored(tmp_path):
     database = sqlite3.connect(tmp_path / "office" / "letters.sqlite")
     rows = database.execute("SELECT stage, sender, body FROM letters").fetchall()
     database.close()

@@ -154,8 +154,8 @@ def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], dig
 def handed_in_document(collection: Collection, refused: int) -> Document:
     """A member's part has ended; so many reports in layers went no further with this member."""
     said = (
-        f"{collection.task.name}: all members voted that they saw the same rounds. What came to you is handed in, "
-        "sealed to the analyst; nothing of it is kept here."
+        f"{collection.task.name}: more than half of the members voted that they saw the same rounds. What came to "
+        "you is handed in, sealed to the analyst; nothing of it is kept here."
     )
     lost = (
         f"{refused} of the reports that came to you came twice, did not open, or found no slot, and went no further: "

@@ -2,7 +2,8 @@
 
 Its digest is in the collection's id, so that nobody can be shown other keys, or another order, without being invited to
 another collection. A member is a person of the walk by the place in it. Places follow from a digest of all identities:
-whoever enrols cannot choose who is near whom on an overlay, other than by trying which members to admit.
+nobody is asked who is to be near whom. Whoever knows all other keys can try keys until a place suits, and the operator,
+besides, which members to admit: both may collude.
 
 Members are taken off by another directory, which is of another collection: not after the start.
 """
