@@ -144,6 +144,18 @@ def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
     assert abs(order_on_disk(tmp_path, came)) < 0.85
 
 
+@pytest.mark.parametrize("length", [200, 1400, 9000])
+def test_among_very_many_long_reports_do_not_lie_one_behind_the_other_as_they_came(tmp_path, monkeypatch, length):
+    monkeypatch.setattr(sqlite_store, "_MOST_WRITTEN_ANEW", 0)
+    came = [(replace(rows()[0], ciphertext=os.urandom(length)),) for _ in range(200)]
+    store = SqliteStore(tmp_path, num_columns=1, remembers=False, longest=len(came[0][0].ciphertext))
+    for each in came:
+        store.commit([each])
+    store.tidy()
+    assert abs(order_on_disk(tmp_path, came)) < 0.43  # 6 standard errors
+    store.close()
+
+
 def test_what_is_stored_together_is_written_in_no_order_of_arrival(tmp_path):
     came = [rows(number=number) for number in range(25)]
     with opened(tmp_path) as store:

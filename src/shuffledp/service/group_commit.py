@@ -5,6 +5,7 @@ one thing after the other.
 """
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ Result = TypeVar("Result")
 
 _MOST_TOGETHER = 4096  # submissions of a group, unless one request has more
 _UNTIDY_SECONDS = 2.0  # in which the disk tells in which order things came, whether or not more come meanwhile
+_REST = 10  # or so many times as long as it took to take that off the last time, if many long reports wait
 
 
 class GroupCommit:
@@ -40,6 +42,7 @@ class GroupCommit:
         self._uncounted: Counter[Count] = Counter()
         self._writing: asyncio.Task[None] | None = None
         self._tidying: asyncio.TimerHandle | None = None
+        self._seconds_tidying = 0.0
         self._stopped = False
 
     async def store(self, submissions: Submissions) -> Results:
@@ -91,7 +94,8 @@ class GroupCommit:
         """Store group after group, until nothing waits."""
         while self._waiting:
             if self._tidying is None:
-                self._tidying = asyncio.get_running_loop().call_later(_UNTIDY_SECONDS, self._tidy)
+                pause = max(_UNTIDY_SECONDS, _REST * self._seconds_tidying)
+                self._tidying = asyncio.get_running_loop().call_later(pause, self._tidy)
             group = self._next_group()
             submissions = [each for together, _ in group for each in together]
             try:
@@ -123,5 +127,7 @@ class GroupCommit:
             self._thread.submit(self._tidied)
 
     def _tidied(self) -> None:
+        began = time.monotonic()
         with suppress(StorageError):
             self._store.tidy()
+        self._seconds_tidying = time.monotonic() - began

@@ -24,6 +24,7 @@ class Count(StrEnum):
     NOT_STORED = "not-stored"
 
 
+_BYTES_OF_REPORT = 16 + 2 + 1 + 2 + 4  # of its id, and what stands before its parts
 _COUNTED = {
     ReportError.TASK_EXPIRED: Count.LATE,
     ReportError.BATCH_COLLECTED: Count.LATE,
@@ -71,6 +72,12 @@ class Terms:
     columns: tuple[Shape, ...]
     encapsulated: Mapping[int, int]
     outdated: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Bytes of a report of each column, by the key that makes them longest."""
+        around = _BYTES_OF_REPORT + max(self.encapsulated.values())
+        return tuple(around + each.payload + sum(4 + length for _, length in each.extensions) for each in self.columns)
 
 
 def refusal(submission: Submission, terms: Terms, *, phase: Phase, now: float) -> ReportError | None:

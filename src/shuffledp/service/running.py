@@ -11,7 +11,7 @@ from shuffledp.service.analyzer_app import analyzer_app
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.certificates import check_pair
 from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
-from shuffledp.service.desk import Desk
+from shuffledp.service.desk import Desk, terms_of
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.forwarder import Forwarder, analyzer_client
 from shuffledp.service.issuer_app import IssuingDesk, issuer_app
@@ -55,6 +55,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
                 Path(config.state) / collection.id.hex(),
                 num_columns=len(collection.task.columns),
                 remembers=collection.every is not None,
+                longest=max(terms_of(collection).lengths),
             )
             desks.append(Desk(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(desks[-1].close)

@@ -40,7 +40,6 @@ from shuffledp.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, 
 
 MOST_SUBMISSIONS = 1000  # in one upload
 MOST_BYTES = 16 << 20  # of one, unless a single submission is longer
-_BYTES_OF_REPORT = 16 + 2 + 1 + 2 + 4  # of its id, and what stands before its parts
 _LENGTH_OF_STATUS = 64
 _MOST_AROUND = 1024  # bytes of a request that comes sealed, beside its content
 _GATEWAY = "/gateway"
@@ -164,12 +163,5 @@ def in_metrics(what: str, counts: Mapping[str, int]) -> str:
 
 def _longest_upload(desk: Desk) -> int:
     """Bytes of as many submissions as one upload may have, or of a single one."""
-    terms = desk.terms
-    one = sum(
-        _BYTES_OF_REPORT
-        + shape.payload
-        + max(terms.encapsulated.values())
-        + sum(4 + length for _, length in shape.extensions)
-        for shape in terms.columns
-    )
+    one = sum(desk.terms.lengths)
     return max(one, min(MOST_SUBMISSIONS * one, MOST_BYTES))

@@ -23,6 +23,8 @@ from shuffledp.wire.grammar import ID_BYTES, ReportError
 _BYTES_OF_PART = 1 << 22  # of a batch's body, in a row of its own: a large batch is never in memory as a whole
 _MOST_BYTES_OF_LOG = 1 << 22  # which the log keeps on the disk after it has been copied into the file
 _MOST_WRITTEN_ANEW = 50_000  # reports, which takes about 0.1 s; among more, the last of each page can be told
+_PAGE_SIZES = tuple(4096 << power for power in range(5))  # bytes, that SQLite has
+_BYTES_BESIDE = 32  # of a row: digest, column and lengths
 _DATABASE, _KEY = "reports.sqlite", "seen.key"
 _KEY_BYTES = 32
 _SPENT = "CREATE TABLE IF NOT EXISTS spent(token BLOB PRIMARY KEY) WITHOUT ROWID"
@@ -46,17 +48,19 @@ class SqliteStore:
         folder: where it is, or is made; for its owner only.
         num_columns: private columns of the collection.
         remembers: whether reports that left are to be recognized if they come again, because others follow them.
+        longest: bytes of a report, at most, by which a new file is laid out: what does not fit into a page (more than
+            16 kB) lies where it came to, and shows when it came until all is written anew.
 
     Raises:
         LocalProtocolError: if another process has it open, or its key is missing.
         StorageError: if the disk cannot be written to.
     """
 
-    def __init__(self, folder: Path, *, num_columns: int, remembers: bool) -> None:
+    def __init__(self, folder: Path, *, num_columns: int, remembers: bool, longest: int = 0) -> None:
         self._folder, self._columns, self._remembers = folder, num_columns, remembers
         self._unwritten: Counter[Count] = Counter()
         self._database = self._open()
-        self._prepare()
+        self._prepare(_page_size(longest + _BYTES_BESIDE))
         if not self._rows("SELECT 1 FROM sqlite_master"):
             self._create()
         self._run(_SPENT)  # which folders of collections without tokens did not always have
@@ -249,8 +253,9 @@ class SqliteStore:
         except (OSError, sqlite3.OperationalError):
             raise StorageError("the folder of a collection must be writable; it is not.") from None
 
-    def _prepare(self) -> None:
+    def _prepare(self, page_size: int) -> None:
         """Take the file for this process alone, and have everything on the disk before it is called written."""
+        self._run(f"PRAGMA page_size = {page_size}")  # of a new file; in another it changes nothing
         self._run("PRAGMA locking_mode = EXCLUSIVE")
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY"):
             self._run(f"PRAGMA {pragma}")
@@ -298,6 +303,11 @@ class SqliteStore:
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self._run(statement, *values).fetchall()
+
+
+def _page_size(row: int) -> int:
+    """Of the smallest pages that hold rows of so many bytes whole (SQLite file format, 1.6); or the largest."""
+    return next((size for size in _PAGE_SIZES if (size - 12) * 64 // 255 - 23 >= row), _PAGE_SIZES[-1])
 
 
 def _keyed(id_: bytes, key: bytes) -> bytes:
