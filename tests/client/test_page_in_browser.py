@@ -59,6 +59,22 @@ def test_an_answer_is_randomized_shown_sent_and_remembered(asked, device):
     ]
 
 
+def test_without_a_connection_the_page_says_so_at_once_and_sends_when_there_is_one(asked, device):
+    with asked.opened(device) as tab:
+        tab.get_by_label("No").check()
+        randomize(tab)
+        device.set_offline(True)
+        asked.mood = "down"  # a route is asked without a connection, too
+        tab.get_by_role("button", name=SEND).click()
+        says(tab, "The shuffler did not answer")
+        assert len(asked.uploads) == 1
+        assert tab.evaluate("document.activeElement.textContent") == AGAIN
+        asked.mood = "up"
+        device.set_offline(False)
+        says(tab, "Stored by the shuffler")
+    assert asked.uploads[0] == asked.uploads[1]
+
+
 def test_a_second_answer_is_refused_after_a_reload_and_in_another_tab(asked, device):
     with asked.opened(device) as tab:
         tab.get_by_label("No").check()
@@ -223,7 +239,7 @@ def test_every_kind_of_question_is_asked_and_becomes_what_the_task_says(browser,
     with asked.device(browser) as device, asked.opened(device) as tab:
         tab.get_by_role("radiogroup", name="first").get_by_label("b").check()
         tab.get_by_role("button", name=RANDOMIZE).click()
-        assert tab.locator("#wrong").inner_text() == "Please answer: first and second"
+        assert tab.locator("#wrong").inner_text() == "Please answer: first & second"
         tab.get_by_role("radiogroup", name="second").get_by_label("y").check()
         group = tab.get_by_role("group", name="How old?")
         group.get_by_role("spinbutton").fill("65")

@@ -100,6 +100,7 @@ async function kept() {
 
 async function whenSent() {
   wasUnreachable = false;
+  const hadFocus = document.activeElement === at("send");
   at("send").disabled = true;
   say("sending");
   const outcome = await delivered();
@@ -114,6 +115,9 @@ async function whenSent() {
   } else {
     show(...(reports ? ["review"] : []), "sending");
     at("send").textContent = WORDS.again;
+    if (hadFocus) {
+      at("send").focus();  // which it lost when it was disabled
+    }
     wasUnreachable = outcome === "unreachable" || outcome === "issuerAway";
   }
   say(outcome);

@@ -22,14 +22,15 @@ export async function send(address, upload, { spending = {}, ...further } = {}) 
   return error === INVALID ? "refused" : ERRORS[error] ?? "refused";
 }
 
-// The status and the body of an answer, which is asked for again while there is none; null if there is none in time.
+// The status and the body of an answer, which is asked for again while there is none; null if there is none in time, or
+// the device has no connection, which the browser tells when it is back.
 export async function asked(address, body, headers, further = {}) {
   const { way = posted, patience = PATIENCE, clock = () => performance.now() } = further;
   const end = clock() + patience;
   for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     const found = await way(address, body, headers);
     const answer = TRY_AGAIN.includes(found?.status) ? null : found;
-    if (answer !== null || clock() + wait > end) {
+    if (answer !== null || navigator.onLine === false || clock() + wait > end) {
       return answer;
     }
     await new Promise((done) => setTimeout(done, wait * (0.5 + Math.random())));  // a pause, and nothing secret
