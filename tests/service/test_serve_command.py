@@ -100,7 +100,12 @@ def test_people_answer_at_the_link_of_a_demonstration_until_a_line_is_entered(
     given = ("--demo", "--web", tmp_path / "task.toml", "--input", tmp_path / "answers.csv", "--transport", transport)
     with started("serve", "all", *given, "--output", tmp_path / "shown", stdin=subprocess.PIPE) as process:
         try:
-            said = list(iter(process.stdout.readline, "It closes when you press Enter here.\n"))
+            said = list(
+                iter(
+                    process.stdout.readline,
+                    "It closes when you press Enter here. The release follows within a minute.\n",
+                )
+            )
             links = [line.split()[1] for line in said if line.startswith("Open http")]
             for link in links:
                 with browser.new_context() as context:

@@ -64,7 +64,8 @@ def demonstration_ahead() -> Document:
 def demonstration_open(links: Sequence[str]) -> Document:
     """Where people answer, and how it ends: at one link, or each at their own."""
     several = f"There are {len(links)} invitations, each for one person in a browser of their own." * (len(links) > 1)
-    said = (*filter(None, [several]), *(f"Open {link}" for link in links), "It closes when you press Enter here.")
+    closing = "It closes when you press Enter here. The release follows within a minute."
+    said = (*filter(None, [several]), *(f"Open {link}" for link in links), closing)
     return Document(sections=(Section(anchor="open", title="", blocks=told(*said)),))
 
 
