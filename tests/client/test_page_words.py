@@ -113,6 +113,29 @@ def test_each_text_says_which_language_it_is_in_and_what_is_promised_stays_in_th
         says(tab, german["script"]["said"]["stored"])
 
 
+def test_a_pair_and_its_numbers_read_as_german_where_the_task_is(browser):
+    pair = {"kind": "k-rr", "epsilon0": 1.0, "categories": [["Nie", "Oft"], ["Nein", "Ja"]]}
+    bins = {"kind": "k-rr", "epsilon0": 30.0, "edges": [0, 0.5, 2]}
+    asked = Asked(
+        asking(
+            {"columns": ["trinkt", "sport"], "randomizer": pair},
+            {"column": "liter", "question": "Wie viel?", "randomizer": bins},
+            {"column": "ende", "randomizer": {"kind": "one-bit-mean", "epsilon0": 30.0, "lower": 0, "upper": 99.5}},
+            language="de",
+        )
+    )
+    with asked.device(browser) as device, asked.opened(device) as tab:
+        assert tab.locator("legend").all_inner_texts() == ["trinkt & sport", "Wie viel?", "ende"]
+        ranges = tab.locator(".number span").all_inner_texts()
+        assert ranges == ["Eine Zahl von 0 bis 2", "Eine Zahl von 0 bis 99,5"]
+        tab.get_by_label("Nie").check()
+        tab.get_by_label("Ja").check()
+        for place, number in enumerate(["1.5", "99.5"]):
+            tab.get_by_role("spinbutton").nth(place).fill(number)
+        tab.get_by_role("button", name=PageWords.of("de").table["page"]["randomize"]).click()
+        assert tab.locator("#randomized dd").all_inner_texts()[1:] == ["0,5 bis 2", "99,5"]
+
+
 def test_without_words_for_a_language_the_page_is_english_and_the_questions_are_not(browser):
     certain = SMOKES["randomizer"] | {"epsilon0": 30.0}  # but for a chance of 1e-12
     block = SMOKES | {"question": "Lei fuma?", "randomizer": certain}

@@ -54,7 +54,7 @@ class PageWords:
             >>> PageWords.of("de").number(1200)
             '1.200'
         """
-        return self._written(f"{value:,}")
+        return self.written(f"{value:,}")
 
     def percent(self, chance: float) -> str:
         """A chance in percent, to three digits.
@@ -63,7 +63,7 @@ class PageWords:
             >>> PageWords.of("en").percent(0.7866)
             '78.7%'
         """
-        return str(self.table["numbers"]["percent"]).format(number=self._written(f"{100 * chance:.3g}"))
+        return str(self.table["numbers"]["percent"]).format(number=self.written(f"{100 * chance:.3g}"))
 
     def why(self, model: Any) -> str:
         """How the randomizer that a model describes changes an answer.
@@ -77,7 +77,7 @@ class PageWords:
         parts = {"likely": self.percent(response.p), "other": self.percent(response.q)}
         return str(self.table["why"][model.kind]).format(levels=self.number(response.domain_size), **parts)
 
-    def _written(self, number: str) -> str:
+    def written(self, number: str) -> str:
         """A number in English as this language writes it."""
         marks = self.table["numbers"]
         return number.translate({ord("."): marks["decimal"], ord(","): marks["thousands"]})

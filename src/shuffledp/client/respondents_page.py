@@ -160,17 +160,22 @@ def _question(column: Column, words: PageWords) -> dict[str, Any]:
     """A question, its fields, and how an answer is randomized."""
     section, model = column.randomizer, column.randomizer.randomizer().model
     fields = _fields(column)
-    edges = edge_names(fields[0].get("edges", ()))
+    edges = [words.written(each) for each in edge_names(fields[0].get("edges", ()))]
     bins = [words.told("bin", lower=lower, upper=upper) for lower, upper in pairwise(edges)]
     answers = bins or [printable(name) for name in section.targets[: -1 if section.missing_category else None]]
     return {
-        "text": printable(column.asked),
+        "text": _asked(column),
         "fields": fields,
         "names": [*answers, *([words.told("no_answer")] if section.missing_category else [])],
         "has_missing": section.missing_category,
         "model": model_in_text(model),
         "why": words.why(model),
     }
+
+
+def _asked(column: Column) -> str:
+    """What people read; of two columns without a question the names, by a sign that each language reads as its own."""
+    return " & ".join(map(printable, column.inputs)) if column.question is None else printable(column.question)
 
 
 def _fields(column: Column) -> list[dict[str, Any]]:

@@ -18,6 +18,11 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// A number as the language of the page writes it.
+function written(number) {
+  return number.toLocaleString(OURS.lang, { maximumSignificantDigits: 15, useGrouping: false });
+}
+
 // A text in which `{name}` stands for a part of that name, as what may be appended.
 export function filled(text, parts) {
   return text.split(/\{(\w+)\}/).map((piece, place) => (place % 2 ? parts[piece] : piece));
@@ -56,7 +61,7 @@ function choices(question, field, name, theirs, words) {
 }
 
 function number(question, { lower, upper, clip }, name, words) {
-  const said = [filled(words.range, { lower, upper }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
+  const said = [filled(words.range, { lower: written(lower), upper: written(upper) }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
   const input = element("input", { type: "number", name, id: name, step: "any", inputmode: "decimal" });
   return element("label", { class: "number" }, element("span", {}, said.join("; ")), input);
 }
@@ -119,11 +124,11 @@ export function inWords(question, report, theirs, words) {
     case "hadamard":
       return listed((place) => isSupported(value, place));
     case "one-bit-mean":
-      return [String(value === 1n ? fields[0].upper : fields[0].lower)];
+      return [written(value === 1n ? fields[0].upper : fields[0].lower)];
     default: {
       const { lower, upper } = fields[0];
       const shown = lower + ((upper - lower) * Number(value)) / (Number(model.response.domain_size) - 1);
-      return [String(Number(shown.toPrecision(6)))];
+      return [written(Number(shown.toPrecision(6)))];
     }
   }
 }
