@@ -1,6 +1,7 @@
 """Members at work: what they write down before they send it, and what they do when they start again."""
 
 import asyncio
+import errno
 import os
 import stat
 from collections import Counter
@@ -156,6 +157,27 @@ def test_a_shared_folder_must_be_there_and_letters_in_it_are_sent_once(tmp_path)
     asyncio.run(folder.transport.post(1, 0, {1: b"letter"}))
     with pytest.raises(RemoteProtocolError, match="another one is in its place"):
         asyncio.run(folder.transport.post(1, 0, {1: b"other"}))
+    (left,) = (tmp_path / "shared").rglob("*/1/*")
+    assert (left.name, left.read_bytes()) == ("0-1", b"letter")
+
+
+@pytest.mark.parametrize("gone", ["link", "replace"])
+def test_a_shared_folder_may_be_on_a_disk_without_links_and_one_that_takes_nothing_keeps_nothing(
+    tmp_path, monkeypatch, gone
+):
+    folder = Folder(tmp_path, patience=0.0)
+
+    def refused(*_, **__):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, gone, refused)
+    if gone == "replace":
+        with pytest.raises(RemoteProtocolError, match="must take a letter; it does not: Operation not permitted"):
+            asyncio.run(folder.transport.post(1, 0, {1: b"letter"}))
+    else:
+        asyncio.run(folder.transport.post(1, 0, {1: b"letter"}))
+    left = [file.name for file in (tmp_path / "shared").rglob("*/1/*")]
+    assert left == (["0-1"] if gone == "link" else [])
 
 
 class Clock:

@@ -44,12 +44,13 @@ class FolderTransport:
             file, partial = place / _name(person, recipient), place / f".{token_hex(8)}"
             try:
                 place.mkdir(parents=True, exist_ok=True)
-                partial.write_bytes(letter)
-                with suppress(FileExistsError):
-                    os.link(partial, file)
-                partial.unlink()
+                if not file.exists():
+                    partial.write_bytes(letter)
+                    os.replace(partial, file)  # whole or not at all; not every drive has links
                 is_ours = file.read_bytes() == letter
             except OSError as error:
+                with suppress(OSError):
+                    partial.unlink()
                 raise RemoteProtocolError(
                     f"the shared folder must take a letter; it does not: {error.strerror}."
                 ) from None
