@@ -152,7 +152,10 @@ def test_of_two_tabs_one_answers(asked, device):
         first.get_by_role("button", name=SEND).click()
         says(first, "Stored by the shuffler")
         says(second, ANSWERED)
-    assert len(asked.uploads) == 1
+        assert len(asked.uploads) == 1
+        first.evaluate("localStorage.clear()")
+        second.get_by_role("button", name=RANDOMIZE).wait_for()
+        assert second.locator("#notice").inner_text() == ""  # of what this browser has forgotten
 
 
 def test_a_link_with_another_digest_leads_to_no_second_answer(asked, device):

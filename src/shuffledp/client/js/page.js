@@ -157,6 +157,7 @@ async function delivered() {
 function resume() {
   const { state } = memory.held;
   if (state === "nothing") {
+    at("notice").replaceChildren();  // of an answer that this browser has forgotten meanwhile
     show("questions");
   } else if (state !== "pending") {
     show();
