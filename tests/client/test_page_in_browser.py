@@ -188,6 +188,7 @@ def test_a_refusal_is_said_and_lets_nobody_randomize_again(asked, device, mood, 
         randomize(tab)
         tab.get_by_role("button", name=SEND).click()
         says(tab, said)
+        assert tab.get_by_role("button", name=AGAIN).is_visible() == (mood is not LATE)
         tab.reload()
         says(tab, PENDING)
         assert not is_asked(tab)

@@ -37,7 +37,11 @@ from shuffledp.wire.report_bytes import ReportLayout
 SECONDS_OF_PATIENCE = 60.0
 _AT_A_TIME = 500  # submissions in a request
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
-_IN_WORDS = {"invitationUsed": "the invitation has been used on another device"}
+_IN_WORDS = {
+    "invitationUsed": "the invitation has been used on another device. Send the answer from there; if it was somebody "
+    "else's, tell whoever asked you"
+}
+_LATER = "Run the same command again later"
 TRY_AGAIN = (429, 502, 503, 504)
 OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
 
@@ -180,7 +184,7 @@ def asked(
     headers = {"Content-Type": media_type} if body else {}
     headers |= {"Authorization": authorization} if authorization else {}
     while True:
-        reason = "no answer"
+        reason = f"no answer. {_LATER}"
         try:
             answer = client.request(method, url, content=body or None, headers=headers)
             if answer.status_code == httpx.codes.OK:
@@ -188,6 +192,7 @@ def asked(
             reason = reason_of(answer)
             if answer.status_code not in TRY_AGAIN:
                 break
+            reason += f". {_LATER}"
         except httpx.TransportError as error:
             if isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError) and "CERTIFICATE" in str(error):
                 reason = "its certificate is not trusted here"

@@ -13,6 +13,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const UNFINISHED = '"page":{"sha256":""';  // where the digest of this page belongs, which it cannot hold itself
 const COLLECTION = JSON.parse(DATA.collection);
 const THEIRS = { lang: DATA.language };  // of what is asked; all else is in the language of the page
+const FINAL = ["late", "spent"];  // refusals that sending again does not change
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 const WORDS = DATA.words;
@@ -113,7 +114,7 @@ async function whenSent() {
     memory.held.outdated();
     show("questions");
   } else {
-    show(...(reports ? ["review"] : []), "sending");
+    show(...(reports ? ["review"] : []), ...(FINAL.includes(outcome) ? [] : ["sending"]));
     at("send").textContent = WORDS.again;
     if (hadFocus) {
       at("send").focus();  // which it lost when it was disabled
