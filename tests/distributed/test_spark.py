@@ -6,12 +6,13 @@ Skipped, with the reason, where there is no pyspark or no Java.
 import base64
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cli.running import stub_pages
 from distributed.tables import done_here, job_on, key_file, task_with, write_table
-from shuffledp.core.errors import BatchTooSmallError, InputDataError, UnsupportedModelError
+from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError, UnsupportedModelError
 from shuffledp.demo import write_survey
 from shuffledp.distributed import engine, job_key, run_on, tasks
 from shuffledp.distributed import run as run_frame
@@ -194,3 +195,10 @@ def test_orders_that_are_more_than_chance_are_released_as_on_one_machine(session
 def test_what_one_machine_does_alone_is_refused_by_name(table, tmp_path, changes, named):
     with pytest.raises(UnsupportedModelError, match=named):
         released(None, tmp_path / "out", task_with(**changes), table)
+
+
+@pytest.mark.parametrize("answers", [pa.table({"answer": ["a"]}), [pa.table({"answer": ["a"]})], 5])
+def test_answers_that_are_neither_a_frame_nor_files_are_refused(tmp_path, answers):
+    with pytest.raises(InvalidParameterError, match=r"answers must be a data frame of Spark, or the path of a file"):
+        run_frame(task_with(), answers, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

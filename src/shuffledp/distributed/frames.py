@@ -1,11 +1,11 @@
 """A task on a data frame of Spark, or on files, from Python: the whole release in one call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core.validate import instance_of
+from shuffledp.core.validate import instance_of, invalid
 from shuffledp.distributed.engine import named_in, require_supported, run_on
 from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained, session_at
@@ -50,7 +50,8 @@ def run(
 
     Raises:
         UnsupportedModelError: for a task that the engine does not do.
-        InvalidParameterError: if ``output`` exists, or ``earlier`` is not as the task says.
+        InvalidParameterError: if ``output`` exists, ``answers`` are of another type, or ``earlier`` is not as the task
+            says.
         InputDataError: for answers that do not fit the task; the message tells rows, and no answer.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         EngineError: if there is no Spark or no Java, or Spark fails.
@@ -59,14 +60,18 @@ def run(
     for column in task.columns:
         require_supported(column, whole=True)
     is_frame = hasattr(answers, "mapInArrow")
+    # A table of pandas is neither: going through it would give the names of its columns.
+    are_several = isinstance(answers, Sequence | Iterator) and not isinstance(answers, str)
+    paths = list(answers) if are_several else [answers]
+    if not (is_frame or all(isinstance(each, str | Path) for each in paths)):
+        raise invalid(
+            "a data frame of Spark, or the path of a file or folder, or several", answers=type(answers).__name__
+        )
     if session is None and is_frame:
         session = answers.sparkSession
     with new_folder(Path(output), force=force) as folder, private_folder(folder.parent) as private:
         with session_at(folder.parent) if session is None else nullcontext(session) as found:
-            if is_frame:
-                files = [_written(task, answers, private / "answers")]
-            else:
-                files = [Path(answers)] if isinstance(answers, str | Path) else [Path(each) for each in answers]
+            files = [_written(task, answers, private / "answers")] if is_frame else [Path(each) for each in paths]
             releases = [Path(each) for each in earlier]
             outcome = run_on(found, task, table_files(files), folder, seed=seed, earlier=releases)
         outcome, _ = write_release(outcome, folder)

@@ -42,7 +42,8 @@ def _files_in(folder: Path) -> list[Path]:
         raise invalid("a folder that holds a file or more", input=str(folder))
     for entry in sorted(entries):
         if entry.is_dir():
-            raise invalid(f"a folder of files alone (it holds the folder {entry.name!r})", input=str(folder))
+            advice = "name each such folder by itself to take them all"
+            raise invalid(f"a folder of files alone (it holds the folder {entry.name!r}; {advice})", input=str(folder))
     return entries
 
 
@@ -120,10 +121,14 @@ def rows_of(files: Sequence[Path], named: Sequence[str]) -> int | None:
     first, rows = _Layout.of(files[0], named), 0
     for file in files:
         layout = _Layout.of(file, named)
-        changed = [name for name, kind in first.types.items() if layout.types.get(name) != kind]
+        changed = [
+            f"{name!r} is {layout.types.get(name)}, not {kind}"
+            for name, kind in first.types.items()
+            if layout.types.get(name) != kind
+        ]
         for differs, what in (
             (layout.kind != first.kind, f"it is {layout.kind}, not {first.kind}"),
-            (bool(changed), f"the type of column {', '.join(map(repr, changed))} is another one"),
+            (bool(changed), f"the type of column {', '.join(changed)}"),
             (layout.columns != first.columns, "its columns are others"),
         ):
             if differs:
