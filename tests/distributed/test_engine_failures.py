@@ -10,7 +10,7 @@ import pytest
 from cli.running import refused, write_task
 from distributed.tables import ANSWERS, task_with, write_table
 from shuffledp.core.errors import InputDataError
-from shuffledp.distributed import engine_stages, randomize_on, run_on, shares, shuffle_on
+from shuffledp.distributed import engine, engine_stages, randomize_on, run_on, shares, shuffle_on
 from shuffledp.files.table_files import table_files
 
 pytestmark = pytest.mark.xdist_group("spark")  # one process, and one session, for all of them
@@ -124,3 +124,20 @@ def test_reports_that_change_under_the_job_are_refused(session, tmp_path, monkey
     ):
         shuffle_on(session, task_with(), reports, new(tmp_path / "view"))
     assert not (tmp_path / "view" / "_parts.json").exists()
+
+
+@pytest.mark.parametrize(("module", "stage"), [(engine, run_on), (engine_stages, randomize_on)])
+def test_the_rows_of_a_table_are_divided_after_its_digests_are_taken(tmp_path, monkeypatch, module, stage):
+    table, divided = write_table(tmp_path / "answers", files=1, groups=1) / "p0.parquet", []
+
+    @contextmanager
+    def digested(*_):
+        pq.write_table(pa.concat_tables([pq.read_table(table)] * 2), table, row_group_size=100)  # another file by then
+        yield lambda **told: divided.append(told["shares"])
+
+    monkeypatch.setattr(module, "unchanged", digested)
+    monkeypatch.setattr(shares, "_ROWS_OF_SHARE", 1)
+    monkeypatch.setattr(module, "done_by", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        stage(None, task_with(), table, new(tmp_path / "out"))
+    assert [len(each) for each in divided] == [2]

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import os
 import pickle
 from collections import Counter
 from fractions import Fraction
@@ -190,6 +191,14 @@ def test_a_job_does_not_hold_its_key_which_is_gone_in_the_end(tmp_path, monkeypa
     with pytest.raises(EngineError, match="a worker found no key") as caught:
         list(kernels.scatter(job, 0))
     assert SECRET.hex() not in str(caught.value)
+
+
+def test_the_zeros_in_place_of_a_key_are_on_the_disk_before_its_name_is_gone(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append((os.pread(handle, 100, 0), key.exists())))
+    with key_file(tmp_path) as key:
+        length = key.stat().st_size
+    assert synced == [(bytes(length), True)]
 
 
 def test_parts_say_nothing_but_the_reports(job):

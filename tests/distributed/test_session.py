@@ -106,3 +106,21 @@ def test_an_error_of_spark_is_one_line_that_quotes_no_data(text, said):
     assert ANSWER not in message
     assert "\n" not in message
     assert caught.value.__context__ is None
+
+
+def test_a_session_of_our_own_spills_into_a_private_folder_that_is_gone_when_it_stops(pyspark, monkeypatch, tmp_path):
+    seen = []
+
+    def started(spills):
+        (spills / "blockmgr").mkdir()
+        return types.SimpleNamespace(stop=lambda: seen.append(spills.stat().st_mode & 0o777))
+
+    pyspark("4.1.0")
+    active = types.SimpleNamespace(getActiveSession=lambda: None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", types.SimpleNamespace(SparkSession=active))
+    monkeypatch.setattr(session, "require_spark", lambda: None)
+    monkeypatch.setattr(session, "_started", started)
+    with session.session_at(tmp_path):
+        assert [each.name[:11] for each in tmp_path.iterdir()] == [".shuffledp-"]
+    assert seen == [0o700]
+    assert list(tmp_path.iterdir()) == []

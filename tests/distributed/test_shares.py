@@ -17,7 +17,7 @@ def numbers(divided) -> list[list[int]]:
     ]
 
 
-@pytest.mark.parametrize(("rows", "sizes"), [(1, [25] * 12), (30, [50] * 6), (100, [100] * 3), (110, [125, 125, 50])])
+@pytest.mark.parametrize(("rows", "sizes"), [(1, [25] * 12), (30, [50] * 6), (100, [100] * 3), (110, [125, 175])])
 def test_shares_are_whole_row_groups_of_enough_rows_in_order(tmp_path, monkeypatch, rows, sizes):
     monkeypatch.setattr(shares, "_ROWS_OF_SHARE", rows)
     divided, count = divide(table_files([write_table(tmp_path / "answers", groups=4)]), ["number"])
@@ -28,11 +28,11 @@ def test_shares_are_whole_row_groups_of_enough_rows_in_order(tmp_path, monkeypat
 
 
 def test_a_share_says_from_which_row_of_which_file_on_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(shares, "_ROWS_OF_SHARE", 60)
+    monkeypatch.setattr(shares, "_ROWS_OF_SHARE", 50)
     divided, _ = divide(write_table(tmp_path / "answers", files=1, groups=4) / "p0.parquet", ["number"])
     assert [str(share).partition("answers/")[2] for share in divided] == [
-        "p0.parquet, and 2 more",
-        "p0.parquet from row 76 on",
+        "p0.parquet, and 1 more",
+        "p0.parquet from row 51 on, and 1 more",
     ]
 
 

@@ -27,6 +27,7 @@ from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import step_of
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, outcome_of, places_of
+from shuffledp.files.table_files import rows_of
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Task, read_earlier
 from shuffledp.wire.report_bytes import ReportLayout
@@ -70,8 +71,10 @@ def run_on(
     for column in task.columns:
         require_supported(column, whole=True)
     releases, done = read_earlier(task, earlier), {}
-    shares, rows = divide(answers, named_in(task))
-    with unchanged(session, files_of(answers), folder, seed) as job:
+    files, named = files_of(answers), named_in(task)
+    rows_of(files, named)  # refuses what is no such table, before all of it is read for the digests
+    with unchanged(session, files, folder, seed) as job:
+        shares, rows = divide(answers, named)  # of the files whose digests were taken
         for number, (column, place) in enumerate(zip(task.columns, places_of(task, folder), strict=True)):
             view = place / _VIEW
             view.mkdir()

@@ -29,6 +29,7 @@ from shuffledp.files.parquet import read_reports, read_view
 from shuffledp.files.randomizing import step_of
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, given_files, places_of, stage_of
+from shuffledp.files.table_files import rows_of
 from shuffledp.survey import Column, Outcome, StageOutcome, Task, read_earlier
 
 _VIEW = "release.parquet"
@@ -60,8 +61,10 @@ def randomize_on(
         EngineError: if Spark fails.
     """
     outputs, done = list(_outputs(task, output)), []
-    shares, rows = divide(answers, named_in(task))
-    with unchanged(session, files_of(answers), output, seed) as job:
+    files, named = files_of(answers), named_in(task)
+    rows_of(files, named)  # refuses what is no such table, before all of it is read for the digests
+    with unchanged(session, files, output, seed) as job:
+        shares, rows = divide(answers, named)  # of the files whose digests were taken
         for number, (column, folder) in enumerate(outputs):
             num_parts = parts_for(column, rows) if column.people.id is not None else 1  # of names
             made = job(

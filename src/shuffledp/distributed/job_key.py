@@ -34,9 +34,11 @@ def key_file(folder: Path, seed: int | None = None) -> Iterator[Path]:
 
 
 def overwrite(path: Path) -> None:
-    """Remove a file, with zeros in the place of what it held."""
+    """Remove a file, with zeros in the place of what it held, which are on the disk before its name is gone."""
     with path.open("r+b") as file:
         file.write(bytes(path.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())
     path.unlink()
 
 

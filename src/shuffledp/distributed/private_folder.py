@@ -19,6 +19,8 @@ secrets = [each for each in os.scandir(sys.argv[1]) if each.is_file()] if os.pat
 for each in secrets:  # the key, and whatever is as secret
     with open(each.path, "r+b") as file:
         file.write(bytes(each.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())
     os.unlink(each.path)
 for _ in range({_TRIES}):
     shutil.rmtree(sys.argv[1], ignore_errors=True)

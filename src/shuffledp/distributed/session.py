@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shuffledp.core.errors import EngineError, ShuffleDPError
+from shuffledp.distributed.private_folder import private_folder
 
 Result = TypeVar("Result")
 
@@ -74,8 +75,8 @@ def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
     """The session that is active in this process; or else one of our own, stopped when the block ends.
 
     A session of our own takes Spark's settings as they are configured. Where no master is, it runs in this machine,
-    listens on no other interface than the loopback, and keeps what it spills in the private ``folder``; ``quiet`` is
-    without its logs.
+    listens on no other interface than the loopback, and keeps what it spills in a private folder inside ``folder``,
+    which is gone even if this process and Java are both killed; ``quiet`` is without its logs.
 
     Raises:
         EngineError: if there is no Spark or no Java, or the session cannot be started.
@@ -87,12 +88,13 @@ def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
     if active is not None:
         yield active
         return
-    with _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
-        session = explained(partial(_started, folder))
-    try:
-        yield session
-    finally:
-        session.stop()
+    with private_folder(folder) as spills:
+        with _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
+            session = explained(partial(_started, spills.absolute()))
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
 def _started(folder: Path) -> Any:

@@ -47,6 +47,9 @@ class Share:
 def divide(answers: Path | TableFiles, named: Sequence[str]) -> tuple[tuple[Share, ...], int]:
     """The shares of a table, in the order of its rows, and how many rows there are, or, of CSV, at most.
 
+    What is left in the end is no share of its own: Spark logs to how many parts a share sends reports, and which parts
+    took more blocks, which of a share of few people would tell where in the view they are.
+
     Raises:
         InvalidParameterError: if there is no such file, or it may not be read.
         InputDataError: as `shuffledp.files.table_files.read_table`.
@@ -63,7 +66,8 @@ def divide(answers: Path | TableFiles, named: Sequence[str]) -> tuple[tuple[Shar
             shares.append(Share(tuple(pieces)))
             pieces, held = [], 0.0
     if pieces:
-        shares.append(Share(tuple(pieces)))
+        before = shares.pop().pieces if shares else ()
+        shares.append(Share((*before, *pieces)))
     return tuple(shares), rows if rows is not None else sum(map(_most_rows, files))
 
 
