@@ -134,6 +134,8 @@ def test_the_release_states_what_the_gate_does_and_how_many_were_away(tmp_path):
     assert statement["basis"]["theorem"] == "network-constant-pattern"
     page = (tmp_path / "release" / "release.html").read_text()
     assert "4 people in all, 2 of them at the end, who handed in nothing" in page
+    assert "shuffledp relay release COLLECTION" in page
+    assert "shuffledp analyze" not in page
     assert json.loads((tmp_path / "release" / "statement.json").read_text())["statements"][0] == statement
 
 

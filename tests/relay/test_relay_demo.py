@@ -49,6 +49,8 @@ def test_a_tenth_of_the_members_are_killed_for_good_and_the_others_release_what_
     ("options", "message"),
     [
         (("--away", 3), "away must be 0, or fewer than half of the members"),
+        (("--away", 2), "--people must be larger with away=2: a gate opens where more are left"),
+        (("--rounds", 9), "--rounds must be from 1 to 2 on an overlay of 6"),
         (("--away", 1, "--degree", 2), "away must be 0 on a graph, and for reports in layers"),
         (("--away", 1, "--processes", 2), "--processes must be left out with --away"),
     ],

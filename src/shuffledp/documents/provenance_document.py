@@ -8,6 +8,7 @@ import numpy as np
 
 from shuffledp._version import __version__
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import PAGE, Beside, Block, Code, Fold, Pairs, Place, Role, Section, Text, told
@@ -16,6 +17,7 @@ from shuffledp.survey import Column, ColumnOutcome, Outcome, Task, joint_name
 
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
+_OF_RELAY = ("shuffledp relay release COLLECTION", "--directory DIRECTORY", "--key FILE", "--output DIR")
 _MOST_ITEMS = 16
 
 
@@ -81,6 +83,8 @@ def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
     # What is about this release alone: the sum is with others, which may have been made in another way.
     column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
     ran_all = Trust.OPERATOR in column.release.statements[0].trust and column.flow.collected is None
+    if column.flow.collected is not None and column.model.shuffle.labels is LabelMeaning.SUBMITTER:
+        return (*_OF_RELAY, *earlier), "The same hand-ins give the same estimates and the same statements."
     if not ran_all:  # whoever plays all parties of a collection has the view, and not the answers
         return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
     if outcome.seeded:

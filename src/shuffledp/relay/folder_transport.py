@@ -17,6 +17,7 @@ from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
 
 _NAMES = {EVERYBODY: "all", ANALYST: "analyst"}
 _PAUSE = 0.05  # seconds between two looks
+_MOST_NAMED = 5  # members who are waited for, by name
 
 
 class FolderTransport:
@@ -55,7 +56,10 @@ class FolderTransport:
                     f"the shared folder must take a letter; it does not: {error.strerror}."
                 ) from None
             if not is_ours:
-                raise RemoteProtocolError(f"a letter of stage {stage} must be sent once; another one is in its place.")
+                raise RemoteProtocolError(
+                    f"a letter of stage {stage} must be sent once; another one of this member is in the folder. Start "
+                    "again with the --state, and on the machine, with which it was sent."
+                )
 
     async def record(self, stage: int) -> bytes:
         """As `Transport.record`; everybody was there, or it never returns."""
@@ -66,7 +70,7 @@ class FolderTransport:
             if waited_for and time.monotonic() > until:
                 raise RemoteProtocolError(
                     f"all members must have sent their letters of stage {stage}; {len(waited_for)} of "
-                    f"{len(everybody)} have not. Start again to wait on; nothing is lost."
+                    f"{len(everybody)} have not{self._named(waited_for)}. Start again to wait on; nothing is lost."
                 )
             if waited_for:
                 await asyncio.sleep(_PAUSE)
@@ -77,6 +81,11 @@ class FolderTransport:
         record, place = await self.record(stage), self._folder / str(stage)
         senders = self._terms.senders(recipient, stage)
         return record, {each: (place / _name(each, recipient)).read_bytes() for each in senders}
+
+    def _named(self, people: set[int]) -> str:
+        """Who they are, if they are few."""
+        names = [self._terms.directory.entries[each].name for each in sorted(people)]
+        return f": {', '.join(names)}" if len(names) <= _MOST_NAMED else ""
 
     def _is_complete(self, stage: int, sender: int) -> bool:
         """Whether all letters of a member are there, as long as they must be."""

@@ -41,7 +41,7 @@ _FILE, _DIRECTORY, _OFFICE = "demo.collection", "demo.directory", "post-office"
 _MOST_PEOPLE, _CONTACTS = 100_000, 40
 _LIFE = timedelta(days=1)
 _AWAY_FOR = 20.0  # seconds, until a member counts as away
-_CYCLES, _GATE = 4, 1.25  # of an overlay; times what a uniform shuffle of those who are left would promise
+_CYCLES, _GATE = 4, 1.25  # of an overlay; times what a uniform shuffle of those left would promise
 _SHARE = 3  # in ten say yes
 _EPSILON0, _DELTA = 1.0, 1e-6
 _LAYERS = {"onion": True, "colluding": 0.005, "surplus": "aborts"}
@@ -75,7 +75,7 @@ class Demonstration:
         """
         people = self.terms.num_users
         shares = people if num_processes is None else min(num_processes, people)
-        validate.integer_at_least(1, num_processes=shares)
+        validate.integer_at_least(1, processes=shares)
         everybody = [Member(*each) for each in zip(self._keys, self._reports(), strict=True)]
         self._warm_up()
         members = Processes()
@@ -91,7 +91,14 @@ class Demonstration:
                         members.kill(away)
                     progress(stage + 1, stages)
             if failed := members.wait():
-                raise RemoteProtocolError(f"all members must hand in; in {failed} of {shares} processes some did not.")
+                shut = (
+                    " The gate may have stayed shut, as it does where too few are left: take more people."
+                    if away
+                    else ""
+                )
+                raise RemoteProtocolError(
+                    f"all members must hand in; in {failed} of {shares} processes some did not.{shut}"
+                )
         finally:
             members.kill(shares)
 
@@ -212,6 +219,8 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, a
     elif onion:
         walk = {"overlay": {"groups": [people]}, "rounds": rounds or _ROUNDS_IN_LAYERS}
     elif rounds is not None:
+        if not 1 <= rounds <= most_rounds(people):
+            raise validate.invalid(f"from 1 to {most_rounds(people)} on an overlay of {people:,}", rounds=rounds)
         walk = {"overlay": {"groups": list(Overlay.in_rounds(people, rounds).sizes)}}
     else:
         numbers = range(1, most_rounds(people) + 1)
@@ -238,4 +247,9 @@ def _behind_gate(people: int, away: int, cycle: int) -> dict[str, Any]:
     if not 0 < 2 * away < people:
         raise validate.invalid("0, or fewer than half of the members, who could not agree on anything", away=away)
     local = KaryRandomizedResponse(epsilon0=_EPSILON0, domain_size=2).model
-    return {"rounds": _CYCLES * cycle, "gate": _GATE * epsilon_of_uniform(local, people - away, _DELTA)}
+    gate = _GATE * epsilon_of_uniform(local, people - away, _DELTA)
+    if gate >= _EPSILON0:
+        raise validate.invalid(
+            f"larger with away={away}: a gate opens where more are left to hide among", people=people
+        )
+    return {"rounds": _CYCLES * cycle, "gate": gate}
