@@ -1,5 +1,6 @@
 """What is missing for Spark is said in one line, and an error of Spark in one that quotes nothing; without Spark."""
 
+import signal
 import sys
 import types
 
@@ -124,3 +125,18 @@ def test_a_session_of_our_own_spills_into_a_private_folder_that_is_gone_when_it_
         assert [each.name[:11] for each in tmp_path.iterdir()] == [".shuffledp-"]
     assert seen == [0o700]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_cancels_the_jobs_and_then_ends_as_it_did_before():
+    done, kept = [], signal.getsignal(signal.SIGINT)
+    pretended = types.SimpleNamespace(
+        sparkContext=types.SimpleNamespace(cancelAllJobs=lambda: done.append("cancelled"))
+    )
+    try:
+        session._interrupt_by(lambda number, _: done.append(number), pretended)
+        signal.raise_signal(signal.SIGINT)
+        session._interrupt_by(signal.SIG_IGN, pretended)
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, kept)
+    assert done == ["cancelled", signal.SIGINT]

@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -114,6 +116,20 @@ def _started(folder: Path) -> Any:
     for name, value in ours.items():
         conf.setIfMissing(name, value)
     return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _interrupt_by(before: Any, session: Any) -> None:
+    """Have Ctrl-C do what it did ``before`` PySpark took it, once the jobs are cancelled: that knows the exit code."""
+    if threading.current_thread() is not threading.main_thread() or "connect" in type(session).__module__:
+        return
+
+    def end(number: int, frame: Any) -> None:
+        try:
+            session.sparkContext.cancelAllJobs()
+        finally:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, end if callable(before) else before)  # not callable: ignored, as by `nohup`
 
 
 @contextmanager
