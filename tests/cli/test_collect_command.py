@@ -184,6 +184,7 @@ def test_a_page_is_written_beside_the_collection_with_the_link_that_people_are_i
     content = (folder / "survey.html").read_bytes()
     assert collection.page.sha256 == hashlib.sha256(content).hexdigest()
     assert f"Written: survey.html. Have it served as it is at {PAGE}, best not by the shuffler.\n" in made.out
+    assert "The page asks for cheated by that name alone" in made.out
     assert made.out.endswith(f"Invite people by the whole of this link: {PAGE}#page={collection.page.sha256}\n")
     assert f"{PAGE}#page=" in shuffledp("collect", "show", "survey.collection").out.replace("\n", "").replace(" ", "")
     assert "Written: survey.svg, the link below as a QR code" in made.out

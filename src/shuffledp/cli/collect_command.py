@@ -232,9 +232,14 @@ def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
     if collection.page is None:
         return told(f"\nWritten: {file}. Send it to {parties} and to all who answer.", role=Role.PATH)
     page = collection.page
+    unasked = [column.label for column in collection.task.columns if column.question is None]
     return told(
         f"\nWritten: {file}. Send it to {parties}.",
         f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
+        *(
+            f"The page asks for {each} by that name alone: a `question` in the task says it in words."
+            for each in unasked
+        ),
         *(
             [
                 f"Written: {file.with_suffix(_CODE)}, the link below as a QR code, for posters and letters.",
