@@ -91,8 +91,10 @@ def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
         yield active
         return
     with private_folder(folder) as spills:
+        interrupted = signal.getsignal(signal.SIGINT)
         with _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
             session = explained(partial(_started, spills.absolute()))
+        _interrupt_by(interrupted, session)
         try:
             yield session
         finally:
