@@ -222,7 +222,7 @@ class SlotShuffler:
     ) -> Iterator[View]:
         """The view of `shuffle` in parts of ``size`` slots; all slots are filled before the first is given back.
 
-        Memory: the reports before and after, and a part of the permutation.
+        Memory: the reports before and after, and what `rank_parts` holds of the permutation: a part or the whole.
         """
         if reports.model.num_messages != 1:
             raise UnsupportedModelError(
