@@ -133,6 +133,7 @@ def test_a_pair_and_its_numbers_read_as_german_where_the_task_is(browser):
         for place, number in enumerate(["1.5", "99.5"]):
             tab.get_by_role("spinbutton").nth(place).fill(number)
         tab.get_by_role("button", name=PageWords.of("de").table["page"]["randomize"]).click()
+        tab.locator("#randomized dd").first.wait_for()
         assert tab.locator("#randomized dd").all_inner_texts()[1:] == ["0,5 bis 2", "99,5"]
 
 

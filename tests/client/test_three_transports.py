@@ -72,6 +72,7 @@ def answer_all(browser, page, invitations):
             tab.goto(invitation.link(page))
             tab.get_by_label(CATEGORIES[answer]).check()
             tab.get_by_role("button", name=RANDOMIZE).click()
+            tab.locator("#randomized dd").first.wait_for()
             shown += tab.locator("#randomized dd").all_inner_texts()
             if len(shown) == 1:
                 picture(tab, "three-transports-page")
