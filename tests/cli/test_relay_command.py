@@ -104,6 +104,11 @@ def test_whatever_does_not_belong_together_is_refused_in_one_line_and_nothing_is
     listed("two.directory", "ann", "bob")
     line = refused(2, "collect", "new", "task.toml", "--directory", "two.directory", *PARTIES, "--output", "d")
     assert "people must be at least minimum_batch=3" in line
+    write_task(friends, shuffler=WALK | {"gate": 0.4, "rounds": 4}, release={"delta": 1e-3, "minimum_batch": 3})
+    bound = ("task.toml", "--directory", "friends.directory", *PARTIES)
+    for quietly in ((), ("--quiet",)):
+        assert "gate must be at least " in refused(2, "collect", "new", *bound, *quietly, "--output", "shut")
+    assert not (friends / "shut").exists()
     assert "folder must be one that all members share" in refused(2, *run("ann", "--folder", "absent"))
     assert list((friends / "shared").iterdir()) == []
 

@@ -14,6 +14,7 @@ from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
     from shuffledp.documents.document import Block
+    from shuffledp.relay.directory import Directory
     from shuffledp.survey import Collection
 
 collect_app = typer.Typer(
@@ -122,7 +123,7 @@ def new(
         now=datetime.now(UTC),
     )
     if listed is not None:
-        listed.check_bound_by(collection)
+        _check_walk(collection, listed)
     _show(_write(collection, output, web, force=force), output, as_json=json)
 
 
@@ -199,6 +200,13 @@ def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> N
         return
     files = Section(anchor="files", title="Files", blocks=() if written is None else _written(collection, written))
     show_document(lambda: collection_document(collection).followed_by(files))
+
+
+def _check_walk(collection: "Collection", directory: "Directory") -> None:
+    """Refuse a walk that cannot be, before anything of it is written."""
+    from shuffledp.relay.terms import RelayTerms
+
+    _ = RelayTerms(collection=collection, directory=directory).shuffler
 
 
 def _write(collection: "Collection", output: Path, web: str | None, *, force: bool) -> "Collection":
