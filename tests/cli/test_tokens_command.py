@@ -32,7 +32,7 @@ def made(**further):
         Task.from_dict(ONE),
         shuffler=service("https://mixer.example", devices.SHUFFLER_KEY),
         analyzer=service("https://office.example", devices.KEY, devices.NEXT),
-        closes=written(devices.NOW + timedelta(days=20)),
+        closes=written(devices.NOW + timedelta(days=9)),
         now=devices.NOW,
         **further,
     )

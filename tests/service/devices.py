@@ -31,7 +31,7 @@ def collection_of(task=None) -> Collection:
         Task.from_dict(task or TWO),
         shuffler=service("https://mixer.example", SHUFFLER_KEY),
         analyzer=service("https://office.example", KEY, NEXT),
-        closes=written(NOW + timedelta(days=20)),
+        closes=written(NOW + timedelta(days=9)),
         now=NOW,
     )
 

@@ -1,5 +1,6 @@
 """Collections to be served: a plain one, one of two columns, and one near a reference order."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from shuffledp.core.instants import written
@@ -55,10 +56,12 @@ class Parties:
         self.collection = Collection.new(
             asked or task(),
             shuffler=Service(url=shuffler, key=self.published(self.shuffler_key)),
-            analyzer=Service(url=analyzer, key=self._of_analyzer()),
+            analyzer=Service(url=analyzer, key=self.published(self.analyzer_key)),
             now=self.now,
             **given | further,
         )
+        if successor is not None:  # as other software may make them, and devices with wrong clocks read them
+            self.collection = replace(self.collection, analyzer=Service(url=analyzer, key=self._of_analyzer()))
 
     @classmethod
     def with_relay(cls, asked=None, *, relay="https://relay.example", **further):
@@ -71,8 +74,6 @@ class Parties:
         return cls(asked, successor=AnalyzerKey.generate(), **further)
 
     def _of_analyzer(self):
-        if self.successor is None:
-            return self.published(self.analyzer_key)
         if self.successor.config.id == self.analyzer_key.config.id:
             self.analyzer_key = AnalyzerKey.generate(other_than=[self.successor.config.id])
         expires = written(self.now + timedelta(hours=12))

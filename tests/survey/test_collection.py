@@ -145,6 +145,13 @@ def test_a_key_that_expires_before_the_end_needs_a_successor():
     assert collection(shuffler=Service(url="https://mixer.example", key=followed)).shuffler.key.successors
 
 
+def test_the_analyzers_key_lasts_until_the_end_whoever_follows_it():
+    followed = published(AnalyzerKey.generate()).followed_by(published(AnalyzerKey.generate()), overlap=timedelta(1))
+    assert followed.expires < CLOSES
+    with pytest.raises(InvalidParameterError, match=f"until closes={CLOSES}, since late reports could be told"):
+        collection(analyzer=Service(url="https://office.example", key=followed))
+
+
 @pytest.mark.parametrize(
     "change",
     [

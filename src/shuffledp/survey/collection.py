@@ -219,8 +219,9 @@ class Collection(Described):
         """A collection with a fresh nonce, which opens at once unless ``opens`` says when; ``further`` as the class.
 
         Raises:
-            InvalidParameterError: as the class does; for a closing date that is not after ``now``; or if a key expires
-                before that date, and no successor is named.
+            InvalidParameterError: as the class does; for a closing date that is not after ``now``; if a key expires
+                before that date, and no successor is named; or if the analyzer's does, whoever is named: by the key
+                that a report is sealed to the analyst would tell late ones from early ones.
         """
         if instant(closes=closes) <= now:
             raise invalid(f"after {written(now)}, the time now", closes=closes)
@@ -233,8 +234,15 @@ class Collection(Described):
             analyzer=analyzer,
             **further,
         )
-        for key in made.keys.values():
-            if key.state(instant(closes=closes)) is KeyState.EXPIRED and not key.successors:
+        for role, key in made.keys.items():
+            if key.state(instant(closes=closes)) is not KeyState.EXPIRED:
+                continue
+            if role is Role.ANALYZER:
+                raise InvalidParameterError(
+                    f"the analyzer's key must be active until closes={closes}, since late reports could be told from "
+                    f"early ones by another; it expires at {key.expires}. Give the file of the key that follows it."
+                )
+            if not key.successors:
                 raise InvalidParameterError(
                     f"the {key.role}'s key must be active until closes={closes}, or name a successor; it expires at "
                     f"{key.expires}."
