@@ -121,3 +121,10 @@ def test_a_post_office_that_does_not_answer_is_said_in_one_line_and_the_report_i
     before = kept.read_bytes()
     refused(2, *run("ann", "--patience", 0, "--state", "state"))
     assert kept.read_bytes() == before
+
+
+def test_what_cannot_be_waited_for_or_has_no_use_is_refused_and_nothing_is_kept(friends):
+    assert "patience must be a number that is 0 or more" in refused(2, *run("ann", "--patience", -5, "--state", "s"))
+    shared = (*run("ann", "--folder", "shared"), "--ca", "task.toml", "--state", "s")
+    assert "--ca must be left out" in refused(2, *shared)
+    assert list((friends / "shared").iterdir()) == []

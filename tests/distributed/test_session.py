@@ -109,34 +109,50 @@ def test_an_error_of_spark_is_one_line_that_quotes_no_data(text, said):
     assert caught.value.__context__ is None
 
 
-def test_a_session_of_our_own_spills_into_a_private_folder_that_is_gone_when_it_stops(pyspark, monkeypatch, tmp_path):
+@pytest.fixture
+def beginning(pyspark, monkeypatch):
+    """Has sessions of our own begin as it is told."""
+
+    def begin(started):
+        pyspark("4.1.0")
+        active = types.SimpleNamespace(getActiveSession=lambda: None)
+        monkeypatch.setitem(sys.modules, "pyspark.sql", types.SimpleNamespace(SparkSession=active))
+        monkeypatch.setattr(session, "require_spark", lambda: None)
+        monkeypatch.setattr(session, "_started", started)
+
+    return begin
+
+
+def test_a_session_of_our_own_spills_into_a_private_folder_that_is_gone_when_it_stops(beginning, tmp_path):
     seen = []
 
     def started(spills):
         (spills / "blockmgr").mkdir()
         return types.SimpleNamespace(stop=lambda: seen.append(spills.stat().st_mode & 0o777))
 
-    pyspark("4.1.0")
-    active = types.SimpleNamespace(getActiveSession=lambda: None)
-    monkeypatch.setitem(sys.modules, "pyspark.sql", types.SimpleNamespace(SparkSession=active))
-    monkeypatch.setattr(session, "require_spark", lambda: None)
-    monkeypatch.setattr(session, "_started", started)
+    beginning(started)
     with session.session_at(tmp_path):
         assert [each.name[:11] for each in tmp_path.iterdir()] == [".shuffledp-"]
     assert seen == [0o700]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interruption_cancels_the_jobs_and_then_ends_as_it_did_before():
+@pytest.mark.parametrize("ignored", [False, True])
+def test_an_interruption_cancels_the_jobs_and_then_ends_as_it_did_before(beginning, tmp_path, ignored):
     done, kept = [], signal.getsignal(signal.SIGINT)
-    pretended = types.SimpleNamespace(
-        sparkContext=types.SimpleNamespace(cancelAllJobs=lambda: done.append("cancelled"))
-    )
+    before = signal.SIG_IGN if ignored else lambda number, _: done.append(number)
+    context = types.SimpleNamespace(cancelAllJobs=lambda: done.append("cancelled"))
+
+    def started(_):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as PySpark takes it
+        return types.SimpleNamespace(sparkContext=context, stop=lambda: done.append("stopped"))
+
+    beginning(started)
+    signal.signal(signal.SIGINT, before)
     try:
-        session._interrupt_by(lambda number, _: done.append(number), pretended)
-        signal.raise_signal(signal.SIGINT)
-        session._interrupt_by(signal.SIG_IGN, pretended)
-        signal.raise_signal(signal.SIGINT)
+        with session.session_at(tmp_path):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is before
     finally:
         signal.signal(signal.SIGINT, kept)
-    assert done == ["cancelled", signal.SIGINT]
+    assert done == ([] if ignored else ["cancelled", signal.SIGINT]) + ["stopped"]

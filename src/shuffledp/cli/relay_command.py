@@ -13,6 +13,7 @@ import typer
 from shuffledp.cli.options import Earlier, Force, Json, print_json, require_extra, show_document, whole
 from shuffledp.cli.send_command import Certificates, CollectionFile
 from shuffledp.cli.serve_command import NEEDED, Certificate, CertificateKey, Config, run_service
+from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ def run(
     directory: DirectoryFile,
     key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="Your private key file.")],
     value: Annotated[
-        list[str] | None, typer.Option(metavar="ANSWER", help="Your answer. Left out, it is asked for.")
+        list[str] | None,
+        typer.Option(metavar="ANSWER", help="Your answer. Left out, it is asked for."),
     ] = None,
     folder: Shared = None,
     state: Annotated[
@@ -316,6 +318,9 @@ def _transport(
     from shuffledp.relay.http_transport import HttpTransport
     from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 
+    validate.nonnegative(patience=patience)
+    if folder is not None and ca is not None:
+        raise InvalidParameterError("--ca must be left out where letters go by --folder: nobody is connected to.")
     if folder is not None:
         yield FolderTransport(terms, folder, patience=patience)
         return

@@ -94,11 +94,11 @@ def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
         interrupted = signal.getsignal(signal.SIGINT)
         with _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
             session = explained(partial(_started, spills.absolute()))
-        _interrupt_by(interrupted, session)
-        try:
-            yield session
-        finally:
-            session.stop()
+        with _interrupted_by(interrupted, session):
+            try:
+                yield session
+            finally:
+                session.stop()
 
 
 def _started(folder: Path) -> Any:
@@ -120,9 +120,11 @@ def _started(folder: Path) -> Any:
     return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
-def _interrupt_by(before: Any, session: Any) -> None:
+@contextmanager
+def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
     """Have Ctrl-C do what it did ``before`` PySpark took it, once the jobs are cancelled: that knows the exit code."""
-    if threading.current_thread() is not threading.main_thread() or "connect" in type(session).__module__:
+    if threading.current_thread() is not threading.main_thread() or before is None:  # None: not of Python
+        yield
         return
 
     def end(number: int, frame: Any) -> None:
@@ -131,7 +133,12 @@ def _interrupt_by(before: Any, session: Any) -> None:
         finally:
             before(number, frame)
 
-    signal.signal(signal.SIGINT, end if callable(before) else before)  # not callable: ignored, as by `nohup`
+    cancels = callable(before) and "connect" not in type(session).__module__  # not callable: ignored, as by `nohup`
+    signal.signal(signal.SIGINT, end if cancels else before)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
     bound = collection.directory
     shuffler: tuple[tuple[str, str], ...] = (("Shuffler", _party(collection.shuffler)),)
     if bound is not None:
-        rule = "when all have voted that they saw the same rounds"
+        rule = "when more than half of all have voted that they saw the same rounds"
         shuffler = (
             ("Post office", _party(collection.shuffler)),
             ("Directory", f"{bound.people:,} members, SHA-256 {bound.sha256}"),

@@ -110,13 +110,18 @@ def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
         return ""
     waits = "the rest wait for the next round" if links.surplus == "waits" else "nothing is released then"
     mean = "" if round(links.slots_mean) == links.slots else f", {links.slots_mean:,.0f} on average"
-    sent, chance = count_of(links.slots, "slot"), in_digits(links.overflow, "at most")
+    sent = count_of(links.slots, "slot")
+    rare = "No link ever has more reports to carry."
+    if links.overflow:
+        rare = (
+            f"Some link has more reports to carry with a chance of at most {in_digits(links.overflow, 'at most')}; "
+            f"{waits}. Delta counts {in_digits(links.charge, 'at most')} for that."
+        )
     return (
         "Whoever watches all messages learns nothing: in each round everybody sends one envelope on every link, of "
         f"{_slots_in_words(links.slots_per_link)}, whatever there is to send. That is {sent} a person in all{mean} "
-        f"({count(links.slots * MESSAGE_BYTES)} bytes at {MESSAGE_BYTES} a slot{', layers not counted' * onion}). Some "
-        f"link has more reports to carry with a chance of at most {chance}; {waits}. Delta counts "
-        f"{in_digits(links.charge, 'at most')} for that."
+        f"({count(links.slots * MESSAGE_BYTES)} bytes at {MESSAGE_BYTES} a slot{', layers not counted' * onion}). "
+        f"{rare}"
     )
 
 

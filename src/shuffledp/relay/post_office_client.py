@@ -130,7 +130,10 @@ class PostOfficeClient:
             if status != NOT_YET:
                 return content
             if time.monotonic() > until:
-                raise RemoteProtocolError(f"stage {stage} must end in time; it has not. Start again to wait on.")
+                raise RemoteProtocolError(
+                    f"stage {stage} of {self._terms.hand_in_stage} must end in patience={self._of_stage:g} seconds: "
+                    "letters of others are still waited for. Start again to wait on."
+                )
 
     def _split(self, stage: int, recipient: int, record: bytes, mail: bytes) -> Letters:
         """Letters by sender; the post office sends those of members who were there, one after the other."""
