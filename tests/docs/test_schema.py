@@ -179,7 +179,7 @@ def test_what_is_printed_about_keys_and_a_collection_is_valid(tmp_path):
         KEY.validate(shuffledp("keys", "new", "--role", role, "--output", tmp_path / role, "--json").json)
     rotated = shuffledp("keys", "rotate", tmp_path / "analyzer", "--output", tmp_path / "next", "--json").json
     KEY.validate(rotated)
-    keys = ("--shuffler-key", tmp_path / "shuffler", "--analyzer-key", tmp_path / "analyzer", "--closes", "9000-01-01")
+    keys = ("--shuffler-key", tmp_path / "shuffler", "--analyzer-key", tmp_path / "next", "--closes", "9000-01-01")
     parties = ("--shuffler", "https://mixer.example", "--analyzer", "https://office.example", *keys)
     file = tmp_path / "collection"
     printed = shuffledp("collect", "new", write_task(tmp_path), *parties, "--output", file, "--json").json
