@@ -13,7 +13,6 @@ import typer
 from shuffledp.cli.options import Earlier, Force, Json, print_json, require_extra, show_document, whole
 from shuffledp.cli.send_command import Certificates, CollectionFile
 from shuffledp.cli.serve_command import NEEDED, Certificate, CertificateKey, Config, run_service
-from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -314,6 +313,7 @@ def _transport(
     terms: "RelayTerms", key: "MemberKey | None", folder: Path | None, ca: Path | None, patience: float
 ) -> "Iterator[Transport]":
     """Letters by a shared folder, or else by the post office; without a key nothing can be sent."""
+    from shuffledp.core import validate
     from shuffledp.relay.folder_transport import FolderTransport
     from shuffledp.relay.http_transport import HttpTransport
     from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
