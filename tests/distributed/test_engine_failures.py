@@ -133,7 +133,7 @@ def test_the_rows_of_a_table_are_divided_after_its_digests_are_taken(tmp_path, m
     @contextmanager
     def digested(*_):
         pq.write_table(pa.concat_tables([pq.read_table(table)] * 2), table, row_group_size=100)  # another file by then
-        yield lambda **told: divided.append(told["shares"])
+        yield lambda *_, **told: divided.append(told["shares"])
 
     monkeypatch.setattr(module, "unchanged", digested)
     monkeypatch.setattr(shares, "_ROWS_OF_SHARE", 1)

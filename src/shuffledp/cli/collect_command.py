@@ -98,12 +98,8 @@ def new(
     from shuffledp.files.key_files import read_public
     from shuffledp.relay.directory import Directory
     from shuffledp.survey import Collection, Service, Task
-    from shuffledp.survey.addresses import check_address
 
-    addresses = {"shuffler": shuffler, "analyzer": analyzer, "issuer": issuer, "web": web}
-    for name, url in addresses.items():
-        if url is not None:
-            check_address(**{name: url})
+    _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=issuer, web=web)
     listed = None if directory is None else Directory.read(directory)
     if (issuer is None) != (issuer_key is None):
         raise InvalidParameterError("--issuer and --issuer-key must be given together, or neither of them.")
@@ -200,6 +196,15 @@ def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> N
         return
     files = Section(anchor="files", title="Files", blocks=() if written is None else _written(collection, written))
     show_document(lambda: collection_document(collection).followed_by(files))
+
+
+def _check_addresses(**given: str | None) -> None:
+    """Refuse by its option what is no address: what is made of them calls each the url."""
+    from shuffledp.survey.addresses import check_address
+
+    for name, url in given.items():
+        if url is not None:
+            check_address(**{name: url})
 
 
 def _check_walk(collection: "Collection", directory: "Directory") -> None:

@@ -161,8 +161,7 @@ def run(
     directory: DirectoryFile,
     key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="Your private key file.")],
     value: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ANSWER", help="Your answer. Left out, it is asked for."),
+        list[str] | None, typer.Option(metavar="ANSWER", help="Your answer. Left out, it is asked for.")
     ] = None,
     folder: Shared = None,
     state: Annotated[

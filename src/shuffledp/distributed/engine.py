@@ -34,7 +34,7 @@ from shuffledp.wire.report_bytes import ReportLayout
 
 _BYTES_OF_PART = 1 << 26  # of reports and of a permutation of them; a task holds three times as much
 _BYTES_OF_PLACE = 8
-_VIEW = "release.parquet"  # a folder here, and a file on one machine
+VIEW = "release.parquet"  # a folder here, and a file on one machine
 _NOBODY = Watch()
 
 
@@ -76,17 +76,10 @@ def run_on(
     with unchanged(session, files, folder, seed) as job:
         shares, rows = divide(answers, named)  # of the files whose digests were taken
         for number, (column, place) in enumerate(zip(task.columns, places_of(task, folder), strict=True)):
-            view = place / _VIEW
+            view = place / VIEW
             view.mkdir()
             steps = [step_of(verb, column) for verb in ("randomizing", "shuffling")]
-            made = job(
-                stage="run",
-                column=column.to_dict(),
-                number=number,
-                folder=view.absolute(),
-                shares=shares,
-                num_parts=parts or parts_for(column, rows),
-            )
+            made = job("run", column, number, view, shares=shares, num_parts=parts or parts_for(column, rows))
             if column.shuffler.is_uniform:
                 found = done_by(session, made, watch, steps)
                 done[place] = _released(column, *found, place, seeded=seed is not None, watch=watch)
@@ -150,7 +143,7 @@ def _released(
 ) -> ColumnOutcome:
     """The release of a column from what was counted in its shares and parts, and where its reports were placed."""
     flow, trust = counted_flow(column, shares, watch), (Trust.OPERATOR,)
-    facts, names = written_view(column, parts, flow, place / _VIEW, where, seeded=seeded, trust=trust)
+    facts, names = written_view(column, parts, flow, place / VIEW, where, seeded=seeded, trust=trust)
     return concluded(column, parts, facts, place, names, where=where)
 
 
@@ -215,5 +208,5 @@ def concluded(
     release = replace(release, estimate=release.estimate.with_targets(column.targets))
     further: dict[str, Any] = {}
     if where is not None:
-        release, further = where.with_regions(column, release, place / _VIEW)
+        release, further = where.with_regions(column, release, place / VIEW)
     return outcome_of(column, release, facts, place, names, **further)

@@ -10,6 +10,7 @@ from typing import Any
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.distributed.engine import (
+    VIEW,
     concluded,
     counted_flow,
     files_of,
@@ -32,7 +33,6 @@ from shuffledp.files.stages import composed_release, given_files, places_of, sta
 from shuffledp.files.table_files import rows_of
 from shuffledp.survey import Column, Outcome, StageOutcome, Task, read_earlier
 
-_VIEW = "release.parquet"
 _NOBODY = Watch()
 
 
@@ -67,14 +67,7 @@ def randomize_on(
         shares, rows = divide(answers, named)  # of the files whose digests were taken
         for number, (column, folder) in enumerate(outputs):
             num_parts = parts_for(column, rows) if column.people.id is not None else 1  # of names
-            made = job(
-                stage="randomize",
-                column=column.to_dict(),
-                number=number,
-                folder=folder.absolute(),
-                shares=shares,
-                num_parts=num_parts,
-            )
+            made = job("randomize", column, number, folder, shares=shares, num_parts=num_parts)
             counts, parts = done_by(session, made, watch, [step_of("randomizing", column)] * 2)
             flow = counted_flow(column, counts, watch)
             facts = FileFacts.of(column, "reports", flow, seeded=seed is not None)
@@ -115,15 +108,8 @@ def shuffle_on(
         shares, rows = divide(TableFiles(files.paths), ())
         column.require_batch(rows)
         with unchanged(session, files.paths, output, seed, files) as job:
-            made = job(
-                stage="shuffle",
-                column=column.to_dict(),
-                number=number,
-                folder=folder.absolute(),
-                shares=shares,
-                num_parts=parts or parts_for(column, facts.local.num_users_of(rows)),
-                given=facts,
-            )
+            num_parts = parts or parts_for(column, facts.local.num_users_of(rows))
+            made = job("shuffle", column, number, folder, shares=shares, num_parts=num_parts, given=facts)
             _, found = done_by(session, made, watch, [step_of(verb, column) for verb in ("reading", "shuffling")])
         _require_all(place, found, rows)
         seeded = facts.seeded or seed is not None
@@ -148,18 +134,10 @@ def analyze_on(
         files, (_, facts) = StageFiles(place), read_view(place, column)
         column.require_batch(facts.flow.released)
         shares, _ = divide(TableFiles(files.paths), ())
-        view = out / _VIEW
+        view = out / VIEW
         view.mkdir()
         with unchanged(session, files.paths, folder, None, files) as job:
-            made = job(
-                stage="analyze",
-                column=column.to_dict(),
-                number=number,
-                folder=view.absolute(),
-                shares=shares,
-                num_parts=1,
-                given=facts,
-            )
+            made = job("analyze", column, number, view, shares=shares, num_parts=1, given=facts)
             _, parts = done_by(session, made, watch, [step_of("analyzing", column)] * 2)
         _require_all(place, parts, facts.flow.released)
         done[out] = concluded(column, parts, facts, out, listed(parts, facts, view))

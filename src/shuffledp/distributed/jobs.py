@@ -4,7 +4,6 @@ import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained
 from shuffledp.distributed.stage_input import StageFiles
 from shuffledp.files.reading import Watch
+from shuffledp.survey import Column
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _MOST_TASKS_OF_DIGESTS = 200
@@ -26,7 +26,9 @@ _MOST_TASKS_OF_DIGESTS = 200
 def unchanged(
     session: Any, files: Sequence[Path], folder: Path, seed: int | None, listed: StageFiles | None = None
 ) -> Iterator[Callable[..., Job]]:
-    """What makes the jobs of a task over files, each with the key of all; refused in the end if a file has changed.
+    """What makes the job of a stage of each column over files; refused in the end if a file has changed.
+
+    It takes the stage, the column with its number, the folder of its parts, and the further arguments of `Job`.
 
     The key, and parts that are being written, lie in a private folder beside the ``folder`` of the output.
 
@@ -37,7 +39,12 @@ def unchanged(
     if listed is not None:
         listed.require_listed(before)
     with private_folder(folder.absolute().parent) as work, key_file(work, seed) as key:
-        yield partial(Job, key=key, work=work)
+
+        def job(stage: str, column: Column, number: int, folder: Path, **further: Any) -> Job:
+            place = folder.absolute()  # workers may sit in another folder
+            return Job(stage=stage, column=column.to_dict(), number=number, folder=place, key=key, work=work, **further)
+
+        yield job
     require_unchanged(before, digests_of(session, files))
 
 
