@@ -1,4 +1,4 @@
-"""The command for the deep tier loses no test: each passed, failed, was skipped with a reason, or is said to be left."""
+"""The command for the deep tier loses no test: each has passed, failed, been skipped with a reason, or is left."""
 
 import time
 
