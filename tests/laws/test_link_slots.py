@@ -87,7 +87,7 @@ def test_the_chance_of_a_surplus_is_never_more_than_said(graph, slots):
     said = surplus_chance(graph, limits)
     exact = overflowing(joint_law(matrices_of(graph, cycle), limits))
     assert exact <= said < 1.01
-    assert said == 1.0 or exact > said / 20
+    assert said == 1.0 or exact == 0.0 or exact > said / 20  # exactly 0: too few people ever come together there
     assert surplus_chance(graph, (1,)) == surplus_chance(graph, ()) == 0.0
 
 

@@ -284,3 +284,8 @@ def test_rounding_in_very_many_rounds_is_made_up_for_by_the_gap(monkeypatch):
     assert found[2].mean_overlap > 1 - 1e-11
     assert found[2].deviations.max() < 1e-11
     assert (found[2].deviations >= 0).all()
+
+
+def test_a_likely_number_of_rounds_is_found_on_graphs_so_small_that_any_number_could_be_looked_at():
+    ring = Graph.from_edges([(one, (one + 1) % 19) for one in range(19)])
+    assert 1 <= likely_rounds(ring, 0.0, enough=0.5) <= 100_000

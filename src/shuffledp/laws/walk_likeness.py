@@ -19,7 +19,14 @@ import numpy as np
 
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Floats
-from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, one_round, people_of, transitions
+from shuffledp.laws.walk_distributions import (
+    MOST_ROUNDS,
+    Graphs,
+    graphs_of_rounds,
+    one_round,
+    people_of,
+    transitions,
+)
 from shuffledp.laws.walk_sweeps import Sweep, swept
 from shuffledp.people.graphs import Graph, certain_gap
 
@@ -201,7 +208,7 @@ def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
     laws[starts, np.arange(starts.size)] = 1.0
     cycle = (graph,) if isinstance(graph, Graph) else tuple(graph)
     entries = max(people + each.neighbors.size for each in cycle)
-    feasible = min(MOST_STEPS // (people * entries), _MOST_LOOKED_AT // (starts.size * entries))
+    feasible = min(MOST_STEPS // (people * entries), _MOST_LOOKED_AT // (starts.size * entries), MOST_ROUNDS)
     pi = [each.stationary[:, None] for each in cycle]
     squares = np.array([float(1 / pi[0].min())])
     for done, matrix in enumerate(transitions(graphs_of_rounds(cycle, feasible))):

@@ -61,8 +61,11 @@ class NetworkGate(WalkTheorem):
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """That of the least overlap; where the gate was set for this delta, what was asked for, if it is kept."""
-        gate, through = _gate_of(model), _let_through(model)
-        if gate is not None and gate.delta == delta and _OVERLAP.delta(through, epsilon=gate.epsilon) <= delta:
+        gate = _gate_of(model)
+        if gate is None:
+            return model.local.epsilon0
+        through = _let_through(model)
+        if gate.delta == delta and _OVERLAP.delta(through, epsilon=gate.epsilon) <= delta:
             return gate.epsilon
         return _OVERLAP.epsilon(through, delta=delta)
 
