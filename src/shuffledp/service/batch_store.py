@@ -11,7 +11,8 @@ from tempfile import mkstemp
 from typing import IO, Any, Self
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
-from shuffledp.service.store import StorageError
+from shuffledp.service.seen_reports import SeenReports
+from shuffledp.service.store import StorageError, transaction
 from shuffledp.wire.grammar import BatchManifest
 
 Received = tuple[BatchManifest, Path]  # a batch, and the file of its body
@@ -33,6 +34,7 @@ class BatchStore:
 
     Attributes:
         thread: the one for whoever has several.
+        seen: which reports of a collection that is not over came in which of its batches.
 
     Raises:
         LocalProtocolError: if another process has it open.
@@ -53,6 +55,7 @@ class BatchStore:
         for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
             self._run(f"PRAGMA {pragma}")
         self._run(_TABLE)
+        self.seen = SeenReports(folder, self._run)
         known = {self._body(batch) for (batch,) in self._run("SELECT batch FROM batches WHERE NOT done")}
         for path in self._bodies.iterdir():  # of a process that ended before a batch was there, or after it was done
             if path not in known:
@@ -70,12 +73,14 @@ class BatchStore:
         """Keep a batch that was received as a whole; False if it was there already.
 
         Raises:
-            RemoteProtocolError: if its body is another than its manifest says, or another batch has its number.
+            RemoteProtocolError: if its body is another than its manifest says, another batch has its number, or it
+                comes after the last of its collection.
         """
         if incoming.sha256() != manifest.body_sha256:
             raise RemoteProtocolError("a batch must have the body that its manifest is about; it has another.")
         if self.has(manifest):
             return False
+        self._check_precedes_last(manifest)
         incoming.publish(self._body(manifest.batch_id))
         row = manifest.batch_id, manifest.collection_id, manifest.number, manifest.column, manifest.encode()
         try:
@@ -102,10 +107,28 @@ class BatchStore:
             self._run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
             path.unlink(missing_ok=True)
 
+    def end(self, collection_id: bytes) -> None:
+        """Remove the bodies of all batches of a collection that is over, and forget which reports were in them."""
+        with transaction(self._run):
+            self._run("UPDATE batches SET done = 1 WHERE collection = ?", collection_id)
+            self.seen.forget(collection_id)
+        for (batch,) in self._run("SELECT batch FROM batches WHERE collection = ?", collection_id).fetchall():
+            self._body(batch).unlink(missing_ok=True)
+        self.seen.destroy_unused_keys()
+
     def close(self) -> None:
         """Let the disk go."""
         self.thread.shutdown()
         self._database.close()
+
+    def _check_precedes_last(self, manifest: BatchManifest) -> None:
+        """Refuse what follows the batch without reports that ends a collection; there is one of each column."""
+        rows = self._run("SELECT manifest FROM batches WHERE collection = ?", manifest.collection_id).fetchall()
+        last = {each.number for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports}
+        if last and (manifest.num_reports or manifest.number not in last):
+            raise RemoteProtocolError(
+                "a batch must come before the last of its collection, without reports; it is late."
+            )
 
     def _body(self, batch: bytes) -> Path:
         return self._bodies / batch.hex()

@@ -24,6 +24,8 @@ from shuffledp.wire.keys import AnalyzerKey, from_pem
 from shuffledp.wire.presentation import messages
 from shuffledp.wire.report_bytes import ReportLayout
 
+InOtherBatches = Callable[[Sequence[bytes]], Sequence[bool]]  # of each id whether it came in another batch
+
 _REPORTS_AT_A_TIME = 5000
 _WORTH_PROCESSES = 20_000  # reports, below which starting processes takes longer than opening
 
@@ -38,7 +40,7 @@ class Opened:
         extensions: the extensions of every place.
         undecryptable: reports that did not open.
         malformed: what opened, and is no report.
-        duplicates: reports whose ciphertext was at an earlier place already; they are not opened again.
+        duplicates: reports whose ciphertext was at an earlier place, or in another batch, already.
     """
 
     reports: Reports
@@ -65,9 +67,12 @@ def opened(
     *,
     collection_id: bytes,
     column: int,
+    in_others: InOtherBatches | None = None,
     progress: Progress | None = None,
 ) -> Opened:
     """Open a batch of reports by this model, which lies in a file; a few thousand reports are in memory at a time.
+
+    What is ``in_others`` of the collection counts as a duplicate; None is a collection of one batch.
 
     Raises:
         MalformedMessageError: if the file is no sequence of so many reports, one or more.
@@ -90,22 +95,26 @@ def opened(
                 progress(len(found.ids), num_reports)
     if len(found.ids) != num_reports:
         raise MalformedMessageError(f"a batch must hold {num_reports} reports; got {len(found.ids)}.")
-    return _told_apart(found, ReportLayout.of(model))
+    return _told_apart(found, ReportLayout.of(model), in_others)
 
 
-def _told_apart(found: _Span, layout: ReportLayout) -> Opened:
+def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | None) -> Opened:
     """The reports among what was opened, and how many others there are of each kind."""
     _, first = np.unique(np.frombuffer(b"".join(found.ids), dtype=f"S{ID_BYTES}"), return_index=True)
-    texts = [(place, text) for place in np.sort(first).tolist() if (text := found.plaintexts[place]) is not None]
+    fresh = np.sort(first).tolist()
+    if in_others is not None:
+        repeated = in_others([found.ids[place] for place in fresh])
+        fresh = [place for place, is_repeated in zip(fresh, repeated, strict=True) if not is_repeated]
+    texts = [(place, text) for place in fresh if (text := found.plaintexts[place]) is not None]
     reports, malformed = layout.decode([text for _, text in texts])
     places = np.delete(np.array([place for place, _ in texts], dtype=np.int64), malformed)
     return Opened(
         reports=reports,
         places=places,
         extensions=tuple(found.extensions),
-        undecryptable=len(first) - len(texts),
+        undecryptable=len(fresh) - len(texts),
         malformed=len(malformed),
-        duplicates=len(found.ids) - len(first),
+        duplicates=len(found.ids) - len(fresh),
     )
 
 

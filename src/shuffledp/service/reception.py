@@ -1,7 +1,7 @@
 """One collection at the analyzer, at work: batches in, each once, and their release when all columns are there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -100,6 +100,8 @@ class Reception:
         manifest = verify(signed, [from_text(key, name="key") for key in (party.key, *party.successors)])
         if manifest.collection_id != self.collection.id or manifest.column >= len(self.collection.task.columns):
             raise RemoteProtocolError("a batch must be of this collection; it is of another.")
+        if manifest.num_reports and manifest.number and self.collection.every is None:
+            raise RemoteProtocolError("a batch must be the only one of its collection; there is another before it.")
         return manifest, head[at:]
 
     async def release(self) -> None:
@@ -110,28 +112,41 @@ class Reception:
             for batches in await self._do(complete):
                 number = batches[0][0].number
                 if not all(manifest.num_reports for manifest, _ in batches):
-                    await self._end(number, released, batches)
-                elif self.collection.every is None:
-                    if await self._is_written(self._folder, [batches]) is not None:
-                        await self._done([batches])
-                elif (written := await self._is_written(self._folder / f"batch-{number + 1}", [batches])) is False:
-                    await self._done([batches])
-                elif written:
+                    await self._end(number, released)
+                    continue
+                several = self.collection.every is not None
+                written = await self._is_written(
+                    self._folder / f"batch-{number + 1}" if several else self._folder, [batches]
+                )
+                if written is None:
+                    return  # nor is the collection at its end before
+                if written and several:
                     released.append(batches)
+                else:
+                    await self._do(partial(self._store.done, batches))
 
-    async def _end(self, number: int, released: Sequence[Sequence[Received]], last: Sequence[Received]) -> None:
+    async def _end(self, number: int, released: Sequence[Sequence[Received]]) -> None:
         """Nothing follows: of several batches, release what all of them say together."""
         if number == 0:
             self._log(Happened.NOT_RELEASED)
         if len(released) < 2 or await self._is_written(self._folder / "together", released) is not None:
-            await self._done([*released, last])
+            await self._do(partial(self._store.end, self.collection.id))
 
     async def _is_written(self, folder: Path, several: Sequence[Sequence[Received]]) -> bool | None:
         """Whether there is a release of some batches, now or before; None if that is to be tried again later."""
         if is_release_of(folder, self.collection):
             return True
         try:
-            await asyncio.to_thread(write_batches, self.collection, several, self._keys, folder, earlier=self._earlier)
+            in_others = None if self.collection.every is None else self._in_others
+            await asyncio.to_thread(
+                write_batches,
+                self.collection,
+                several,
+                self._keys,
+                folder,
+                in_others=in_others,
+                earlier=self._earlier,
+            )
         except (InputDataError, MalformedMessageError):  # no second attempt would find more, or better, reports
             self._log(Happened.NOT_RELEASED)
             return False
@@ -141,8 +156,9 @@ class Reception:
         self._log(Happened.RELEASED, sum(min(manifest.num_reports for manifest, _ in each) for each in several))
         return True
 
-    async def _done(self, several: Iterable[Sequence[Received]]) -> None:
-        await self._do(partial(self._store.done, [each for batches in several for each in batches]))
+    def _in_others(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
+        """Which reports of a batch came in another one; asked in the thread that writes a release."""
+        return self._store.thread.submit(self._store.seen.in_other_batches, manifest, ids).result()
 
     async def _do(self, work: Callable[[], Result]) -> Result:
         """Something with the store, in the one thread that may touch it."""

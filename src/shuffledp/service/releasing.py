@@ -1,8 +1,9 @@
 """From the batches of a collection to its release, which appears as a whole or not at all."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from shuffledp.service.opening import Opened, opened
 from shuffledp.service.public_columns import public_table
 from shuffledp.shufflers.walk_dummies import fresh_dummies
 from shuffledp.survey import Collected, Collection, Column
+from shuffledp.wire.grammar import BatchManifest
 from shuffledp.wire.keys import AnalyzerKey
 
 
@@ -28,6 +30,7 @@ def write_batches(
     keys: Sequence[AnalyzerKey],
     folder: Path,
     *,
+    in_others: Callable[[BatchManifest, Sequence[bytes]], Sequence[bool]] | None = None,
     earlier: Sequence[Path] = (),
 ) -> None:
     """Open batches, and write their release into a folder that is not there yet.
@@ -37,6 +40,7 @@ def write_batches(
         several: of each number the batches of all columns; all but the usual one of a collection that has several.
         keys: the analyzer's.
         folder: where the release is to be.
+        in_others: says which reports of a batch came in another one, by their ids; None where there is one batch.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
 
     Raises:
@@ -50,7 +54,15 @@ def write_batches(
     for column, batches in zip(collection.task.columns, zip(*several, strict=True), strict=True):
         model, last = column.randomizer.randomizer().model, batches[-1][0]
         inside = [
-            opened(body, manifest.num_reports, model, keys, collection_id=collection.id, column=manifest.column)
+            opened(
+                body,
+                manifest.num_reports,
+                model,
+                keys,
+                collection_id=collection.id,
+                column=manifest.column,
+                in_others=None if in_others is None else partial(in_others, manifest),
+            )
             for manifest, body in batches
         ]
         found[column.value] = [

@@ -4,20 +4,20 @@ A file for each, so that a large batch of one collection keeps no other waiting.
 of their ids: it is not that of arrival, and once the key is destroyed nobody can find a report by its id.
 """
 
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from hashlib import blake2b, sha256
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.core.table import Integers
 from shuffledp.service.batches import Phase
+from shuffledp.service.digest_keys import destroy_key, keyed, write_key
 from shuffledp.service.intake import Count, Kept, Row, admission, counted_as
-from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError
+from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, transaction
 from shuffledp.wire.grammar import ID_BYTES, ReportError
 
 _BYTES_OF_PART = 1 << 22  # of a batch's body, in a row of its own: a large batch is never in memory as a whole
@@ -26,7 +26,6 @@ _MOST_WRITTEN_ANEW = 50_000  # reports, which takes about 0.1 s; among more, the
 _PAGE_SIZES = tuple(4096 << power for power in range(5))  # bytes, that SQLite has
 _BYTES_BESIDE = 32  # of a row: digest, column and lengths
 _DATABASE, _KEY = "reports.sqlite", "seen.key"
-_KEY_BYTES = 32
 _SPENT = "CREATE TABLE IF NOT EXISTS spent(token BLOB PRIMARY KEY) WITHOUT ROWID"
 _TABLES = (
     "CREATE TABLE reports(column INTEGER, digest BLOB, extensions BLOB, ciphertext BLOB, PRIMARY KEY(column, digest)) "
@@ -77,10 +76,10 @@ class SqliteStore:
         """As `Store.commit`; what is committed together is one write to the disk."""
         if self._key is None:
             raise LocalProtocolError("reports must be stored while a collection is open; it is closed.")
-        digests = [[_keyed(row.id, self._key) for row in rows] for rows in submissions]
+        digests = [[keyed(row.id, self._key) for row in rows] for rows in submissions]
         results: list[ReportError | Count] = [Count.NOT_STORED] * len(submissions)
         self._is_tidy = False
-        with self._transaction():
+        with transaction(self._run):
             for number in sorted(range(len(submissions)), key=lambda each: digests[each][0]):  # not as they came
                 results[number] = self._admit(submissions[number], digests[number])
             self._write_counts(Counter(each if isinstance(each, Count) else counted_as(each) for each in results))
@@ -89,7 +88,7 @@ class SqliteStore:
         return results
 
     def _admit(self, rows: Sequence[Row], digests: Sequence[bytes]) -> ReportError | Count:
-        token = _keyed(rows[0].token, self._key or b"") if rows[0].token else None
+        token = keyed(rows[0].token, self._key or b"") if rows[0].token else None
         spent = token is not None and bool(self._rows("SELECT 1 FROM spent WHERE token = ?", token))
         kept = [self._kept(column, digest) for column, digest in enumerate(digests)]
         result = admission(rows, kept, is_spent=spent)
@@ -129,13 +128,13 @@ class SqliteStore:
 
     def enter(self, phase: Phase) -> None:
         """As `Store.enter`."""
-        with self._transaction():
+        with transaction(self._run):
             self._run("UPDATE state SET phase = ?", phase.value)
         self.phase = phase
 
     def release(self, size: int, draw: Draw, sign: Sign) -> None:
         """As `Store.release`: selecting, permuting, putting on the way and deleting are one transaction."""
-        with self._transaction():
+        with transaction(self._run):
             for column in range(self._columns):
                 self._move(column, size, draw, sign)
             self._run("UPDATE state SET batches = batches + 1")
@@ -193,7 +192,7 @@ class SqliteStore:
 
     def end(self, phase: Phase, sign: Sign) -> None:
         """As `Store.end`."""
-        with self._transaction():
+        with transaction(self._run):
             self._run("DELETE FROM reports")
             self._run("DELETE FROM seen")
             self._run("DELETE FROM spent")
@@ -217,7 +216,7 @@ class SqliteStore:
 
     def delivered(self, outgoing: Outgoing) -> None:
         """As `Store.delivered`."""
-        with self._transaction():
+        with transaction(self._run):
             for table in ("parts", "outbox"):
                 of = f"DELETE FROM {table} WHERE number = ? AND column = ?"  # noqa: S608  one of ours
                 self._run(of, outgoing.number, outgoing.column)
@@ -260,12 +259,12 @@ class SqliteStore:
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY"):
             self._run(f"PRAGMA {pragma}")
         self._run(f"PRAGMA journal_size_limit = {_MOST_BYTES_OF_LOG}")
-        with self._transaction():  # which takes the lock
+        with transaction(self._run):  # which takes the lock
             pass
 
     def _create(self) -> None:
-        _write_key(self._folder / _KEY)
-        with self._transaction():
+        write_key(self._folder / _KEY)
+        with transaction(self._run):
             for table in _TABLES:
                 self._run(table)
             self._run("INSERT INTO state VALUES(?, 0)", Phase.OPEN.value)
@@ -278,20 +277,8 @@ class SqliteStore:
                 raise LocalProtocolError("the key of a collection that is open must be beside its reports; it is gone.")
             return path.read_bytes()
         if path.exists():
-            _destroy_key(path)
+            destroy_key(path)
         return None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All of the block, on the disk when it ends; or nothing of it."""
-        self._run("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._run("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-            raise
 
     def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         try:
@@ -310,36 +297,5 @@ def _page_size(row: int) -> int:
     return next((size for size in _PAGE_SIZES if (size - 12) * 64 // 255 - 23 >= row), _PAGE_SIZES[-1])
 
 
-def _keyed(id_: bytes, key: bytes) -> bytes:
-    return blake2b(id_, key=key, digest_size=ID_BYTES).digest()
-
-
 def _digest(digests: bytes, number: int) -> bytes:
     return digests[number * ID_BYTES : (number + 1) * ID_BYTES]
-
-
-def _write_key(path: Path) -> None:
-    """A fresh key that only its owner may read, on the disk."""
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-        file.write(os.urandom(_KEY_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
-
-
-def _destroy_key(path: Path) -> None:
-    """Overwrite a key, and take it off the disk."""
-    with path.open("r+b") as file:
-        file.write(bytes(_KEY_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
-    path.unlink()
-    _sync_folder(path.parent)
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

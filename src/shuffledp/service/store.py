@@ -1,7 +1,9 @@
 """What a shuffler remembers of one collection: reports that wait, batches on their way, counts, and nothing else."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, Protocol
 
 from shuffledp.core.errors import ShuffleDPError
 from shuffledp.core.table import Integers
@@ -96,3 +98,16 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let the disk go."""
+
+
+@contextmanager
+def transaction(run: Callable[..., Any]) -> Iterator[None]:
+    """All of the block, on the disk when it ends; or nothing of it. ``run`` runs a statement in an SQLite file."""
+    run("BEGIN IMMEDIATE")
+    try:
+        yield
+        run("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error, StorageError):
+            run("ROLLBACK")
+        raise
