@@ -9,7 +9,9 @@ import pytest
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.files import stages
-from shuffledp.files.answer_readers import NumberReader, VectorReader, reader_for
+from shuffledp.files.answer_readers import NumberReader
+from shuffledp.files.list_readers import VectorReader
+from shuffledp.files.randomizing import reader_for
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -96,10 +98,11 @@ def test_numbers_of_every_type_are_read(column):
 )
 def test_a_text_that_spells_no_finite_number_is_refused_by_its_row(text):
     message = refused(pa.array(["1", text, "2"]), missing_values=[])
-    assert message == (
-        "column 'answer' must hold finite numbers; 1 of 3 answers are something else: row 2 "
-        "(counted from 1, without the header)."
+    said, _, hint = message.partition("without the header).")
+    assert (
+        said == "column 'answer' must hold finite numbers; 1 of 3 answers are something else: row 2 (counted from 1, "
     )
+    assert bool(hint) == (text == "1,5")
 
 
 def test_infinite_numbers_are_refused_and_not_a_number_is_missing():

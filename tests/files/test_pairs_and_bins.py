@@ -12,9 +12,9 @@ import pytest
 from cli.running import task_with, write_csv
 from shuffledp.core.errors import InputDataError
 from shuffledp.files import stages
-from shuffledp.files.answer_readers import reader_for
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.in_memory import TableInMemory
+from shuffledp.files.randomizing import reader_for
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 

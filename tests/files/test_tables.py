@@ -119,7 +119,7 @@ REFUSED = {
     ),
     "objects": ({"cheated": [object()]}, "must hold values of one type"),
     "no such column": (
-        {"SECRET": ["No"]},
+        {"other": ["No"]},
         "the table must have each column that the task names once; it lacks 'cheated'",
     ),
     "a column twice": (pd.DataFrame([["No", "SECRET"]], columns=["cheated", "cheated"]), "it has several of 'cheated'"),

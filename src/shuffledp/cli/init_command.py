@@ -105,7 +105,8 @@ def _looked_through(answers: Path, value: str, *, with_answers: bool) -> "tuple[
     """How many rows a table has, and which answers there are, in an order that tells nothing, if they are asked for."""
     import pyarrow.compute as pc
 
-    from shuffledp.files.reading import is_text, plain, read_batches
+    from shuffledp.files.reading import read_batches
+    from shuffledp.files.row_problems import is_text, plain
 
     rows, found = 0, set[Any]()
     for batch in read_batches(answers, [value], encoded=[value]):

@@ -36,6 +36,14 @@ class _Bars(Watch):
             "No file holds this number: it depends on answers, so do not publish it.\n"
         )
 
+    def decimals(self, column: str, commas: int, points: int) -> None:
+        """To be said in the end."""
+        del points
+        if commas:
+            self.notices.append(
+                f"shuffledp: commas in the numbers of column {column!r} are read as decimal points: 1,5 is 1.5.\n"
+            )
+
 
 @contextmanager
 def watching(unit: str = "rows") -> Iterator[Watch]:

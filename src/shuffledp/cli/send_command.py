@@ -164,8 +164,8 @@ def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patien
     from shuffledp.files.devices import randomize_each
     from shuffledp.service.client import send
 
-    sent = randomize_each(collection.task, table)
     with watching() as watch:
+        sent = randomize_each(collection.task, table, watch=watch)
         return send(
             collection, sent, client, patience=patience, progress=partial(watch.progress, "sending")
         ), sent.left_out

@@ -22,6 +22,7 @@ from shuffledp.distributed.placing import Placed, placed
 from shuffledp.distributed.shares import divide
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.in_memory import TableFiles
+from shuffledp.files.numerals import require_one_mark
 from shuffledp.files.parquet import write_labels
 from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import step_of
@@ -155,6 +156,11 @@ def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> 
     clipped = sum(each.clipped for each in shares)
     if clipped:
         watch.clipped(column.value, clipped, received, column.randomizer.clipping)
+    for name in {name: None for each in shares for name in each.decimals}:
+        counts = [each.decimals[name] for each in shares if name in each.decimals]
+        commas, points = (sum(found) for found in zip(*counts, strict=True))
+        require_one_mark(f"column {name!r}", commas, points)
+        watch.decimals(name, commas, points)
     missing = sum(each.flow.missing for each in shares)
     return DataFlow(received=received, missing=missing, released=0, expected=column.people.expected)
 

@@ -10,7 +10,7 @@ from shuffledp.distributed.engine import named_in, require_supported, run_on
 from shuffledp.distributed.private_folder import private_folder
 from shuffledp.distributed.session import explained, session_at
 from shuffledp.documents.release_document import write_release
-from shuffledp.files.reading import check_columns
+from shuffledp.files.named_columns import check_columns
 from shuffledp.files.table_files import table_files
 from shuffledp.files.writing import new_folder
 from shuffledp.survey import Outcome, Task

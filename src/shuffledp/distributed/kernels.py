@@ -105,12 +105,14 @@ class ShareFacts:
         flow: counts of people.
         num_reports: reports made.
         clipped: answers that were moved into the range; for the operator's eyes only.
+        decimals: numbers with a decimal comma, and with a point, of each column where commas may be decimal.
     """
 
     share: int
     flow: DataFlow
     num_reports: int
     clipped: int
+    decimals: dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,15 +134,21 @@ class PartFacts:
     summary: Summary | None = None
 
 
-class _Clipped(Watch):
-    """Note of how many answers were moved into the range."""
+class _Noted(Watch):
+    """Note of how many answers were moved into the range, and of how decimals are written."""
 
-    count = 0
+    def __init__(self) -> None:
+        self.count = 0
+        self.written: dict[str, tuple[int, int]] = {}
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
         """Keep the number."""
         del column, received, clipping
         self.count = count
+
+    def decimals(self, column: str, commas: int, points: int) -> None:
+        """Keep the numbers."""
+        self.written[column] = (commas, points)
 
 
 Made = Block | ShareFacts | PartFacts
@@ -158,7 +166,7 @@ def scatter(job: Job, share: int) -> Iterator[Made]:
 
 def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
     """Make or read the reports of a share, and send them to parts; in the end, what was counted."""
-    watch = _Clipped()
+    watch = _Noted()
     made = job.reports(share, watch)
     held: list[Reports] = []
     size, origin = 0, share << 32
@@ -179,7 +187,7 @@ def keep(job: Job, share: int) -> Iterator[Made]:
     Raises:
         InputDataError: as `scatter`.
     """
-    watch = _Clipped()
+    watch = _Noted()
     made = job.reports(share, watch)
     parts = (reports for reports, _ in made)
     first = next(parts, None)
@@ -196,7 +204,7 @@ def sum_up(job: Job, share: int) -> Iterator[Made]:
     Raises:
         InputDataError: as `scatter`.
     """
-    watch = _Clipped()
+    watch = _Noted()
     made = job.reports(share, watch)
     parts = [reports for reports, _ in made]
     if parts:
@@ -208,11 +216,13 @@ def sum_up(job: Job, share: int) -> Iterator[Made]:
 STAGES = {"run": scatter, "randomize": keep, "shuffle": scatter, "analyze": sum_up}
 
 
-def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_Clipped") -> Iterator[Made]:
+def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_Noted") -> Iterator[Made]:
     """Who is in a share, by digests, and how many; when all of its reports have been taken."""
     if made.names:
         yield from _named(job, share, made.names)
-    yield ShareFacts(share=share, flow=made.flow, num_reports=made.num_reports, clipped=watch.count)
+    yield ShareFacts(
+        share=share, flow=made.flow, num_reports=made.num_reports, clipped=watch.count, decimals=watch.written
+    )
 
 
 def _named(job: Job, share: int, names: Sequence[pa.Array]) -> Iterator[Block]:

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.text import names_of, plural
-from shuffledp.files.reading import RowProblem, as_floats, is_number, is_text, plain, searchable, type_name
-from shuffledp.randomizers import NORM_TOLERANCE
+from shuffledp.files.numerals import NumberColumn, may_have_commas
+from shuffledp.files.row_problems import RowProblem, is_number, is_text, plain, searchable, stripped, type_name
 from shuffledp.randomizers.inputs import Category, listed
 from shuffledp.survey import BinnedSection, Column, Missing, NumberSection, SplitAndMixSection
 
 _NAN = r"^\s*[+-]?(?i:nan)\s*$"  # a missing answer in a text, as NaN is among numbers
 _REMEDY_OF_CATEGORIES = ' To go on without them, write missing = "drop" in the task (or "category").'
-_TOLERANCE = 1e-9  # by which the sum of a list may exceed its limit, in units of it, unless it holds whole numbers
 
 
 class AnswerReader(ABC):
@@ -42,9 +41,15 @@ class AnswerReader(ABC):
         """How many answers have been moved to an end of the range so far; unprotected, so not for publication."""
         return 0
 
+    @property
+    def numbers(self) -> NumberColumn | None:
+        """What is known so far of how numbers are written; None where answers are no numbers."""
+        return None
+
     def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """What `read` says of the private column of a batch; two columns are the fields of one."""
         columns = [batch.column(name) for name in self._column.inputs]
+        columns = [stripped(each) for each in columns] if self._column.strip else columns
         return self.read(columns[0] if len(columns) == 1 else pa.StructArray.from_arrays(columns, names=["", ""]))
 
     @abstractmethod
@@ -91,6 +96,7 @@ class CategoryReader(AnswerReader):
         self._name = f"column {column.inputs[place]!r}"
         self._categories = column.randomizer.categories_of_answers[place]
         self._unknown = RowProblem(f"hold only the task's categories {listed(names_of(self._categories))}, exactly")
+        self._padded = 0  # answers that are known without the blanks around them
         self._arrays: dict[pa.DataType, pa.Array] = {}
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -102,14 +108,22 @@ class CategoryReader(AnswerReader):
         codes, missing = self._encode(column)
         unknown = (codes < 0) & ~missing
         self._unknown.add(unknown, self.received)
+        if unknown.any():
+            without_blanks, unanswered = self._encode(stripped(column.filter(pa.array(unknown))))
+            self._padded += int(np.count_nonzero((without_blanks >= 0) | unanswered))
         self._count(missing)
         return codes, unknown, missing
 
     def require_categories(self) -> None:
         """Refuse the input if an answer is no category, whatever the task says of missing ones."""
-        self._unknown.require_none(self._name, self.received)
+        for problem in self._problems():
+            problem.require_none(self._name, self.received)
 
     def _problems(self) -> tuple[RowProblem, ...]:
+        if self._padded:
+            which = "All" if self._padded == self._unknown.count else f"{self._padded}"
+            way_out = "write strip = true in the task to take off the blanks around them"
+            self._unknown.hint = f" {which} of these would fit without the blanks around them: {way_out}."
         return (self._unknown,)
 
     def _encode(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -198,6 +212,7 @@ class NumberReader(AnswerReader):
         super().__init__(column)
         self._section = section = cast("NumberSection | SplitAndMixSection | BinnedSection", column.randomizer)
         self._lower, self._upper = section.ends
+        self._numbers, self._may_have_commas = NumberColumn(self._name), False
         self._unreadable = RowProblem("hold finite numbers")
         self._broken = RowProblem("hold whole numbers", "answers are others")
         self._outside = RowProblem(
@@ -210,6 +225,22 @@ class NumberReader(AnswerReader):
     def clipped(self) -> int:
         """How many answers have been moved to an end of the range so far; unprotected, so not for publication."""
         return self._outside.count if self._section.clips else 0
+
+    @property
+    def numbers(self) -> NumberColumn:
+        """What is known so far of how numbers are written."""
+        return self._numbers
+
+    def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What `read` says of the private column of a batch, in which commas may be decimal."""
+        self._may_have_commas = may_have_commas(batch)
+        return super().read_batch(batch)
+
+    def finish(self) -> None:
+        """Refuse the input if any answer does not fit, or its commas are read in two ways."""
+        self._unreadable.hint = self._numbers.hint
+        super().finish()
+        self._numbers.finish()
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The numbers that are kept, clipped if the task says so, and for each row of the batch whether it is kept."""
@@ -243,7 +274,7 @@ class NumberReader(AnswerReader):
         missing = self._unanswered(column)
         if is_text(column.type):
             missing |= np.asarray(pc.match_substring_regex(column, _NAN).fill_null(False))
-        return as_floats(column, f"column {self._column.value!r}"), missing
+        return self._numbers.read(column, commas=self._may_have_commas), missing
 
 
 class BinReader(NumberReader):
@@ -260,126 +291,3 @@ class BinReader(NumberReader):
         numbers, wrong, missing = self._clipped(column)
         codes = self._bins.of(np.where(wrong | missing, self._lower, numbers))
         return self._coded(codes, wrong, missing, len(self._bins))
-
-
-class ListReader(AnswerReader):
-    """Reader of answers that are lists of numbers, as Parquet holds them; a subclass says which lists fit."""
-
-    def __init__(self, column: Column) -> None:
-        super().__init__(column)
-        self._dimension = len(column.randomizer.targets)
-        self._ragged = RowProblem(f"hold lists of {self._dimension} numbers")
-        self._unfit = RowProblem(f"hold {self._wanted}")
-
-    @property
-    @abstractmethod
-    def _wanted(self) -> str:
-        """What the column must hold, for errors."""
-
-    @abstractmethod
-    def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which vectors, all of the right length, fit; NaN stands for what is no number."""
-
-    def _problems(self) -> tuple[RowProblem, ...]:
-        return (self._ragged, self._unfit)
-
-    def read(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The vectors that are kept, shape (kept, dimension), and for each row of the batch whether it is kept."""
-        missing = np.asarray(column.is_null())
-        ragged = (self._lengths(column) != self._dimension) & ~missing
-        kept = ~(missing | ragged)
-        flat = column.filter(pa.array(kept)).flatten() if kept.any() else pa.array([], pa.float64())
-        vectors = pc.cast(flat, pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        vectors = vectors.reshape(-1, self._dimension)
-        with np.errstate(over="ignore", invalid="ignore"):
-            fit = self._fit(vectors)
-        unfit = np.zeros(len(column), dtype=np.bool_)
-        unfit[np.flatnonzero(kept)[~fit]] = True
-        self._ragged.add(ragged, self.received)
-        self._unfit.add(unfit, self.received)
-        self._count(missing)
-        return vectors[fit], kept & ~unfit
-
-    def _lengths(self, column: pa.Array) -> NDArray[np.int64]:
-        """How long each list is; 0 for a null."""
-        kind = column.type
-        if pa.types.is_null(kind):
-            return np.zeros(len(column), dtype=np.int64)
-        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-        if not (is_list and is_number(kind.value_type)):
-            raise InputDataError(
-                f"column {self._column.value!r} must hold lists of {self._dimension} numbers, in a Parquet file; its "
-                f"type is {type_name(kind)}."
-            )
-        if pa.types.is_fixed_size_list(kind):
-            return np.full(len(column), kind.list_size)
-        lengths: NDArray[np.int64] = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-        return lengths
-
-
-class VectorReader(ListReader):
-    """Reader of unit vectors."""
-
-    _wanted = f"finite numbers that make vectors of length 1 (within {NORM_TOLERANCE:g})"
-
-    def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Vectors of length 1; not a number is of no length."""
-        fit: NDArray[np.bool_] = np.abs(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) - 1) <= NORM_TOLERANCE
-        return fit
-
-
-class BoundedListReader(ListReader):
-    """Reader of lists of numbers in a range, or of numbers of 0 or more with a bounded sum."""
-
-    def __init__(self, column: Column) -> None:
-        self._section = cast(SplitAndMixSection, column.randomizer)
-        self._clipped = 0
-        super().__init__(column)
-
-    @property
-    def clipped(self) -> int:
-        """How many lists have been or will be moved into the range; unprotected, so not for publication."""
-        return self._clipped
-
-    @property
-    def _wanted(self) -> str:
-        section = self._section
-        numbers = "whole numbers" if section.integer else "finite numbers"
-        if section.clips:
-            return numbers
-        hint = f'(or write out_of_range = "clip" in the task\'s {section.title})'
-        if section.l1_bounded:
-            return f"{numbers} of 0 or more that add up to {section.upper!r} at most {hint}"
-        return f"{numbers} from {section.lower!r} to {section.upper!r} {hint}"
-
-    def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Finite numbers, whole if they must be, and in the range unless the randomizer is to move them into it."""
-        section = self._section
-        fit = np.asarray(np.isfinite(vectors).all(axis=1))
-        if section.integer:
-            fit &= (vectors == np.rint(vectors)).all(axis=1)
-        inside = np.asarray((vectors >= section.lower).all(axis=1))
-        if section.l1_bounded:
-            tolerated = section.upper if section.integer else section.upper * (1 + _TOLERANCE)
-            inside &= vectors.sum(axis=1) <= tolerated
-        else:
-            inside &= (vectors <= section.upper).all(axis=1)
-        if not section.clips:
-            return fit & inside
-        self._clipped += int(np.count_nonzero(fit & ~inside))
-        return fit
-
-
-_READERS: dict[str, type[AnswerReader]] = {
-    "category": CategoryReader,
-    "pair": PairReader,
-    "bin": BinReader,
-    "number": NumberReader,
-    "vector": VectorReader,
-    "list": BoundedListReader,
-}
-
-
-def reader_for(column: Column) -> AnswerReader:
-    """A fresh reader of the kind of answers that the column's randomizer takes."""
-    return _READERS[column.randomizer.reads](column)

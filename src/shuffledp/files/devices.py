@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
-from shuffledp.files.answer_readers import AnswerReader, reader_for
+from shuffledp.files.answer_readers import AnswerReader
 from shuffledp.files.in_memory import OneInput
-from shuffledp.files.randomizing import PeopleCheck, PublicReader
-from shuffledp.files.reading import guarded, read_batches
+from shuffledp.files.numerals import NumberColumn
+from shuffledp.files.randomizing import PeopleCheck, PublicReader, reader_for
+from shuffledp.files.reading import Watch, guarded, read_batches
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import Column, Task
+
+_NOBODY = Watch()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +49,23 @@ class Sent:
         return Sent(reports=tuple(each.take(people) for each in self.reports), public=public, left_out=0)
 
 
-def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None) -> Sent:
+def randomize_each(
+    task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = _NOBODY
+) -> Sent:
     """Randomize the answers of each person in every private column of a task; the whole input is held in memory.
 
     Args:
         task: the task.
         answers: one row per person.
         source: randomness; None is the cryptographic source.
+        watch: told in which columns numbers have decimal commas.
 
     Raises:
         InputDataError: for answers that do not fit the task.
     """
     source, columns = resolve_source(source), task.columns
-    public, people, read = PublicReader(task), PeopleCheck(task.people.id), [_Answers(column) for column in columns]
+    public, read = PublicReader(task), [_Answers(column) for column in columns]
+    people = PeopleCheck(task.people.id, strip=task.strip)
     names = [*(name for column in columns for name in column.inputs), *public.names, *filter(None, [task.people.id])]
     beside = []
     for batch in read_batches(answers, list(dict.fromkeys(names)), present=task.public):
@@ -68,6 +75,9 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
     for finish in (*(each.finish for each in read), public.finish):
         finish()
     guarded(answers, people.finish)
+    own = {each.column.value: each.numbers for each in read if each.numbers is not None}
+    for name, numbers in (own | public.numbers).items():
+        watch.decimals(name, numbers.commas, numbers.points)
     together = np.logical_and.reduce([each.kept for each in read])
     tables = [part for part in beside if part is not None]
     return Sent(
@@ -86,6 +96,11 @@ class _Answers:
         self._values: list[NDArray[np.generic]] = []
         self._kept: list[NDArray[np.bool_]] = []
         self.finish = self._reader.finish
+
+    @property
+    def numbers(self) -> NumberColumn | None:
+        """What is known of how numbers are written; None where answers are no numbers."""
+        return self._reader.numbers
 
     def read(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
         """Take a batch; says who answered."""

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.flow import Progress, Shuffler, View
 from shuffledp.core.table import Table
+from shuffledp.files.numerals import numerals
 from shuffledp.files.randomizing import PublicReader
-from shuffledp.files.reading import guarded, is_number, is_text, numerals, open_parquet, plain, read_batches
+from shuffledp.files.reading import guarded, open_parquet, read_batches
+from shuffledp.files.row_problems import is_number, is_text, plain
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.people.groups import Groups

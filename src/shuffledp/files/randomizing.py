@@ -12,24 +12,31 @@ from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.table import Table
-from shuffledp.files.answer_readers import reader_for
+from shuffledp.files.answer_readers import AnswerReader, BinReader, CategoryReader, NumberReader, PairReader
+from shuffledp.files.list_readers import BoundedListReader, VectorReader
+from shuffledp.files.numerals import NumberColumn, may_have_commas
 from shuffledp.files.parquet import ReportPart
-from shuffledp.files.reading import (
-    RowProblem,
-    Watch,
-    as_floats,
-    guarded,
-    is_number,
-    is_text,
-    plain,
-    type_name,
-)
+from shuffledp.files.reading import Watch, guarded
+from shuffledp.files.row_problems import RowProblem, is_number, is_text, plain, stripped, type_name
 from shuffledp.files.table_files import read_table
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import ROW, Column, DataFlow, StratifiedSection, Task
 
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _SHARES = 16  # in which names of people are compared
+_READERS: dict[str, type[AnswerReader]] = {
+    "category": CategoryReader,
+    "pair": PairReader,
+    "bin": BinReader,
+    "number": NumberReader,
+    "vector": VectorReader,
+    "list": BoundedListReader,
+}
+
+
+def reader_for(column: Column) -> AnswerReader:
+    """A fresh reader of the kind of answers that the column's randomizer takes."""
+    return _READERS[column.randomizer.reads](column)
 
 
 class RandomizedReports:
@@ -50,7 +57,7 @@ class RandomizedReports:
     ) -> None:
         self._column, self._answers, self._source, self._watch, self._read_table = column, answers, source, watch, read
         self._randomizer = column.randomizer.randomizer()
-        self._reader, self._people = reader_for(column), PeopleCheck(column.people.id)
+        self._reader, self._people = reader_for(column), PeopleCheck(column.people.id, strip=column.strip)
         self._public = PublicReader(column)
         self._num_kept = 0
         self.num_reports = 0
@@ -93,6 +100,14 @@ class RandomizedReports:
         guarded(path, self._people.finish)
         if self._reader.clipped:
             self._watch.clipped(column.value, self._reader.clipped, self._reader.received, column.randomizer.clipping)
+        for name, numbers in self.numbers.items():
+            self._watch.decimals(name, numbers.commas, numbers.points)
+
+    @property
+    def numbers(self) -> dict[str, NumberColumn]:
+        """What is known of how numbers are written in each column of numbers."""
+        own = {} if self._reader.numbers is None else {self._column.value: self._reader.numbers}
+        return own | self._public.numbers
 
     def _read(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         self._people.read(batch)
@@ -124,7 +139,7 @@ class PublicReader:
     """
 
     def __init__(self, task: Task | Column, *, needed_only: bool = False) -> None:
-        self._num_rows = task.shuffler.num_rows
+        self._num_rows, self._strip = task.shuffler.num_rows, task.strip
         self.names = [] if self._num_rows is not None else list(task.shuffler.attached(task.public))
         self._coordinates, self._labels, self._weights, made = _needed(task)
         self._wrong = {
@@ -136,6 +151,7 @@ class PublicReader:
             )
             for name in filter(None, names)
         }
+        self.numbers = {name: NumberColumn(f"public column {name!r}") for name in (*self._coordinates, *self._weights)}
         self._received = 0
         if needed_only:
             self.names = list(self._wrong)
@@ -148,7 +164,8 @@ class PublicReader:
             return pa.table({ROW: rows})
         if not self.names:
             return None
-        read = [self._column(name, batch.column(name), kept) for name in self.names]
+        commas = may_have_commas(batch)
+        read = [self._column(name, batch.column(name), kept, commas=commas) for name in self.names]
         self._received += batch.num_rows
         table = pa.table(dict(zip(self.names, read, strict=True))).filter(pa.array(kept))
         Table.from_arrow(table)
@@ -161,13 +178,18 @@ class PublicReader:
                 f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
                 f"{self._received}."
             )
+        for name, numbers in self.numbers.items():
+            self._wrong[name].hint = numbers.hint
         for name, problem in self._wrong.items():
             problem.require_none(f"public column {name!r}", self._received)
+        for numbers in self.numbers.values():
+            numbers.finish()
 
-    def _column(self, name: str, column: pa.Array, kept: NDArray[np.bool_]) -> pa.Array:
+    def _column(self, name: str, column: pa.Array, kept: NDArray[np.bool_], *, commas: bool) -> pa.Array:
         column = plain(column)  # numpy would be given wrong values for nulls of a dictionary
+        column = stripped(column) if self._strip else column
         if name in (*self._coordinates, *self._weights):
-            numbers = as_floats(column, f"public column {name!r}")
+            numbers = self.numbers[name].read(column, commas=commas)
             wrong = ~np.isfinite(numbers) | ((numbers <= 0) if name in self._weights else False)
             self._wrong[name].add(wrong & kept, self._received)
             return pa.array(numbers)
@@ -192,8 +214,8 @@ def _needed(task: Task | Column) -> tuple[tuple[str, ...], tuple[str | None, ...
 class PeopleCheck:
     """Check that nobody answers twice, if the task names a column of people; it keeps their names in memory."""
 
-    def __init__(self, column: str | None) -> None:
-        self._column = column
+    def __init__(self, column: str | None, *, strip: bool = False) -> None:
+        self._column, self._strip = column, strip
         self.seen: list[pa.Array] = []
         self._nameless = RowProblem("name a person in every row", "are empty")
         self._received = 0
@@ -203,6 +225,7 @@ class PeopleCheck:
         if self._column is None:
             return
         column = plain(batch.column(self._column))
+        column = stripped(column) if self._strip else column
         self._nameless.add(self._without_name(column), self._received)
         self._received += len(column)
         self.seen.append(column)

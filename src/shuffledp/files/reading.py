@@ -1,25 +1,23 @@
-"""Columns of a CSV or Parquet file in batches, and rows with a problem by number: no error shows what a row holds."""
+"""Columns of a CSV or Parquet file in batches; no error shows what a row holds."""
 
 import csv
 import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 from shuffledp.core.flow import Progress
-from shuffledp.core.text import plural
 from shuffledp.files.in_memory import CsvInMemory, OneInput, TableInMemory
+from shuffledp.files.named_columns import check_columns
+from shuffledp.files.numerals import with_commas
+from shuffledp.files.row_problems import is_text
 
 Result = TypeVar("Result")
 Part = TypeVar("Part")
@@ -30,13 +28,9 @@ _BYTES_OF_ROWS_AT_A_TIME = 1 << 23
 _BYTES_OF_VALUE = 8
 _BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
 _LETTERS_OF_HEADER = 1 << 20
-_DELIMITERS = (",", ";")
+HEADER_HINT = " (its first line must name the columns, separated by commas, semicolons or tabs)"
+_DELIMITERS = (",", ";", "\t")
 _PARQUET_MAGIC = b"PAR1"
-_ROWS_SHOWN = 5
-# Types that pyarrow cannot search, and what they are read as.
-_SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
-# What a text must look like to be read as a number; "inf" does not.
-_NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class Watch:
@@ -49,6 +43,12 @@ class Watch:
         """Answers of a column that were outside the range; ``clipping`` says in a sentence what became of them.
 
         The number depends on people's answers and is protected by nothing: it is for the operator's eyes only.
+        """
+
+    def decimals(self, column: str, commas: int, points: int) -> None:
+        """Numbers of a column with a decimal comma, and, where a comma may be decimal, with a decimal point.
+
+        Of a whole table one of the two is 0; of shares of it, each by itself.
         """
 
 
@@ -73,9 +73,10 @@ def read_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The named columns, in row order, at most about half a million rows at a time, and fewer if they are wide.
 
-    CSV (also compressed: ``.csv.gz``) needs a header line, and is separated by commas, or by semicolons where only they
-    leave all columns in the header; its columns come as text, an empty field as null. A blank line is skipped, but in a
-    file of a single column it is an empty field. Parquet columns come in their own types.
+    CSV (also compressed: ``.csv.gz``) needs a header line, and is separated by commas, or by semicolons or tabs where
+    only they leave all columns in the header; its columns come as text, an empty field as null, and batches say whether
+    commas may be decimal. A blank line is skipped, but in a file of a single column it is an empty field. Parquet
+    columns come in their own types.
 
     Args:
         path: the file, or a table in memory, whose columns come in their own types too.
@@ -198,22 +199,6 @@ def _first_bytes(path: Path) -> bytes:
     raise InvalidParameterError(f"input must be a file that can be read; got input={str(path)!r}: {problem}.")
 
 
-def check_columns(path: object, names: Sequence[str], wanted: Sequence[str], hint: str = "") -> None:
-    """Refuse absent and repeated columns.
-
-    Only what the task names is named: without a header line, the names in the file would be somebody's answers.
-    """
-    each = list(dict.fromkeys(wanted))  # one column may serve twice
-    for problem, found in (
-        ("it lacks", [name for name in each if name not in names]),
-        ("it has several of", [name for name in each if names.count(name) > 1]),
-    ):
-        if found:
-            raise InputDataError(
-                f"{path} must have each column that the task names once{hint}; {problem} {', '.join(map(repr, found))}."
-            )
-
-
 def _parquet_batches(
     path: Path, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
 ) -> tuple[int, Iterator[pa.RecordBatch]]:
@@ -234,11 +219,10 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
     header, delimiter = csv_header(path, {*columns, *present})
     if not header:
         return
-    hint = " (its first line must name the columns, separated by commas or semicolons)"
-    check_columns(path, header, [*columns, *present], hint)
+    check_columns(path, header, [*columns, *present], HEADER_HINT, sure=False)
     with _csv_stream(path) as file:
         source = _CsvSource(file)
-        yield from pyarrow.csv.open_csv(
+        batches = pyarrow.csv.open_csv(
             source,
             # One thread: only so do errors know the row, and it is no slower.
             read_options=pyarrow.csv.ReadOptions(block_size=_BYTES_AT_A_TIME, use_threads=False),
@@ -252,15 +236,20 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
                 null_values=[""],
             ),
         )
+        yield from batches if delimiter == "," else map(with_commas, batches)
     if source.quotes % 2:
         # Everything from the quotation mark to the end of the file has been read as one field.
         raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
 
 
 def csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
-    """The first line that is not blank, and what separates its fields: semicolons where only they leave all wanted."""
+    """The first line that is not blank, and what separates its fields: that which leaves the most of those wanted.
+
+    Commas are taken before semicolons, and these before tabs; if nothing is there that is wanted, whatever makes the
+    most fields.
+    """
     headers = [(_first_row(path, delimiter), delimiter) for delimiter in _DELIMITERS]
-    return next((each for each in headers if wanted.issubset(each[0])), headers[0])
+    return max(headers, key=lambda found: (len(wanted.intersection(found[0])), len(found[0])))
 
 
 def _first_row(path: Path | CsvInMemory, delimiter: str) -> list[str]:
@@ -307,7 +296,10 @@ def _harmless(error: Exception) -> str:
         where = f"row {int(row) - 1} (counted from 1, without the header)" if row else "a row"
         return f"{where} has {got} fields instead of {expected}"
     if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in message:
-        return "it holds bytes that are not UTF-8 text"
+        return (
+            "it holds bytes that are not UTF-8 text; save it as CSV in UTF-8, or convert it, such as by iconv -f "
+            "WINDOWS-1252 -t UTF-8, or -f UTF-16"
+        )
     if "Empty CSV file" in message:
         return "it is empty"
     if "Truncated compressed stream" in message or "zlib" in message:
@@ -315,86 +307,3 @@ def _harmless(error: Exception) -> str:
     if "Parquet" in message or "parquet" in message:
         return "it is not a whole Parquet file (truncated or damaged)"
     return "it is damaged, or not in the format that its name says"
-
-
-# ---- rows with a problem, and the types of columns that readers tell apart -------------------------------------------
-
-
-@dataclass(slots=True)
-class RowProblem:
-    """Rows with one kind of problem: their count, and the numbers of the first few; never what they hold.
-
-    Args:
-        wanted: what the column must do, such as "hold finite numbers".
-        found: what the rows do in its place.
-        hint: a sentence about the way out, after a blank.
-    """
-
-    wanted: str
-    found: str = "answers are something else"
-    hint: str = ""
-    count: int = field(default=0, init=False)
-    first: list[int] = field(default_factory=list, init=False)
-
-    def add(self, mask: NDArray[np.bool_], offset: int) -> None:
-        """Note the rows of a batch where the mask is True; ``offset`` rows came before the batch."""
-        found = np.flatnonzero(mask)
-        self.count += len(found)
-        room = _ROWS_SHOWN - len(self.first)
-        self.first += [offset + int(index) + 1 for index in found[:room]]
-
-    def require_none(self, column: str, received: int) -> None:
-        """Refuse the input, of this many rows, if any has the problem; ``column`` is such as "column 'age'"."""
-        if self.count:
-            raise InputDataError(
-                f"{column} must {self.wanted}; {self.count} of {received} {self.found}: {self}.{self.hint}"
-            )
-
-    def __str__(self) -> str:
-        rows = ", ".join(str(row) for row in self.first)
-        more = ", ..." if self.count > len(self.first) else ""
-        return f"{plural(self.count, 'row')} {rows}{more} (counted from 1, without the header)"
-
-
-def plain(column: pa.Array) -> pa.Array:
-    """The column without a dictionary, in a type that pyarrow can search."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return searchable(column)
-
-
-def searchable(column: pa.Array) -> pa.Array:
-    """The column in a type that pyarrow can search."""
-    return column.cast(_SEARCHABLE.get(column.type, column.type))
-
-
-def numerals(texts: pa.Array) -> pa.Array:
-    """The texts that a number can be read from, trimmed; null in place of all others, which nothing may quote."""
-    trimmed = pc.utf8_trim_whitespace(texts)
-    return pc.if_else(pc.match_substring_regex(trimmed, _NUMERAL), pc.utf8_ltrim(trimmed, "+"), None)
-
-
-def as_floats(column: pa.Array, name: str) -> NDArray[np.float64]:
-    """A plain column of numbers, or of texts that are numbers; NaN where there is none. Refuses any other type."""
-    if is_text(column.type):
-        column = numerals(column)
-    elif not (is_number(column.type) or pa.types.is_decimal(column.type) or pa.types.is_null(column.type)):
-        raise InputDataError(f"{name} must hold numbers; its type is {type_name(column.type)}.")
-    numbers = pc.cast(column, pa.float64(), safe=False).fill_null(np.nan)
-    found: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
-    return found
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds integers or floating-point numbers."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def type_name(kind: pa.DataType) -> str:
-    """A type in a word or two: nested ones would list the names of their parts."""
-    return str(kind) if kind.num_fields == 0 else type(kind).__name__.removesuffix("Type").lower()

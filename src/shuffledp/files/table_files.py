@@ -16,7 +16,8 @@ from shuffledp.core.errors import InputDataError
 from shuffledp.core.flow import Progress
 from shuffledp.core.validate import invalid
 from shuffledp.files.in_memory import Input, TableFiles
-from shuffledp.files.reading import check_columns, csv_header, guarded, is_parquet, open_batches, open_parquet
+from shuffledp.files.named_columns import check_columns
+from shuffledp.files.reading import HEADER_HINT, csv_header, guarded, is_parquet, open_batches, open_parquet
 
 _ASIDE = (".", "_")  # how files are named that lie in a folder of a table and are none of it, such as _SUCCESS
 
@@ -103,7 +104,7 @@ class _Layout:
     def of(cls, file: Path, named: Sequence[str]) -> Self:
         if not is_parquet(file):
             header, _ = guarded(file, lambda: csv_header(file, set(named)))
-            check_columns(file, header, named, " (its first line must name the columns)")
+            check_columns(file, header, named, HEADER_HINT, sure=False)
             return cls("CSV", sorted(header), {}, None)
         opened = open_parquet(file)
         schema = opened.schema_arrow

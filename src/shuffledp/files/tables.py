@@ -11,7 +11,7 @@ import pyarrow as pa
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files import stages
 from shuffledp.files.in_memory import TableInMemory
-from shuffledp.files.reading import check_columns
+from shuffledp.files.named_columns import check_columns
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import Column, Outcome, Task
 

@@ -125,6 +125,7 @@ class Column(Described):
     weight_classes: int = WEIGHT_CLASSES
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
+    strip: bool = False
     people: PeopleSection = field(default_factory=PeopleSection)
     randomizer: RandomizerSection
     shuffler: ShufflerSection = field(default_factory=uniform_section)
@@ -366,8 +367,8 @@ def digest(task: Mapping[str, Any]) -> str:
 def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
     """A task less the keys that say nothing: tasks from before there were such keys keep their digests."""
     classes = None if table["weight_classes"] == WEIGHT_CLASSES else table["weight_classes"]
-    found = dict(table) | {"weight_classes": classes}
-    for key in ("groups", "by", "weight", "weight_classes", "question", "language"):
+    found = dict(table) | {"weight_classes": classes, "strip": table["strip"] or None}
+    for key in ("groups", "by", "weight", "weight_classes", "question", "language", "strip"):
         found = without_none(found, key)
     return found
 

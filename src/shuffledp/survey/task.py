@@ -84,6 +84,7 @@ class Blocks(Described):
     weight_classes: int = WEIGHT_CLASSES
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
+    strip: bool = False
     people: PeopleSection = field(default_factory=PeopleSection)
     shuffler: ShufflerSection = field(default_factory=uniform_section)
     groups: GroupsSection | None = None
@@ -210,6 +211,11 @@ class Task:
     def public(self) -> tuple[str, ...]:
         """Public columns that travel along with each private one, if the shuffler keeps them."""
         return self.written.public
+
+    @property
+    def strip(self) -> bool:
+        """Whether the blanks around texts of the table are taken off."""
+        return self.written.strip
 
     @property
     def people(self) -> PeopleSection:
