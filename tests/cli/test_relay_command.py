@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from cli.running import refused, shuffledp, write_task
+from shuffledp.core.errors import RemoteProtocolError
 
 WALK = {"kind": "network", "overlay": {"groups": [3]}, "links": "constant"}
 NAMES = ("ann", "bob", "cyd")
@@ -121,6 +122,21 @@ def test_a_post_office_that_does_not_answer_is_said_in_one_line_and_the_report_i
     before = kept.read_bytes()
     refused(2, *run("ann", "--patience", 0, "--state", "state"))
     assert kept.read_bytes() == before
+
+
+@pytest.mark.usefixtures("friends")
+@pytest.mark.parametrize("given", [(), ("--patience", 7200)])
+def test_a_post_office_that_is_away_is_waited_for_for_all_of_the_patience(monkeypatch, given):
+    told = []
+
+    def client(*_, **further):
+        told.append((further["patience"], further["patience_of_stage"]))
+        raise RemoteProtocolError("a post office must answer.")
+
+    monkeypatch.setattr("shuffledp.relay.post_office_client.PostOfficeClient", client)
+    refused(2, *run("ann", *given, "--state", "state"))
+    seconds = float(given[1]) if given else 3600.0
+    assert told == [(seconds, seconds)]
 
 
 def test_what_cannot_be_waited_for_or_has_no_use_is_refused_and_nothing_is_kept(friends):

@@ -14,12 +14,13 @@ from shuffledp.relay.http_transport import SharedHttpTransport
 from shuffledp.relay.journal import Journal
 from shuffledp.relay.mailboxes import Mailboxes, Posted
 from shuffledp.relay.member import take_part
-from shuffledp.relay.post_office import PostOffice, signed_letters
+from shuffledp.relay.post_office import AFTER_RESTART, LONGEST_ANSWER, PostOffice, signed_letters
 from shuffledp.relay.post_office_app import LETTERS_TYPE, post_office_app
 from shuffledp.relay.post_office_client import PostOfficeClient
 from shuffledp.relay.recorded import record_of
 from shuffledp.relay.releasing_relayed import gathered, view_of
 from shuffledp.relay.rounds import HandInRefusedError
+from shuffledp.service.client import LONGEST_WAIT
 from shuffledp.service.event_log import EventLog
 
 
@@ -111,6 +112,17 @@ def in_office(tmp_path, work, **given):
     return office
 
 
+async def without(office, *gone):
+    """Time jumps whenever the letters of all but these have come, and else it stands still."""
+    others, jumped = set(range(6)) - set(gone), 0.0
+    began = time.time()
+    office.clock = lambda: began + jumped
+    while True:
+        if office.office._came >= others:
+            jumped += office.patience
+        await asyncio.sleep(0.01)
+
+
 async def everybody(office, people=range(6)):
     return await asyncio.gather(*(office.member(person) for person in people), return_exceptions=True)
 
@@ -177,6 +189,30 @@ def test_a_post_office_that_starts_again_goes_on_where_it_was(tmp_path):
     asyncio.run(running())
 
 
+def test_after_a_restart_members_are_waited_for_who_ask_again_with_long_pauses(tmp_path):
+    """A member who is still patient has asked again by then; afterwards stages are waited for as before."""
+    office = Office(tmp_path, patience=30.0)
+    letters = Together(office.circle, [0] * 6)
+    letters.send()
+
+    async def running():
+        async with office.open():
+            for person in range(6):
+                await office.office.take(0, person, letters.states[person].letters)
+            assert await office.office.record(0) == record_of(range(6), 6)
+        began = time.time()
+        office.clock = lambda: began
+        async with office.open():
+            await asyncio.sleep(0.01)  # for it to begin
+            for later, stage in ((AFTER_RESTART - 1, 1), (AFTER_RESTART + 1, 2), (AFTER_RESTART + 30, 3)):
+                office.clock = lambda later=later: began + later
+                await asyncio.sleep(0.5)
+                assert office.office.stage == stage
+
+    asyncio.run(running())
+    assert AFTER_RESTART > LONGEST_ANSWER + 1.5 * LONGEST_WAIT
+
+
 def test_whoever_came_late_for_the_set_up_stays_out_also_after_a_restart(tmp_path):
     """Their letters may be on the disk: they came while the record was written, which does not have them."""
     office = Office(tmp_path)
@@ -209,6 +245,7 @@ def test_where_a_member_is_gone_for_good_the_others_refuse_to_hand_in(tmp_path):
             return await self.transport.fetch(stage, recipient)
 
     async def work(office):
+        jumps = asyncio.create_task(without(office, 3))
         dead = office.member(3, Gone(office.transport()))
         others = [office.member(person) for person in range(6) if person != 3]
         _, *ends = await asyncio.gather(dead, *others, return_exceptions=True)
@@ -217,8 +254,9 @@ def test_where_a_member_is_gone_for_good_the_others_refuse_to_hand_in(tmp_path):
         assert "1 of 6 members were" in str(ends[0])
         with pytest.raises(HandInRefusedError, match=r"1 of 6 members were"):
             await gathered(office.terms, office.transport(), [office.circle.analyst])
+        jumps.cancel()
 
-    in_office(tmp_path, work, patience=0.2)
+    in_office(tmp_path, work)
 
 
 def test_a_server_that_drops_a_members_letters_is_noticed_and_nothing_is_handed_in(tmp_path):
@@ -231,10 +269,12 @@ def test_a_server_that_drops_a_members_letters_is_noticed_and_nothing_is_handed_
             return True if (stage, sender) == (1, 4) else await taken(stage, sender, letters)
 
         office.office.take = dropping
+        jumps = asyncio.create_task(without(office, 4))
         ends = await everybody(office)
         assert {type(end) for end in ends} == {HandInRefusedError}
+        jumps.cancel()
 
-    in_office(tmp_path, work, patience=0.2)
+    in_office(tmp_path, work)
 
 
 def test_late_letters_go_nowhere(tmp_path):

@@ -13,6 +13,7 @@ from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.relay.http_transport import SharedHttpTransport
 from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 from shuffledp.relay.recorded import record_of
+from shuffledp.service.client import LONGEST_WAIT
 
 PEOPLE = 6
 
@@ -68,6 +69,23 @@ def test_record_and_mail_are_one_answer_that_is_asked_for_until_the_stage_has_en
 def test_mail_of_another_length_is_refused(content):
     with pytest.raises(RemoteProtocolError, match=r"must hand out . letters of .* bytes in stage 1"):
         client_of((200, content))[2].fetch(1, 2)
+
+
+def test_a_post_office_that_is_away_is_asked_again_for_as_long_as_members_are_patient(monkeypatch):
+    now, pauses = [0.0], []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("shuffledp.relay.post_office_client.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("shuffledp.relay.post_office_client.time.sleep", sleep)
+    _, told, client = client_of(ConnectionError("gone"), patience=3600.0)
+    with pytest.raises(RemoteProtocolError, match="must answer; got: no answer"):
+        client.post(0, 2, {1: b"letter"})
+    assert 3590 < now[0] <= 3600
+    assert max(pauses) <= 1.5 * LONGEST_WAIT
+    assert len(told.asked) > 500
 
 
 def test_a_stage_that_does_not_end_is_given_up():

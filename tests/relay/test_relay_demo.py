@@ -6,6 +6,8 @@ import pytest
 
 from cli.running import shuffledp
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.relay import relay_demonstration
+from shuffledp.relay.recorded import Recorded, record_of
 from shuffledp.relay.relay_demonstration import demonstration
 
 
@@ -31,6 +33,21 @@ def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_pa
     assert f"Page: {tmp_path / 'demo' / 'release.html'}" in out
     (statement, *_) = released["statements"]
     assert "operator" in statement["trust"]
+
+
+@pytest.mark.parametrize(
+    ("gone", "advice"),
+    [
+        ([{0, 1}, {0, 1, 4}, {0, 1}], "Besides the 2 who left, 1 of 8 members were late by 20 seconds"),
+        ([{0, 1}] * 3, "Too few were left of 8 members for the gate to open: take more people."),
+    ],
+)
+def test_a_demonstration_that_fails_says_how_many_were_late_and_what_helps(gone, advice):
+    records = tuple(record_of(set(range(8)) - away, 8) for away in (set(), *gone))
+    said = relay_demonstration._why_not(Recorded(bytes(32), 8, records), 2)
+    assert advice in said
+    assert ("take more people" in said) == ("late" not in said)
+    assert ("less to do" in said) == ("late" in said)
 
 
 @pytest.mark.deep

@@ -29,7 +29,9 @@ Shared = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", readable=False, help="A folder that all share, in place of the post office."),
 ]
-Patience = Annotated[float, typer.Option(help="Seconds for which others are waited for, and asked again.")]
+Patience = Annotated[
+    float, typer.Option(help="Seconds for which others, and a post office that is away, are waited for.")
+]
 
 relay_app = typer.Typer(
     name="relay",
@@ -325,6 +327,4 @@ def _transport(
         return
     sign = (lambda _, said: key.signature(said)) if key is not None else None
     with closing(HttpConnection(terms.collection.shuffler.url, certificates=ca)) as connection:
-        yield HttpTransport(
-            PostOfficeClient(terms, connection, sign, patience=min(patience, 60.0), patience_of_stage=patience)
-        )
+        yield HttpTransport(PostOfficeClient(terms, connection, sign, patience=patience, patience_of_stage=patience))

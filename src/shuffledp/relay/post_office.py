@@ -14,12 +14,15 @@ from shuffledp.relay.mailboxes import Mailboxes, Posted
 from shuffledp.relay.recorded import is_in, record_of
 from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.client import LONGEST_WAIT
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.wire.grammar import SIGNATURE_BYTES
 from shuffledp.wire.keys import is_signed_by
 
 _CONTEXT = b"shuffledp-1 letters"
-_LONGEST_WAIT = 20.0  # seconds for which a question is held until a stage has ended
+_LONGEST_HELD = 20.0  # seconds for which a question is held until a stage has ended
+LONGEST_ANSWER = 60.0  # seconds for which members wait for one
+AFTER_RESTART = 2 * (LONGEST_ANSWER + 1.5 * LONGEST_WAIT)  # seconds: members who ask again have done so well before
 _TICK = 0.2
 _LESS = 10  # times less long, members are waited for who were away a stage ago already
 _Clock = Callable[[], float]
@@ -39,7 +42,8 @@ class PostOffice:
         store: of its letters alone.
         patience: seconds after the end of a stage for which letters of the next are waited for, or a tenth of it where
             nobody is missing who was there in that stage; for those of the set-up, and for hand-ins of all who have
-            voted, it is until the collection closes.
+            voted, it is until the collection closes. In the stage in which the post office starts again it is at least
+            ``AFTER_RESTART``, since members ask with pauses while it is away.
         log: told what happened.
         clock: seconds since 1970.
     """
@@ -51,7 +55,7 @@ class PostOffice:
         self.lengths = lru_cache(maxsize=1 << 12)(terms.letters)  # asked for twice in each request
         self._records: list[bytes] = []
         self._came: set[int] = set()
-        self._began = 0.0
+        self._began, self._is_back = 0.0, False
         self._members = self._expected = set(range(terms.num_users))  # all, and those who were there a stage ago
         self._ended, self._posted = asyncio.Condition(), asyncio.Event()
 
@@ -65,6 +69,7 @@ class PostOffice:
         self._records = await self._store.records()
         self._came = await self._store.senders(self.stage)
         if self._records:
+            self._is_back = True
             self._members, self._expected = map(self._in, (self._records[0], self._records[-1]))
 
     def accepts(self, stage: int, sender: int) -> bool:
@@ -111,7 +116,7 @@ class PostOffice:
     async def record(self, stage: int) -> bytes | None:
         """Who was there in a stage, when it has ended; None if that takes longer than anybody is kept waiting."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LONGEST_WAIT), self._ended:
+            async with asyncio.timeout(_LONGEST_HELD), self._ended:
                 await self._ended.wait_for(lambda: stage < self.stage)
         return self._records[stage] if stage < self.stage else None
 
@@ -138,9 +143,12 @@ class PostOffice:
             return 0.0
         if self._came >= self._expected:
             return self._patience / _LESS
+        least = AFTER_RESTART if self._is_back else 0.0
         if last or self.stage == 0:
-            return max(self._patience * last, instant(closes=self.terms.collection.closes).timestamp() - self._began)
-        return self._patience
+            return max(
+                least, self._patience * last, instant(closes=self.terms.collection.closes).timestamp() - self._began
+            )
+        return max(least, self._patience)
 
     async def _end(self) -> None:
         """Say who was there; what comes from now on is late."""
@@ -150,7 +158,7 @@ class PostOffice:
         await self._store.end(stage, record)
         if stage == 0:
             self._members = came
-        self._expected = came
+        self._expected, self._is_back = came, False
         self._log(Happened.STAGE_ENDED, len(came))
         async with self._ended:
             self._records.append(record)

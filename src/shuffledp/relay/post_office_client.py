@@ -18,7 +18,7 @@ import httpx
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.relay.mailboxes import Posted
-from shuffledp.relay.post_office import signed_letters
+from shuffledp.relay.post_office import LONGEST_ANSWER, signed_letters
 from shuffledp.relay.post_office_app import LETTERS_TYPE, NAMES, NOT_YET
 from shuffledp.relay.recorded import is_in
 from shuffledp.relay.rounds import Letters
@@ -26,8 +26,6 @@ from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.certificates import trusted
 from shuffledp.service.client import FIRST_WAIT, LONGEST_WAIT, TRY_AGAIN, reason_of
 from shuffledp.wire.keys import in_text
-
-_SECONDS = 60.0  # for an answer; questions for the end of a stage are held for less
 
 
 class Connection(Protocol):
@@ -56,9 +54,9 @@ class HttpConnection:
         if at.scheme == "https":
             named = trusted(certificates, name="--ca")
             context = named if isinstance(named, ssl.SSLContext) else httpx.create_ssl_context(trust_env=False)
-            self._http = http.client.HTTPSConnection(at.netloc, timeout=_SECONDS, context=context)
+            self._http = http.client.HTTPSConnection(at.netloc, timeout=LONGEST_ANSWER, context=context)
         else:
-            self._http = http.client.HTTPConnection(at.netloc, timeout=_SECONDS)
+            self._http = http.client.HTTPConnection(at.netloc, timeout=LONGEST_ANSWER)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """As `Connection.answer`."""

@@ -29,6 +29,7 @@ from shuffledp.relay.mailboxes import letters_kept
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.relay.member_processes import PATIENCE, Member, Processes, run_members
 from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
+from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.releasing_relayed import HandIns, gathered
 from shuffledp.relay.rounds import begin, prepare
 from shuffledp.relay.sealed_hand_ins import sealed_report
@@ -85,19 +86,18 @@ class Demonstration:
             )
             stages = self.terms.hand_in_stage + 1
             with self._client() as client:
+                recorded = Recorded(self.terms.collection_id, people)
                 for stage in range(stages):
-                    client.record(stage)
+                    record = client.record(stage)
+                    if stage <= self.terms.num_rounds:
+                        recorded = recorded.followed_by(record)
                     if stage == 0:
                         members.kill(away)
                     progress(stage + 1, stages)
             if failed := members.wait():
-                shut = (
-                    " The gate may have stayed shut, as it does where too few are left: take more people."
-                    if away
-                    else ""
-                )
                 raise RemoteProtocolError(
-                    f"all members must hand in; in {failed} of {shares} processes some did not.{shut}"
+                    f"all members must hand in; in {failed} of {shares} processes some did not. "
+                    f"{_why_not(recorded, away)}"
                 )
         finally:
             members.kill(shares)
@@ -131,6 +131,20 @@ class Demonstration:
         answers = uniform_integers(10, self.terms.num_users, source=source) < _SHARE
         reports = randomizer.randomize(answers.astype(np.int64), source=source)
         return [sealed_report(self.terms, reports.take([person])) for person in range(self.terms.num_users)]
+
+
+def _why_not(recorded: Recorded, away: int) -> str:
+    """Why members did not hand in, where this many were made to leave, and what helps."""
+    late = recorded.num_away - away
+    if late > 0:
+        return (
+            f"Besides the {away} who left, {late} of {recorded.num_users} members were late by {_AWAY_FOR:g} seconds "
+            "in some round, and counted as away: this machine is too busy. Try again when it has less to do, or take "
+            "fewer people."
+        )
+    if away:
+        return f"Too few were left of {recorded.num_users} members for the gate to open: take more people."
+    return "Nobody was away: look for what else went wrong on this machine."
 
 
 @contextmanager
