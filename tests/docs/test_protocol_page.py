@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from shuffledp.randomizers import KINDS
 from shuffledp.service.batches import Phase
 from shuffledp.service.http_messages import Problem
 from shuffledp.wire import closing, grammar
@@ -22,6 +23,13 @@ def test_the_page_lists_every_error_of_a_report_with_its_number():
     assert [(int(number), name) for number, name in rows] == [
         (error.value, error.name.lower()) for error in grammar.ReportError
     ]
+
+
+def test_the_page_says_of_every_kind_what_its_bytes_are_and_how_a_device_draws_them():
+    parts = PAGE[PAGE.index("## A report") :], PAGE[PAGE.index("## From an answer to a report") :]
+    for part, kinds in zip(parts, (set(KINDS), set(KINDS) - {"split-and-mix"}), strict=True):
+        rows = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", part[: part.index("\n## ", 5)], flags=re.MULTILINE)
+        assert {kind for row in rows for kind in re.findall(r"`([a-z-]+)`", row)}.intersection(KINDS) == kinds
 
 
 @pytest.mark.parametrize("phase", Phase)
