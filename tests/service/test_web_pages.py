@@ -72,6 +72,7 @@ def test_the_page_comes_as_it_is_and_may_not_be_framed(beside, pages):
     assert found.headers["content-type"] == "text/html; charset=utf-8"
     assert found.headers["content-security-policy"] == "frame-ancestors 'none'"
     assert found.headers["referrer-policy"] == "no-referrer"
+    assert "camera=(), microphone=(), geolocation=()" in found.headers["permissions-policy"]
     assert asked(app, "POST", "/pages/survey").text == "taken"
 
 

@@ -58,7 +58,9 @@ def is_stage(folder: Path) -> bool:
 
 
 @contextmanager
-def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release) -> Iterator[Path]:
+def new_folder(
+    path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release, maker: str = ""
+) -> Iterator[Path]:
     """A folder to fill, which appears under its name only when the block ends well.
 
     Until then it is in a private folder next to it. A symbolic link is followed. Whatever ends the block, or the
@@ -69,17 +71,35 @@ def new_folder(path: Path, *, force: bool = False, is_ours: Callable[[Path], boo
         path: a folder that does not exist yet.
         force: replace an empty folder or an earlier output; never a folder that holds anything else.
         is_ours: tells whether a folder is an earlier output.
+        maker: who makes it, of whose killed processes `remove_left_over` takes the private folders away.
 
     Raises:
         InvalidParameterError: if the folder exists (and may not be replaced), or cannot be made.
     """
-    with _private_place(path) as (target, place):
+    with _private_place(path, maker) as (target, place):
         _check(target, force, is_ours, folder=True)
         filled = place / target.name
         filled.mkdir()
         yield filled
         _check(target, force, is_ours, folder=True)
-        _take_places([filled], target.parent)
+        _take_places([filled], target.parent, maker)
+
+
+def remove_left_over(folder: Path, maker: str) -> None:
+    """Remove the private folders of `new_folder` that killed processes of a maker have left beside their outputs.
+
+    Args:
+        folder: where the outputs are; nothing is done if it is not there.
+        maker: who made them, of whom no process may be at work now.
+    """
+    for each in folder.glob(f"{_hidden(maker)}*"):
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _hidden(maker: str) -> str:
+    """How the name of a private folder begins."""
+    return f".shuffledp-{maker}-" if maker else ".shuffledp-"
 
 
 @contextmanager
@@ -105,7 +125,7 @@ def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool]
         _take_places(written, target.parent)
 
 
-def _take_places(written: Sequence[Path], folder: Path) -> None:
+def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None:
     """Move files or folders into a folder, in the place of what has their names there; all of them, or none.
 
     They are on the disk before anything is moved. What is replaced is deleted when all is done, and never before.
@@ -114,7 +134,7 @@ def _take_places(written: Sequence[Path], folder: Path) -> None:
         for each in (*path.rglob("*"), path):
             sync(each)
     with _undisturbed():
-        kept = Path(tempfile.mkdtemp(prefix=".shuffledp-", dir=folder))
+        kept = Path(tempfile.mkdtemp(prefix=_hidden(maker), dir=folder))
         moves: list[tuple[Path, Path]] = []
         for path in written:
             target = folder / path.name
@@ -146,7 +166,7 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def _private_place(path: Path) -> Iterator[tuple[Path, Path]]:
+def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
     """Where the output goes, and a private folder on the same file system, so that a rename is one step.
 
     Errors of the operating system become ours; folders that had to be made are taken away again if they stay empty.
@@ -162,7 +182,7 @@ def _private_place(path: Path) -> Iterator[tuple[Path, Path]]:
     try:
         made = [parent for parent in target.parents if not parent.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=".shuffledp-", dir=target.parent))
+        place = Path(tempfile.mkdtemp(prefix=_hidden(maker), dir=target.parent))
         yield target, place
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "writing failed"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.relay.rounds import Letters
-from shuffledp.service.store import StorageError
+from shuffledp.service.store import StorageError, make_private
 
 _FILE = "letters.sqlite"
 _TABLES = (
@@ -55,7 +55,7 @@ class Mailboxes:
 
     def __init__(self, folder: Path) -> None:
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             (folder / _FILE).touch(mode=0o600)
             self._database = sqlite3.connect(folder / _FILE, isolation_level=None, check_same_thread=False, timeout=0)
             for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):

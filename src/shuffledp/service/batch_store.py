@@ -12,12 +12,13 @@ from typing import IO, Any, Self
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.service.seen_reports import SeenReports
-from shuffledp.service.store import StorageError, transaction
+from shuffledp.service.store import StorageError, make_private, transaction
 from shuffledp.wire.grammar import BatchManifest
 
 Received = tuple[BatchManifest, Path]  # a batch, and the file of its body
 
 _DATABASE, _BODIES, _PARTIAL = "batches.sqlite", "batches", ".partial"
+_DIGITS = 12  # of a name
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS batches(batch BLOB PRIMARY KEY, collection BLOB, number INTEGER, column INTEGER, "
     "manifest BLOB, done INTEGER DEFAULT 0, UNIQUE(collection, number, column)) WITHOUT ROWID"
@@ -35,6 +36,7 @@ class BatchStore:
     Attributes:
         thread: the one for whoever has several.
         seen: which reports of a collection that is not over came in which of its batches.
+        name: of the folder, by which whatever is made elsewhere for this store alone is recognized.
 
     Raises:
         LocalProtocolError: if another process has it open.
@@ -44,8 +46,10 @@ class BatchStore:
     def __init__(self, folder: Path) -> None:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="batches")
         self._bodies = folder / _BODIES
+        self.name = sha256(os.fsencode(folder.resolve())).hexdigest()[:_DIGITS]
         try:
-            self._bodies.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
+            self._bodies.mkdir(mode=0o700, exist_ok=True)
             (folder / _DATABASE).touch(mode=0o600)
             self._database = sqlite3.connect(
                 folder / _DATABASE, isolation_level=None, check_same_thread=False, timeout=0

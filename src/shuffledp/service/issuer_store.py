@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from shuffledp.core.errors import LocalProtocolError
-from shuffledp.service.store import StorageError
+from shuffledp.service.store import StorageError, make_private
 
 _DATABASE = "issued.sqlite"
 # What was there before a change is cut off after it: by default the journal of an exclusive process keeps it.
@@ -33,7 +33,7 @@ class IssuerStore:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="issuer")
         path = folder / _DATABASE
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
             path.touch(mode=0o600)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
         except (OSError, sqlite3.OperationalError):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
+from shuffledp.files.writing import remove_left_over
 from shuffledp.service.batch_store import BatchStore, Received
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.http_messages import SECONDS_OF_BODY, Problem, Refused
@@ -55,6 +56,8 @@ class Reception:
         earlier: Sequence[Path] = (),
     ) -> None:
         read_earlier(collection.task, earlier)
+        for each in (folder.parent, folder):
+            remove_left_over(each, store.name)
         self.collection, self._earlier = collection, earlier
         self._keys, self._store, self._folder, self._log = keys, store, folder, log
         self._one_at_a_time, self._receiving = asyncio.Lock(), asyncio.Semaphore(_AT_ONCE)
@@ -82,7 +85,7 @@ class Reception:
         except TimeoutError:
             raise Refused(Problem.TOO_SLOW) from None
         except RemoteProtocolError:
-            self._log(Happened.BATCH_REFUSED)
+            self._log.later(Happened.BATCH_REFUSED)  # whoever reaches the analyzer can cause it
             raise
         if is_new:
             self._log(Happened.BATCH_RECEIVED, manifest.num_reports)
@@ -146,6 +149,7 @@ class Reception:
                 folder,
                 in_others=in_others,
                 earlier=self._earlier,
+                maker=self._store.name,
             )
         except (InputDataError, MalformedMessageError):  # no second attempt would find more, or better, reports
             self._log(Happened.NOT_RELEASED)

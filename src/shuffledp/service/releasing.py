@@ -32,6 +32,7 @@ def write_batches(
     *,
     in_others: Callable[[BatchManifest, Sequence[bytes]], Sequence[bool]] | None = None,
     earlier: Sequence[Path] = (),
+    maker: str = "",
 ) -> None:
     """Open batches, and write their release into a folder that is not there yet.
 
@@ -42,6 +43,7 @@ def write_batches(
         folder: where the release is to be.
         in_others: says which reports of a batch came in another one, by their ids; None where there is one batch.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
+        maker: as of `new_folder`.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -75,7 +77,7 @@ def write_batches(
             malformed=last.malformed + sum(each.malformed for each in inside),
             undecryptable=sum(each.undecryptable for each in inside),
         )
-    with new_folder(folder) as place:
+    with new_folder(folder, maker=maker) as place:
         outcome = release_collected(
             collection.task,
             found,

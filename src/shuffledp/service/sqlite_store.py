@@ -17,7 +17,7 @@ from shuffledp.core.table import Integers
 from shuffledp.service.batches import Phase
 from shuffledp.service.digest_keys import destroy_key, keyed, write_key
 from shuffledp.service.intake import Count, Kept, Row, admission, counted_as
-from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, transaction
+from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, make_private, transaction
 from shuffledp.wire.grammar import ID_BYTES, ReportError
 
 _BYTES_OF_PART = 1 << 22  # of a batch's body, in a row of its own: a large batch is never in memory as a whole
@@ -246,7 +246,7 @@ class SqliteStore:
     def _open(self) -> sqlite3.Connection:
         path = self._folder / _DATABASE
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             path.touch(mode=0o600)
             return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0)
         except (OSError, sqlite3.OperationalError):

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from shuffledp.core.errors import ShuffleDPError
@@ -14,6 +15,13 @@ from shuffledp.wire.grammar import ReportError
 
 class StorageError(ShuffleDPError, RuntimeError):
     """The disk did not take what had to be written; nothing of it was kept, and nothing may be acknowledged."""
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and all above it that are not there, for their owner only; what is there stays as it is."""
+    for each in (*reversed(folder.parents), folder):
+        if not each.is_dir():
+            each.mkdir(mode=0o700, exist_ok=True)
 
 
 class Draw(Protocol):

@@ -17,10 +17,12 @@ from shuffledp.survey import Collection, WebPage
 
 UPLOADS = "reports"  # what a page asks of a shuffler, below the address of its collection
 PLACE = "/pages/"  # below the shuffler's address
+_DEVICES = ("camera", "microphone", "geolocation", "display-capture", "payment", "usb")  # that no page needs
 _HEADERS = {
     "content-security-policy": "frame-ancestors 'none'",  # what the page itself cannot ask for
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
+    "permissions-policy": ", ".join(f"{each}=()" for each in _DEVICES),
     "x-content-type-options": "nosniff",
     "cross-origin-opener-policy": "same-origin",
 }
