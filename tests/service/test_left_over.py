@@ -1,4 +1,4 @@
-"""What a killed analyzer leaves beside its releases: taken away at the next start, and nothing that others put there."""
+"""What a killed analyzer leaves beside its releases: taken away at the next start, and nothing of others is touched."""
 
 import os
 import signal

@@ -12,7 +12,8 @@ The analyzer: `batch_store` (each batch once), `opening`, `releasing`, `receptio
 
 The issuer: `invitations` (one for each person), `issuer_store` (which were used), `issuer_app`.
 
-All: `config`, `event_log` (all that is ever logged), `http_messages`, `serving` (limits of connections), `running`.
+All: `config`, `event_log` (all that is ever logged), `http_messages`, `connections` (their limits), `serving`,
+`running`.
 People: `client` (seal and send), `relayed` (through a relay), `answered` and `own_token` (what a device
 remembers).
 """

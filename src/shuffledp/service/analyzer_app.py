@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from shuffledp.service.connections import TRUSTED
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.http_messages import answered, application, body_parts, of_collection
 from shuffledp.service.reception import Reception
@@ -32,7 +33,8 @@ def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *
 
     async def batch(request: Request) -> Response:
         reception = of_collection(request, known)
-        await reception.take(body_parts(request.scope, request.receive, media_type=BATCH_TYPE, most=MOST_BYTES))
+        parts = body_parts(request.scope, request.receive, media_type=BATCH_TYPE, most=MOST_BYTES)
+        await reception.take(parts, known=request.scope.get("extensions", {}).get(TRUSTED, _nothing))
         response = answered(b"", BATCH_TYPE)
         response.background = BackgroundTask(reception.release)
         return response
@@ -45,3 +47,7 @@ def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *
         Route("/hpke_config", configs, methods=["GET"]),
     ]
     return application(routes, log=log)
+
+
+def _nothing() -> None:
+    """What there is to do where no connection waits."""

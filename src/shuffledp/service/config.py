@@ -20,6 +20,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key
+from shuffledp.service.connections import Limits
 from shuffledp.service.invitations import Invited
 from shuffledp.service.serving import host_and_port
 from shuffledp.survey import Collection
@@ -27,19 +28,31 @@ from shuffledp.survey.section import Section, read_whole
 from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, from_text, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
+_OF_AN_ADDRESS = 64  # connections, of a service that people reach without a proxy
+
 Key = TypeVar("Key", bound=PrivateKey)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsSection(Section):
-    """What keeps a service up while some connections misbehave."""
+    """What keeps a service up while some connections misbehave.
+
+    Args:
+        most_connections: at once.
+        connections_of_an_address: the same of one address, in memory alone; 0 is no limit. Left out, it is 64 where the
+            service speaks TLS itself, and none where it does not, since then all come from the proxy before it.
+        seconds_idle: for which a connection may be without the head of a request.
+    """
 
     title: ClassVar[str] = "[limits]"
     most_connections: int = 4096
+    connections_of_an_address: int | None = None
     seconds_idle: float = 10.0
 
     def __post_init__(self) -> None:
         validate.integer_at_least(1, most_connections=self.most_connections)
+        if self.connections_of_an_address is not None:
+            validate.integer_at_least(0, connections_of_an_address=self.connections_of_an_address)
         validate.positive(seconds_idle=self.seconds_idle)
 
 
@@ -92,6 +105,17 @@ class ServiceConfig(Section):
     def certificate(self) -> tuple[str, str] | None:
         """The files of certificate and key, if there are any."""
         return None if self.tls_certificate is None or self.tls_key is None else (self.tls_certificate, self.tls_key)
+
+    @property
+    def connections(self) -> Limits:
+        """The limits of connections."""
+        given = self.limits.connections_of_an_address
+        usual = None if self.certificate is None else _OF_AN_ADDRESS
+        return Limits(
+            most=self.limits.most_connections,
+            of_one_address=usual if given is None else given or None,
+            seconds_idle=self.limits.seconds_idle,
+        )
 
     def read_collections(self) -> list[tuple[Collection, Path]]:
         """Each collection, and the folder of its file; refused if two are the same."""

@@ -20,7 +20,10 @@ from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.store import StorageError
 
-SECONDS_OF_BODY = 30.0  # in which a body must be there, or the next part of a large one
+SECONDS_OF_BODY = 5.0  # in which a body of usual length must be there, or the head of a large one
+SECONDS_OF_PART = 30.0  # in which the next part of a large one must be there
+_USUAL = 1 << 16  # bytes
+_A_SECOND = 1 << 17  # bytes, of longer ones
 _LENGTH_OF_PROBLEM = 128
 
 Known = TypeVar("Known")
@@ -78,33 +81,40 @@ def authorization(scope: Scope) -> str:
 
 
 async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: int) -> bytes:
-    """The body of a request of this type, of at most this many bytes, if it is there within `SECONDS_OF_BODY`.
+    """The body of a request of this type, of at most this many bytes, if it is there in time.
 
     Raises:
         Refused: for another type, an encoded body, one that is too long, one that does not come in time, or if whoever
             sends it leaves.
     """
-    _check_head(scope, media_type, most)
+    announced, began = _check_head(scope, media_type, most), asyncio.get_running_loop().time()
     body, more = bytearray(), True
     try:
-        async with asyncio.timeout(SECONDS_OF_BODY):
+        async with asyncio.timeout(_seconds(announced)) as timeout:
             while more:
                 part, more = await _part(receive)
                 body += part
                 if len(body) > most:
                     raise Refused(Problem.TOO_LARGE)
+                if len(body) > announced:  # of one that comes in chunks, whose length nobody knows
+                    timeout.reschedule(began + _seconds(len(body)))
     except TimeoutError:
         raise Refused(Problem.TOO_SLOW) from None
     return bytes(body)
 
 
+def _seconds(length: int) -> float:
+    """In which a body of this length must be there."""
+    return SECONDS_OF_BODY + max(0, length - _USUAL) / _A_SECOND
+
+
 async def body_parts(scope: Scope, receive: Receive, *, media_type: str, most: int) -> AsyncIterator[bytes]:
-    """A large body as it comes, each part within `SECONDS_OF_BODY`; else as `whole_body`."""
+    """A large body as it comes, each part within `SECONDS_OF_PART`; else as `whole_body`."""
     _check_head(scope, media_type, most)
     size, more = 0, True
     while more:
         try:
-            async with asyncio.timeout(SECONDS_OF_BODY):
+            async with asyncio.timeout(SECONDS_OF_PART):
                 part, more = await _part(receive)
         except TimeoutError:
             raise Refused(Problem.TOO_SLOW) from None
@@ -122,13 +132,15 @@ async def _part(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-def _check_head(scope: Scope, media_type: str, most: int) -> None:
+def _check_head(scope: Scope, media_type: str, most: int) -> int:
+    """How many bytes are announced; 0 for nothing."""
     headers = dict(scope["headers"])
     if headers.get(b"content-type") != media_type.encode() or b"content-encoding" in headers:
         raise Refused(Problem.WRONG_TYPE)
     announced = headers.get(b"content-length", b"0")
     if not announced.isdigit() or int(announced) > most:
         raise Refused(Problem.TOO_LARGE)
+    return int(announced)
 
 
 def answered(content: bytes, media_type: str) -> Response:

@@ -62,8 +62,12 @@ class Reception:
         self._keys, self._store, self._folder, self._log = keys, store, folder, log
         self._one_at_a_time, self._receiving = asyncio.Lock(), asyncio.Semaphore(_AT_ONCE)
 
-    async def take(self, parts: AsyncIterator[bytes]) -> bool:
+    async def take(self, parts: AsyncIterator[bytes], *, known: Callable[[], object] = lambda: None) -> bool:
         """Take a batch in, from the bytes of a request; when it returns, the batch is on the disk.
+
+        Args:
+            parts: of the body of the request.
+            known: called when its manifest is known to be signed by the shuffler.
 
         Returns:
             Whether it is new.
@@ -76,6 +80,7 @@ class Reception:
         try:
             async with asyncio.timeout(SECONDS_OF_BODY):
                 manifest, rest = await self._head(parts)
+            known()
             async with self._receiving:
                 with self._store.incoming() as incoming:
                     incoming.write(rest)

@@ -129,16 +129,9 @@ async def _forget_ended(desks: Sequence[IssuingDesk], store: IssuerStore) -> Non
 
 def endpoint_of(config: ServiceConfig, app: Any) -> Endpoint:
     """An application at the address of a configuration, with its certificate and limits."""
-    limits = config.limits
     if config.certificate is not None:
         check_pair(*config.certificate)
-    return Endpoint(
-        app=app,
-        listening=listen(config.listen),
-        certificate=config.certificate,
-        most_connections=limits.most_connections,
-        seconds_idle=limits.seconds_idle,
-    )
+    return Endpoint(app=app, listening=listen(config.listen), certificate=config.certificate, limits=config.connections)
 
 
 async def serve_until_asked(

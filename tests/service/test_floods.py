@@ -1,0 +1,168 @@
+"""Everybody who comes is served while somebody holds more connections than a service has places."""
+
+import socket
+import ssl
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from service.at_work import looks_sealed
+from service.floods import certified, flooded
+from service.processes import place
+from shuffledp.service.config import ShufflerConfig
+from shuffledp.service.connections import Connections, Limits, _network
+from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest
+
+FEW = "[limits]\nmost_connections = 200\n"
+TALL = pytest.mark.deep
+SIZES = [(240, FEW, 5), pytest.param(4400, "", 30, marks=TALL)]
+
+
+def half_an_upload(where):
+    path = f"{where.parties.collection.path}/reports"
+    return f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {UPLOAD_TYPE}\r\ncontent-length: 74\r\n\r\n".encode()
+
+
+def uploads(where, count, *, scheme="http", verify=False):
+    """How many of so many people who come one after the other are served, at the first attempt."""
+    collection = where.parties.collection
+    url = f"{scheme}://127.0.0.1:{where.ports['shuffler']}{collection.path}/reports"
+    served, for_one = 0, httpx.Limits(max_keepalive_connections=0)
+    with httpx.Client(timeout=20, limits=for_one, verify=verify, headers={"content-type": UPLOAD_TYPE}) as client:
+        for _ in range(count):
+            body = UploadRequest((looks_sealed(collection),)).encode()
+            with suppress(httpx.TransportError):
+                served += client.post(url, content=body).status_code == 200
+    return served
+
+
+@pytest.mark.parametrize(("held", "limits", "people"), SIZES)
+def test_everybody_is_served_while_somebody_holds_all_places_by_bodies_that_do_not_come(tmp_path, held, limits, people):
+    with place(tmp_path, limits=limits) as where:
+        where.start("shuffler")
+        with flooded(where.ports["shuffler"], held, sending=half_an_upload(where)) as floods:
+            before = sum(each.opened for each in floods)
+            assert uploads(where, people) == people
+            assert before > held / 2
+        assert uploads(where, 1) == 1
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_everybody_is_served_while_somebody_holds_all_places_and_says_nothing(tmp_path, scheme):
+    with place(tmp_path, limits=certified(tmp_path) if scheme == "https" else "") as where:
+        where.start("shuffler")
+        with flooded(where.ports["shuffler"], 10_000):
+            verify = ssl.create_default_context(cafile=tmp_path / "tls.pem") if scheme == "https" else False
+            assert uploads(where, 30, scheme=scheme, verify=verify) == 30
+
+
+def test_a_service_that_speaks_tls_is_there_after_handshakes_that_do_not_come(tmp_path):
+    with place(tmp_path, limits=f"{certified(tmp_path)}[limits]\nmost_connections = 10\n") as where:
+        where.start("shuffler")
+        with flooded(where.ports["shuffler"], 30, again=False):
+            verify = ssl.create_default_context(cafile=tmp_path / "tls.pem")
+            assert uploads(where, 3, scheme="https", verify=verify) == 3
+
+
+def test_somebody_at_one_address_has_a_share_of_the_places(tmp_path):
+    with place(tmp_path, limits="[limits]\nconnections_of_an_address = 3\n") as where:
+        where.start("shuffler")
+        with ExitStack() as stack:
+            address = "127.0.0.1", where.ports["shuffler"]
+            held = [stack.enter_context(socket.create_connection(address, timeout=9)) for _ in range(5)]
+            assert [each.recv(1) for each in held[:2]] == [b"", b""]
+            assert uploads(where, 1) == 1
+
+
+# ---- who gives way --------------------------------------------------------------------------------------------------
+
+
+class Held:
+    """A connection, as far as the others are concerned."""
+
+    def __init__(self, all_, now, address="a"):
+        self.loop, self.address, self.has_head, self.is_closed = self, address, False, False
+        self._all, self._now = all_, now
+        all_.add(self)
+        all_.has_address(self)
+
+    def time(self):
+        return self._now[0]
+
+    def call_later(self, *_):
+        """Nobody is swept away here."""
+
+    def end(self):
+        self.is_closed = True
+
+
+def comers(limits, addresses="a"):
+    """All connections, and the first ones that came, a second after each other."""
+    all_, now = Connections(limits), [0.0]
+
+    def come(address="a"):
+        now[0] += 1
+        return Held(all_, now, address)
+
+    return SimpleNamespace(all=all_, come=come, first=[come(each) for each in addresses])
+
+
+def test_whose_request_has_been_incomplete_for_longest_gives_way_with_a_head_or_without_one():
+    here = comers(Limits(most=3), "aaa")
+    here.first[0].has_head = True  # and its body does not come
+    here.all.is_served(here.first[1])
+    assert not here.come().is_closed
+    assert [each.is_closed for each in here.first] == [True, False, False]
+    here.come()
+    assert [each.is_closed for each in here.first] == [True, False, True]
+
+
+def test_whoever_waits_for_the_next_request_waits_from_then_on():
+    here = comers(Limits(most=2), "aa")
+    here.all.is_served(here.first[0])
+    here.all.waits(here.first[0])
+    here.come()
+    assert [each.is_closed for each in here.first] == [False, True]
+
+
+def test_where_every_request_is_being_answered_whoever_comes_gives_way():
+    here = comers(Limits(most=2), "aa")
+    for each in here.first:
+        here.all.is_served(each)
+    assert here.come().is_closed
+
+
+def test_one_address_has_its_share_and_takes_no_place_of_others():
+    here = comers(Limits(most=100, of_one_address=2), "abaab")
+    assert [each.is_closed for each in here.first] == [True, False, False, False, False]
+    assert not any(here.come(each).is_closed for each in "cdc")
+
+
+def test_nothing_of_an_address_is_kept_when_its_last_connection_is_gone():
+    here = comers(Limits(most=2, of_one_address=1), "ab")
+    here.come("a")
+    for each in list(here.all._all):
+        here.all.remove(each)
+    assert (here.all._all, here.all._since, dict(here.all._of_address)) == (set(), {}, {})
+
+
+def test_all_addresses_of_a_network_of_ipv6_are_one():
+    same = {_network((each, 1)) for each in ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9%eth0")}
+    assert len(same) == 1
+    assert _network(("2001:db8:1:3::1", 1)) not in same
+    assert _network(("::ffff:192.0.2.1", 1)) == _network(("192.0.2.1", 1)) != _network(("192.0.2.2", 1))
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("", None), ("connections_of_an_address = 0\n", None), ("connections_of_an_address = 7\n", 7)]
+)
+def test_a_share_of_one_address_is_for_a_service_without_a_proxy_unless_it_is_asked_for(tmp_path, given, found):
+    with place(tmp_path, limits=f"{certified(tmp_path)}[limits]\n{given}") as where:
+        config = ShufflerConfig.read(where.folder / "shuffler.toml")
+        assert config.connections.of_one_address == (found if given else 64)
+        alone = replace(config, tls_certificate=None, tls_key=None)
+        assert alone.connections.of_one_address == found
