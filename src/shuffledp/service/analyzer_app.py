@@ -34,7 +34,8 @@ def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *
     async def batch(request: Request) -> Response:
         reception = of_collection(request, known)
         parts = body_parts(request.scope, request.receive, media_type=BATCH_TYPE, most=MOST_BYTES)
-        await reception.take(parts, known=request.scope.get("extensions", {}).get(TRUSTED, _nothing))
+        trusted = request.scope.get("extensions", {}).get(TRUSTED, {})
+        await reception.take(parts, **trusted)
         response = answered(b"", BATCH_TYPE)
         response.background = BackgroundTask(reception.release)
         return response
@@ -47,7 +48,3 @@ def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *
         Route("/hpke_config", configs, methods=["GET"]),
     ]
     return application(routes, log=log)
-
-
-def _nothing() -> None:
-    """What there is to do where no connection waits."""

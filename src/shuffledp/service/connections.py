@@ -16,7 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shuffledp.core import validate
 
-TRUSTED = "shuffledp.trusted"  # extension of a request's scope: to be called when it is known to come from a party
+TRUSTED = (
+    "shuffledp.trusted"  # extension of a request: its ``known`` is to be called when it is known to come from a party
+)
 _SWEEPS = 4  # in the time that a connection may be idle
 _BITS_OF_A_NETWORK = 64  # of IPv6: one person has as many addresses as there are in it
 
@@ -81,7 +83,7 @@ class Connection(H11Protocol):
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self.has_head = True
-            self.scope.setdefault("extensions", {})[TRUSTED] = partial(self.all.is_served, self)  # type: ignore[typeddict-item]
+            self.scope["extensions"] = {TRUSTED: {"known": partial(self.all.is_served, self)}}
             if not self.cycle.more_body:
                 self.all.is_served(self)
 
