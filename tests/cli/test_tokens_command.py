@@ -17,9 +17,10 @@ from shuffledp.client.respondents_page import with_page
 from shuffledp.core.instants import written
 from shuffledp.files.key_files import write_key
 from shuffledp.service import client
+from shuffledp.service.invitations import digest_of
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.grammar import ReportError
-from shuffledp.wire.keys import in_text
+from shuffledp.wire.keys import from_text, in_text
 from shuffledp.wire.published_keys import PublishedKey
 from shuffledp.wire.tokens import Token, TokenCheck
 
@@ -196,3 +197,55 @@ def test_an_invitation_to_what_is_open_to_all_is_refused(folder, answering):
     (folder / "survey.collection").write_bytes(made().canonical)
     done, _ = answering("--value", "Yes", "--invitation", "invitations/1.invitation")
     assert "--invitation must be left out: anybody may answer" in done.err
+
+
+def test_invitations_are_replaced_by_others_and_the_issuer_is_told_which_are_good_no_more(folder):
+    shuffledp(*ISSUE, "--output", "invitations")
+    replace = ("tokens", "replace", "survey.collection", "--invitation", "invitations/2.invitation")
+    done = shuffledp(*replace, "--output", "again")
+    assert "good no more" in done.out
+    assert "the task's `fakes` = 0 covers 0 of these" in " ".join(done.out.split())
+    old, new = (json.loads((folder / name / "invited.json").read_text()) for name in ("invitations", "again"))
+    code = json.loads((folder / "invitations" / "2.invitation").read_text())["code"]
+    assert new["cancelled"] == [in_text(digest_of(from_text(code, name="code")))]
+    assert set(new["cancelled"]) < set(old["codes"])
+    assert not set(new["codes"]) & set(old["codes"])
+    assert code not in "".join(path.read_text() for path in (folder / "again").iterdir())
+    assert (folder / "again" / "people.csv").read_text().splitlines()[1] == "invitations/2.invitation,1.invitation"
+    assert "must be a folder that does not exist yet" in refused(2, *replace, "--output", "again")
+
+
+def test_an_invitation_is_replaced_by_its_link(folder):
+    collection, _ = with_page(with_tokens(), "https://ask.example/survey.html")
+    (folder / "survey.collection").write_bytes(collection.canonical)
+    shuffledp(*ISSUE, "--output", "invitations", "--no-sheet")
+    rows = csv.DictReader((folder / "invitations" / "people.csv").read_text().splitlines())
+    link = next(rows)["link"]
+    done = shuffledp(
+        "tokens", "replace", "survey.collection", "--link", link, "--output", "again", "--no-sheet", "--json"
+    )
+    assert json.loads(done.out) == {"collection": collection.id.hex(), "invitations": 1, "cancelled": 1, "fakes": 0}
+    for wrong in (link[:-1], "https://else.example/x", link.replace("ask", "other")):
+        found = refused(2, "tokens", "replace", "survey.collection", "--link", wrong, "--output", "x", "--no-sheet")
+        assert "link must be that of an invitation to https://ask.example/survey.html" in found
+        assert link.rpartition("=")[2][:-1] not in found
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((), "must name one or more invitations, all different"),
+        (("--invitation", "1.invitation", "--invitation", "1.invitation"), "all different"),
+        (("--link", "https://x.example"), "--link must be left out"),
+    ],
+)
+def test_what_is_to_be_replaced_must_be_named_once(folder, given, words):
+    shuffledp(*ISSUE, "--output", "invitations")
+    named = [str(folder / "invitations" / each) if each.endswith(".invitation") else each for each in given]
+    assert words in refused(2, "tokens", "replace", "survey.collection", *named, "--output", "again")
+
+
+def test_ready_made_tokens_cannot_be_replaced(folder):
+    (folder / "survey.collection").write_bytes(with_tokens(ready_made=True).canonical)
+    found = refused(2, "tokens", "replace", "survey.collection", "--invitation", "x", "--output", "again")
+    assert "nobody can take a ready-made token back" in found

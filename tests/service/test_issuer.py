@@ -20,6 +20,7 @@ from shuffledp.service import invitations, issuer_app
 from shuffledp.service.config import IssuerConfig
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.invitations import Invitation, Invited, digest_of
+from shuffledp.service.invited_lists import Lists
 from shuffledp.service.issuer_app import IssuingDesk
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.own_token import OwnToken
@@ -46,16 +47,22 @@ class Issuing:
         return await self.client.post(path, content=body, headers=headers)
 
 
+def listed(told):
+    """What an issuer makes of a list."""
+    codes, cancelled = ({from_text(each, name="code") for each in several} for several in (told.codes, told.cancelled))
+    return Lists(frozenset(codes), frozenset(cancelled))
+
+
 @asynccontextmanager
 async def issuing(folder, parties=None, people=3, *, made=None, now=None):
     parties, logged = parties or WithTokens(), Logged()
     made = made or invitations.invited(parties.collection, people)
     store = IssuerStore(folder / "issuer")
-    codes = {from_text(code, name="code") for code in made[1].codes}
-    clock = {} if now is None else {"now": lambda: now[0]}
-    desk = IssuingDesk(parties.collection, parties.issuer_key, codes, store, **clock)
-    app = issuer_app.issuer_app([desk], log=EventLog(logged.write))
+    clock, log = {} if now is None else {"now": lambda: now[0]}, EventLog(logged.write)
+    desk = IssuingDesk(parties.collection, parties.issuer_key, store, log=log, **clock)
+    app = issuer_app.issuer_app([desk], log=log)
     try:
+        await desk.take(listed(made[1]))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://issuer") as client:
             yield Issuing(parties, desk, client, made, logged)
@@ -142,7 +149,7 @@ def test_after_the_close_no_token_is_signed_and_what_was_remembered_goes(tmp_pat
             late = await here.ask(code, body)
             digest = digest_of(from_text(code, name="code"))
             kept = on_disk(tmp_path, digest)
-            here.desk._store.forget([parties.collection.id])
+            await here.desk.forget()
             return first, late, kept, on_disk(tmp_path, digest)
 
     first, late, kept, left = run(test)

@@ -55,6 +55,7 @@ for about_relays in (
 ):
     relay_command.relay_app.command()(on_screen(about_relays))
 tokens_command.tokens_app.command()(on_screen(tokens_command.issue))
+tokens_command.tokens_app.command()(on_screen(tokens_command.replace))
 for group in (
     graph_app,
     keys_command.keys_app,

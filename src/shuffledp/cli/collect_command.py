@@ -154,7 +154,8 @@ def close(
 ) -> None:
     """Close a collection before its date, which only the shuffler's key can.
 
-    What was taken in is shuffled and handed on if there are enough reports, and destroyed if there are not.
+    What was taken in is shuffled and handed on if there are enough reports, and destroyed if there are not. Where there
+    is an issuer, it is told, too: it signs no more, and forgets who has taken part.
     """
     require_extra("service", "asking", ["httpx"])
     from shuffledp.documents.sending_document import status_document
@@ -170,8 +171,21 @@ def close(
     body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
     with new_client(certificates=ca) as client:
         asked(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
+        untold = None
+        if read.issuer is not None and not read.ready_made:
+            try:
+                asked(
+                    client, "POST", f"{read.issuer.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE
+                )
+            except RemoteProtocolError as error:
+                untold = error
     found = _status(read, ca)
     show_document(lambda: status_document(read, found))
+    if untold is not None:
+        raise RemoteProtocolError(
+            "the issuer must be told that the collection is closed, or it goes on signing, and keeps who took part, "
+            f"until the date. {untold}"
+        )
 
 
 def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:

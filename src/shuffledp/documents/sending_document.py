@@ -52,6 +52,30 @@ def invited_document(
     return Document(sections=(Section(anchor="invited", title="", blocks=blocks),))
 
 
+def replaced_document(
+    number: int, folder: Path, *, fakes: int, page: WebPage | None = None, sheet: bool = False
+) -> Document:
+    """What there is for whom, after invitations were replaced; and who might answer twice."""
+    covered = "all of these" if fakes >= number else f"{fakes:,} of these, and of all who pretend"
+    twice = (
+        "An invitation that was used before it is cancelled has given a token: its holder can answer twice. At most "
+        f"{count_of(number, 'person', 'people')} could: the task's `fakes` = {fakes:,} covers {covered}. How many were "
+        "used, the issuer's log says: cancelled-too-late."
+    )
+    told_of = (
+        f"{count_of(number, 'invitation')} in the places of others. people.csv says of which.",
+        "" if page is None else f"It has the link, too, by which each answers at {page.url}.",
+        "To print and cut out: print.html, with a QR code for each." * sheet,
+        "For the issuer: invited.json, beside the lists that it has. From then on the others are good no more.",
+    )
+    blocks = (
+        *told(twice, role=Role.DANGER),
+        *told(*filter(None, told_of)),
+        *told(f"Folder: {folder}", role=Role.PATH),
+    )
+    return Document(sections=(Section(anchor="replaced", title="", blocks=blocks),))
+
+
 def demonstration_ahead() -> Document:
     """What must be known before all parties are started on one machine."""
     said = (

@@ -10,7 +10,7 @@ The shuffler: `store` and `sqlite_store` (what it remembers), `group_commit` (ma
 The analyzer: `batch_store` (each batch once), `opening`, `releasing`, `reception` (a collection at work),
 `analyzer_app`.
 
-The issuer: `invitations` (one for each person), `issuer_store` (which were used), `issuer_app`.
+The issuer: `invitations` (one for each person), `invited_lists`, `issuer_store` (which were used), `issuer_app`.
 
 All: `config`, `event_log` (all that is ever logged), `http_messages`, `connections` (their limits), `serving`,
 `running`.

@@ -21,11 +21,10 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key
 from shuffledp.service.connections import Limits
-from shuffledp.service.invitations import Invited
 from shuffledp.service.serving import host_and_port
 from shuffledp.survey import Collection
 from shuffledp.survey.section import Section, read_whole
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, from_text, in_text
+from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
 _OF_AN_ADDRESS = 64  # connections, of a service that people reach without a proxy
@@ -202,7 +201,8 @@ class IssuerConfig(ServiceConfig):
     Args:
         keys: files of the keys that sign tokens, each for one collection alone: what is signed cannot be read, so that
             by a key of two collections an invitation to one would be good for the other.
-        invited: files of the digests of invitations, as ``shuffledp tokens issue`` wrote them.
+        invited: files of the digests of invitations, as ``shuffledp tokens`` wrote them, or folders of such files; what
+            is added or changed is taken in while the service runs.
     """
 
     keys: tuple[str, ...]
@@ -214,13 +214,6 @@ class IssuerConfig(ServiceConfig):
         if not keys or len(keys) != len(self.keys):
             raise InvalidParameterError("keys must be one or more of an issuer; they are others.")
         return keys
-
-    def read_invited(self) -> dict[str, set[bytes]]:
-        """The digests of invitations, by the id of the collection that they are to."""
-        found: dict[str, set[bytes]] = {}
-        for each in map(Invited.read, map(Path, self.invited)):
-            found.setdefault(each.collection, set()).update(from_text(code, name="codes") for code in each.codes)
-        return found
 
 
 def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:

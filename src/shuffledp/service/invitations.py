@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -93,11 +93,13 @@ class Invited(Described):
     Args:
         collection: the id of the collection, in base64url.
         codes: SHA-256 of each code, in base64url.
+        cancelled: the same of invitations that are good no more.
     """
 
     title: ClassVar[str] = "a list of the invited"
     collection: str
     codes: tuple[str, ...]
+    cancelled: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -115,7 +117,7 @@ class Invited(Described):
 
     def written(self) -> str:
         """The file."""
-        return json.dumps(self.to_dict()) + "\n"
+        return json.dumps({key: value for key, value in self.to_dict().items() if value or key != "cancelled"}) + "\n"
 
 
 def read_people(path: Path) -> list[list[str]]:
@@ -194,6 +196,37 @@ def invited(collection: Collection, people: int) -> tuple[list[Invitation], Invi
     codes, name = [secrets.token_bytes(CODE_BYTES) for _ in range(people)], in_text(collection.id)
     digests = tuple(sorted(in_text(digest_of(code)) for code in codes))
     return [Invitation(collection=name, code=in_text(code)) for code in codes], Invited(collection=name, codes=digests)
+
+
+def replaced(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitation], Invited]:
+    """Invitations in the places of others, and what the issuer is told: the new ones, and which are good no more.
+
+    Args:
+        collection: whose tokens are signed blindly.
+        codes: of the invitations to be cancelled, in base64url.
+
+    Raises:
+        InvalidParameterError: if the collection has no issuer, or tokens are ready-made, which nobody can take back.
+    """
+    made, listed = invited(collection, len(codes))
+    gone = tuple(sorted(in_text(digest_of(from_text(code, name="code"))) for code in codes))
+    return made, replace(listed, cancelled=gone)
+
+
+def code_of_link(link: str, page: WebPage) -> str:
+    """The code of an invitation in a link to a page.
+
+    Raises:
+        InvalidParameterError: if it is no such link; the message does not quote it.
+    """
+    code = link.strip().removeprefix(f"{page.link}&invitation=")
+    try:
+        is_code = len(from_text(code, name="code")) == CODE_BYTES
+    except InvalidParameterError:
+        is_code = False
+    if not is_code:
+        raise InvalidParameterError(f"link must be that of an invitation to {page.url}; it is another, or cut off.")
+    return code
 
 
 def ready_made(collection: Collection, people: int, key: IssuerKey) -> list[Invitation]:

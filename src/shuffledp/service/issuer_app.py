@@ -1,14 +1,15 @@
 """The issuer over HTTP: one blind signature for each invitation, and no look at what it signs.
 
 ``POST /collections/ID/token-request`` takes a request for a token (RFC 9578, section 6.1), with the invitation's code
-as a bearer.
+as a bearer. ``POST /collections/ID/close`` closes the collection for whoever holds its shuffler's key.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,7 +18,8 @@ from starlette.routing import Route
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant
-from shuffledp.service.event_log import EventLog
+from shuffledp.service.closing_requests import check_closing
+from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.http_messages import (
     Problem,
     Refused,
@@ -28,11 +30,15 @@ from shuffledp.service.http_messages import (
     whole_body,
 )
 from shuffledp.service.invitations import CODE_BYTES, digest_of
+from shuffledp.service.invited_lists import Lists
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.survey import Collection as Survey
 from shuffledp.wire.blind_rsa import blind_sign
+from shuffledp.wire.closing import CLOSE_TYPE
 from shuffledp.wire.keys import IssuerKey, from_text, in_text
 from shuffledp.wire.tokens import BLIND_RSA, ISSUANCE_REQUEST, ISSUANCE_RESPONSE, TokenRequest, TokenResponse, key_id
+
+Result = TypeVar("Result")
 
 _BEARER = re.compile("Bearer ([A-Za-z0-9_-]{1,64})")
 _MOST_BYTES = 1 << 10
@@ -44,8 +50,8 @@ class IssuingDesk:
     Args:
         collection: whose tokens are signed.
         key: the issuer's, for this collection alone.
-        codes: the digests of all invitations.
         store: of all collections of this process.
+        log: told what happened.
         now: the time.
     """
 
@@ -53,19 +59,47 @@ class IssuingDesk:
         self,
         collection: Survey,
         key: IssuerKey,
-        codes: Collection[bytes],
         store: IssuerStore,
         *,
+        log: EventLog,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.collection = collection
-        self._key, self._codes, self._store, self._now = key, frozenset(codes), store, now
+        self._key, self._store, self._log, self._now = key, store, log, now
+        self._codes: frozenset[bytes] = frozenset()
+        self._is_closed = store.is_closed(collection.id)
         self._key_id = key_id(key.public)[-1]
 
     @property
     def has_ended(self) -> bool:
         """Whether no more tokens are signed."""
-        return self._now() >= instant(closes=self.collection.closes)
+        return self._is_closed or self._now() >= instant(closes=self.collection.closes)
+
+    async def take(self, lists: Lists) -> None:
+        """Know all invitations of the collection, and which of them are cancelled.
+
+        Raises:
+            StorageError: if the disk did not take them.
+        """
+        if self.has_ended:
+            return
+        good = lists.codes - lists.cancelled
+        late = await self._do(partial(self._store.invite, self.collection.id, good, lists.cancelled))
+        self._codes = frozenset(good)
+        if late:
+            self._log(Happened.CANCELLED_TOO_LATE, late)
+
+    async def close(self) -> None:
+        """Sign no more, before the date, and forget who has taken part."""
+        self._is_closed = True
+        await self.forget()
+
+    async def forget(self) -> None:
+        """Destroy what is remembered of the collection, if it has ended."""
+        if self.has_ended:
+            self._is_closed = True  # whatever the clock says later
+            await self._do(partial(self._store.close_collections, [self.collection.id]))
+            self._codes = frozenset()
 
     async def sign(self, bearer: str, body: bytes) -> bytes:
         """The answer to a request for a token; the invitation is marked as used, on the disk, before it is given.
@@ -82,11 +116,14 @@ class IssuingDesk:
             raise Refused(Problem.NOT_AUTHORIZED)
         if (request.token_type, request.truncated_token_key_id) != (BLIND_RSA, self._key_id):
             raise Refused(Problem.NOT_SIGNED)
-        loop, thread = asyncio.get_running_loop(), self._store.thread
-        if not await loop.run_in_executor(thread, partial(self._store.use, self.collection.id, digest, body)):
-            raise Refused(Problem.INVITATION_USED)
-        signature = await loop.run_in_executor(thread, blind_sign, self._key.private_key, request.blinded_msg)
+        if not await self._do(partial(self._store.use, self.collection.id, digest, body)):
+            raise Refused(Problem.NOT_AUTHORIZED if self.has_ended else Problem.INVITATION_USED)
+        signature = await self._do(partial(blind_sign, self._key.private_key, request.blinded_msg))
         return TokenResponse(signature).encode()
+
+    async def _do(self, work: Callable[[], Result]) -> Result:
+        """Something in the one thread that may touch the store."""
+        return await asyncio.get_running_loop().run_in_executor(self._store.thread, work)
 
 
 def _code(bearer: str) -> bytes:
@@ -105,6 +142,7 @@ def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
     Guarantees:
         1. Of each invitation one token is signed, however often it is asked for, also after a crash.
         2. What is signed is blinded: nothing that the issuer has ever seen is in a token.
+        3. When a request to close is answered well, nothing of the collection is left but that it was closed.
     """
     known = {in_text(desk.collection.id): desk for desk in desks}
 
@@ -113,4 +151,14 @@ def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
         body = await whole_body(request.scope, request.receive, media_type=ISSUANCE_REQUEST, most=_MOST_BYTES)
         return answered(await desk.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
 
-    return application([Route("/collections/{id}/token-request", sign, methods=["POST"])], log=log)
+    async def close(request: Request) -> Response:
+        desk = of_collection(request, known)
+        await check_closing(request, desk.collection)
+        await desk.close()
+        return answered(b"", CLOSE_TYPE)
+
+    routes = [
+        Route("/collections/{id}/token-request", sign, methods=["POST"]),
+        Route("/collections/{id}/close", close, methods=["POST"]),
+    ]
+    return application(routes, log=log)

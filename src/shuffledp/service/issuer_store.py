@@ -1,12 +1,14 @@
 """What an issuer remembers: by digests, which invitations were used, and for which request; until the collection ends.
 
-An invitation is good for one request, and for that one as often as its answer gets lost: the same is signed alike.
+An invitation is good for one request, and for that one as often as its answer gets lost: the same is signed alike. Each
+invitation has a row of one size from the beginning, in the order of the digests, which is written over in its place: so
+the file holds who took part, and nothing of the order in which they did.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,13 +18,21 @@ from shuffledp.service.store import StorageError, make_private
 _DATABASE = "issued.sqlite"
 # What was there before a change is cut off after it: by default the journal of an exclusive process keeps it.
 _PRAGMAS = ("locking_mode = EXCLUSIVE", "journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON")
+_UNUSED, _CANCELLED = bytes(32), b"\xff" * 32  # in the place of a request's digest
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS invited(collection BLOB, code BLOB, request BLOB, PRIMARY KEY(collection, code)) "
+    "WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS closed(collection BLOB PRIMARY KEY) WITHOUT ROWID",
+)
+_OF_BEFORE = "SELECT 1 FROM sqlite_master WHERE name = 'issued'"  # rows of used invitations alone, as they came
+_TAKEN_OVER = ("INSERT INTO invited SELECT * FROM issued ORDER BY collection, code", "DROP TABLE issued")
 
 
 class IssuerStore:
-    """Used invitations of all collections, in one SQLite file; to be used in its ``thread`` alone.
+    """Invitations of all collections, in one SQLite file; to be used in its ``thread`` alone.
 
     Args:
-        folder: where it is, or is made; for its owner only.
+        folder: where it is, or is made; for its owner only. A file of an earlier version is taken over.
 
     Raises:
         LocalProtocolError: if another process has it open.
@@ -40,10 +50,32 @@ class IssuerStore:
             raise StorageError("the folder of an issuer must be writable; it is not.") from None
         for pragma in _PRAGMAS:
             self._run(f"PRAGMA {pragma}")
-        self._run(
-            "CREATE TABLE IF NOT EXISTS issued(collection BLOB, code BLOB, request BLOB, "
-            "PRIMARY KEY(collection, code)) WITHOUT ROWID"
-        )
+        with self._transaction():
+            is_of_before = bool(self._run(_OF_BEFORE))
+            for statement in (*_TABLES, *(_TAKEN_OVER if is_of_before else ())):
+                self._run(statement)
+        if is_of_before:
+            self._run("VACUUM")
+
+    def invite(self, collection_id: bytes, codes: Iterable[bytes], cancelled: Collection[bytes] = ()) -> int:
+        """Give each invitation its row, by the digest of its code, and cancel some; nothing, if the collection ended.
+
+        Returns:
+            How many were used before they were cancelled: a token was signed for each of them.
+
+        Raises:
+            StorageError: if the disk did not take it.
+        """
+        if self.is_closed(collection_id):
+            return 0
+        late = 0
+        with self._transaction():
+            for code in sorted({*codes, *cancelled}):
+                self._run("INSERT OR IGNORE INTO invited VALUES(?, ?, ?)", collection_id, code, _UNUSED)
+            for code in sorted(cancelled):
+                late += self._request(collection_id, code) not in (_UNUSED, _CANCELLED)
+                self._write(collection_id, code, _CANCELLED)
+        return late
 
     def use(self, collection_id: bytes, code_digest: bytes, request: bytes) -> bool:
         """Whether a request is the one that an invitation is used for; from now on, if none was. On the disk.
@@ -52,21 +84,48 @@ class IssuerStore:
             StorageError: if the disk did not take it.
         """
         asked = sha256(request).digest()
-        self._run("INSERT OR IGNORE INTO issued VALUES(?, ?, ?)", collection_id, code_digest, asked)
-        of = "SELECT request FROM issued WHERE collection = ? AND code = ?"
-        ((found,),) = self._run(of, collection_id, code_digest)
-        return bool(found == asked)
+        found = self._request(collection_id, code_digest)
+        if found == _UNUSED:
+            self._write(collection_id, code_digest, asked)
+        return found in (_UNUSED, asked)
 
-    def forget(self, collection_ids: Iterable[bytes]) -> None:
-        """Remember nothing more of collections that have ended."""
+    def _request(self, collection_id: bytes, code: bytes) -> bytes | None:
+        found = self._run("SELECT request FROM invited WHERE collection = ? AND code = ?", collection_id, code)
+        return found[0][0] if found else None
+
+    def _write(self, collection_id: bytes, code: bytes, request: bytes) -> None:
+        """Write over what is in a row; as long as it was, so that the row stays where it is."""
+        self._run("UPDATE invited SET request = ? WHERE collection = ? AND code = ?", request, collection_id, code)
+
+    def is_closed(self, collection_id: bytes) -> bool:
+        """Whether a collection was closed here."""
+        return bool(self._run("SELECT 1 FROM closed WHERE collection = ?", collection_id))
+
+    def close_collections(self, collection_ids: Iterable[bytes]) -> None:
+        """Remember of collections that have ended that they have, and nothing more."""
         for each in collection_ids:
-            self._run("DELETE FROM issued WHERE collection = ?", each)
+            if not self.is_closed(each):
+                with self._transaction():
+                    self._run("INSERT INTO closed VALUES(?)", each)
+                    self._run("DELETE FROM invited WHERE collection = ?", each)
 
     def close(self) -> None:
         """Let the disk go."""
         self.thread.shutdown()
         with suppress(sqlite3.Error):
             self._database.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All of the block, on the disk when it ends; or nothing of it."""
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._database.execute("ROLLBACK")
+            raise
 
     def _run(self, statement: str, *values: bytes) -> list[tuple[bytes, ...]]:
         try:

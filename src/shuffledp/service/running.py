@@ -14,17 +14,20 @@ from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig
 from shuffledp.service.desk import Desk, terms_of
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.forwarder import Forwarder, analyzer_client
+from shuffledp.service.invited_lists import Lists, Seen, read_lists, seen
 from shuffledp.service.issuer_app import IssuingDesk, issuer_app
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.reception import Reception
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import metrics_app, shuffler_app
 from shuffledp.service.sqlite_store import SqliteStore
+from shuffledp.service.store import StorageError
 from shuffledp.service.web_pages import WithPages, read_pages
 from shuffledp.survey import Collection
 from shuffledp.wire.keys import IssuerKey, in_text
 
 _SECONDS_BETWEEN_COUNTS = 60.0
+_SECONDS_BETWEEN_LISTS = 5.0
 
 
 async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
@@ -95,19 +98,21 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
 
 async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
     """Run an issuer until the process is asked to end; the arguments and errors are as of `run_shuffler`."""
-    keys, collections, invited = config.read_keys(), config.read_collections(), config.read_invited()
+    keys, collections = config.read_keys(), config.read_collections()
     named = [_issuing_key(keys, collection) for collection, _ in collections]
     if len({key.public for key in named}) != len(named):
         raise InvalidParameterError("keys must each be of one collection: of two, tokens of one fit the other.")
     store = IssuerStore(Path(config.state))
     try:
         desks = [
-            IssuingDesk(collection, key, invited.get(in_text(collection.id), ()), store)
+            IssuingDesk(collection, key, store, log=log)
             for (collection, _), key in zip(collections, named, strict=True)
         ]
         read = [collection for collection, _ in collections]
         app = WithPages(issuer_app(desks, log=log), read, {}, way="token-request")
-        await serve_until_asked([endpoint_of(config, app)], [_forget_ended(desks, store)], log, ready)
+        seen_first = await _take_lists(config.invited, desks)
+        following = _follow_lists(config.invited, seen_first, desks, log)
+        await serve_until_asked([endpoint_of(config, app)], [_forget_ended(desks), following], log, ready)
     finally:
         store.close()
 
@@ -119,11 +124,41 @@ def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey
     return named_keys(keys, collection.issuer.key)[0]
 
 
-async def _forget_ended(desks: Sequence[IssuingDesk], store: IssuerStore) -> None:
+async def _take_lists(places: Sequence[str], desks: Sequence[IssuingDesk]) -> Seen | None:
+    """Tell each collection of its invitations; by what one will see that there are others.
+
+    Raises:
+        InvalidParameterError: if a list cannot be read; then nobody is told anything.
+    """
+    now = seen(places)
+    found = read_lists(places)
+    for desk in desks:
+        await desk.take(found.get(in_text(desk.collection.id), Lists()))
+    return now
+
+
+async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequence[IssuingDesk], log: EventLog) -> None:
+    """Take in lists that are added or changed; while one is not whole, those from before stay in force."""
+    while True:
+        await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
+        now = seen(places)
+        if now == known:
+            continue
+        try:
+            known = await _take_lists(places, desks)
+            log(Happened.LISTS_TAKEN)
+        except InvalidParameterError:
+            known = now
+            log(Happened.LISTS_REFUSED)
+        except StorageError:
+            log(Happened.STORAGE_FAILED)
+
+
+async def _forget_ended(desks: Sequence[IssuingDesk]) -> None:
     """Destroy what is remembered of collections as soon as they have ended."""
     while True:
-        ended = [desk.collection.id for desk in desks if desk.has_ended]
-        await asyncio.get_running_loop().run_in_executor(store.thread, store.forget, ended)
+        for desk in desks:
+            await desk.forget()
         await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
 
 

@@ -8,7 +8,6 @@ to ``POST /gateway``, and only there; ``GET /ohttp-keys`` shows the keys. Counts
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.service.closing_requests import check_closing
 from shuffledp.service.desk import Desk
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.gateway import GatewayDoor, content_of, read_request, sealed
@@ -33,9 +33,9 @@ from shuffledp.service.http_messages import (
 from shuffledp.service.intake import Count
 from shuffledp.service.store import StorageError
 from shuffledp.wire.binary_http import field
-from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.wire.closing import CLOSE_TYPE
 from shuffledp.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
-from shuffledp.wire.keys import GatewayKey, from_text, in_text
+from shuffledp.wire.keys import GatewayKey, in_text
 from shuffledp.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
 
 MOST_SUBMISSIONS = 1000  # in one upload
@@ -64,14 +64,7 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
 
     async def close(request: Request) -> Response:
         desk = of_collection(request, known)
-        collection, receive = desk.collection, request.receive
-        asked = CloseRequest.decode(await whole_body(request.scope, receive, media_type=CLOSE_TYPE, most=1 << 10))
-        party = collection.shuffler.key
-        keys = [from_text(key, name="key") for key in (party.key, *party.successors)]
-        try:
-            asked.verify(keys, collection_id=collection.id, now=datetime.now(UTC))
-        except RemoteProtocolError:
-            raise Refused(Problem.NOT_AUTHORIZED) from None
+        await check_closing(request, desk.collection)
         desk.ask_to_close()
         return answered(b"", CLOSE_TYPE)
 

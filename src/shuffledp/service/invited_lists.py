@@ -1,0 +1,61 @@
+"""The lists of invitations that an issuer is told of: files, and folders to which more are added while it runs."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.service.invitations import Invited
+from shuffledp.wire.keys import from_text
+
+_ENDING = ".json"  # of lists in a folder
+Seen = tuple[tuple[str, int, int, int], ...]  # of each file its name, number, length and time
+
+
+class Lists(NamedTuple):
+    """All that is known of the invitations to a collection: digests of codes, and of those that are cancelled."""
+
+    codes: frozenset[bytes] = frozenset()
+    cancelled: frozenset[bytes] = frozenset()
+
+
+def files_of(places: Iterable[str]) -> list[Path]:
+    """The files of lists: each is named, or in a folder that is.
+
+    Raises:
+        InvalidParameterError: if a folder cannot be read.
+    """
+    found: list[Path] = []
+    for place in map(Path, places):
+        try:
+            inside = sorted(each for each in place.iterdir() if each.suffix == _ENDING) if place.is_dir() else [place]
+        except OSError as error:
+            raise InvalidParameterError(f"invited must be readable; got {place}: {error.strerror}.") from None
+        found += inside
+    return found
+
+
+def seen(places: Iterable[str]) -> Seen | None:
+    """By what one sees that a list was added or changed; None while one is not there to be seen."""
+    try:
+        return tuple(
+            (str(each), at.st_ino, at.st_size, at.st_mtime_ns) for each in files_of(places) if (at := each.stat())
+        )
+    except (OSError, InvalidParameterError):
+        return None
+
+
+def read_lists(places: Iterable[str]) -> dict[str, Lists]:
+    """The lists of each collection, together, by its id.
+
+    Raises:
+        InvalidParameterError: if one cannot be read, or is none.
+    """
+    found: dict[str, Lists] = {}
+    for each in map(Invited.read, files_of(places)):
+        before = found.get(each.collection, Lists())
+        codes, cancelled = (
+            frozenset(from_text(code, name="codes") for code in several) for several in (each.codes, each.cancelled)
+        )
+        found[each.collection] = Lists(before.codes | codes, before.cancelled | cancelled)
+    return found
