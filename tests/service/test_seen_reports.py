@@ -40,8 +40,10 @@ def signed(parties, sent, number, *, column=0):
 
 
 async def answers(folder, parties, batches):
-    async with analyzer(folder, parties) as (client, _, logged):
-        return [(await posted(client, parties, each)).status_code for each in batches], logged.events
+    async with analyzer(folder, parties) as (client, reception, logged):
+        codes = [(await posted(client, parties, each)).status_code for each in batches]
+        reception._log.flush()
+        return codes, logged.events
 
 
 def counted(folder):

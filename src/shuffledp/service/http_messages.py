@@ -6,6 +6,7 @@ Whatever is refused is refused by a problem (RFC 9457) that names its kind; no t
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -19,12 +20,16 @@ from starlette.types import Receive, Scope
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.store import StorageError
+from shuffledp.survey import Collection
+from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.wire.keys import from_text
 
 SECONDS_OF_BODY = 5.0  # in which a body of usual length must be there, or the head of a large one
 SECONDS_OF_PART = 30.0  # in which the next part of a large one must be there
 _USUAL = 1 << 16  # bytes
 _A_SECOND = 1 << 17  # bytes, of longer ones
 _LENGTH_OF_PROBLEM = 128
+_LONGEST_CLOSING = 1 << 10  # bytes of a request to close
 
 Known = TypeVar("Known")
 
@@ -106,6 +111,22 @@ async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: i
 def _seconds(length: int) -> float:
     """In which a body of this length must be there."""
     return SECONDS_OF_BODY + max(0, length - _USUAL) / _A_SECOND
+
+
+async def check_closing(request: Request, collection: Collection) -> None:
+    """Refuse a request that no shuffler of the collection has signed just now.
+
+    Raises:
+        RemoteProtocolError: if it is no such request.
+        Refused: if it is not to be believed, or not of its media type.
+    """
+    body = await whole_body(request.scope, request.receive, media_type=CLOSE_TYPE, most=_LONGEST_CLOSING)
+    asked, party = CloseRequest.decode(body), collection.shuffler.key
+    keys = [from_text(key, name="key") for key in (party.key, *party.successors)]
+    try:
+        asked.verify(keys, collection_id=collection.id, now=datetime.now(UTC))
+    except RemoteProtocolError:
+        raise Refused(Problem.NOT_AUTHORIZED) from None
 
 
 async def body_parts(scope: Scope, receive: Receive, *, media_type: str, most: int) -> AsyncIterator[bytes]:

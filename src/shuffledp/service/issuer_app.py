@@ -18,7 +18,6 @@ from starlette.routing import Route
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant
-from shuffledp.service.closing_requests import check_closing
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.http_messages import (
     Problem,
@@ -26,6 +25,7 @@ from shuffledp.service.http_messages import (
     answered,
     application,
     authorization,
+    check_closing,
     of_collection,
     whole_body,
 )

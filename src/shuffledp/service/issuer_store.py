@@ -6,14 +6,14 @@ the file holds who took part, and nothing of the order in which they did.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 from shuffledp.core.errors import LocalProtocolError
-from shuffledp.service.store import StorageError, make_private
+from shuffledp.service.store import StorageError, make_private, transaction
 
 _DATABASE = "issued.sqlite"
 # What was there before a change is cut off after it: by default the journal of an exclusive process keeps it.
@@ -50,7 +50,7 @@ class IssuerStore:
             raise StorageError("the folder of an issuer must be writable; it is not.") from None
         for pragma in _PRAGMAS:
             self._run(f"PRAGMA {pragma}")
-        with self._transaction():
+        with transaction(self._run):
             is_of_before = bool(self._run(_OF_BEFORE))
             for statement in (*_TABLES, *(_TAKEN_OVER if is_of_before else ())):
                 self._run(statement)
@@ -69,7 +69,7 @@ class IssuerStore:
         if self.is_closed(collection_id):
             return 0
         late = 0
-        with self._transaction():
+        with transaction(self._run):
             for code in sorted({*codes, *cancelled}):
                 self._run("INSERT OR IGNORE INTO invited VALUES(?, ?, ?)", collection_id, code, _UNUSED)
             for code in sorted(cancelled):
@@ -105,7 +105,7 @@ class IssuerStore:
         """Remember of collections that have ended that they have, and nothing more."""
         for each in collection_ids:
             if not self.is_closed(each):
-                with self._transaction():
+                with transaction(self._run):
                     self._run("INSERT INTO closed VALUES(?)", each)
                     self._run("DELETE FROM invited WHERE collection = ?", each)
 
@@ -114,18 +114,6 @@ class IssuerStore:
         self.thread.shutdown()
         with suppress(sqlite3.Error):
             self._database.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All of the block, on the disk when it ends; or nothing of it."""
-        self._run("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._run("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-            raise
 
     def _run(self, statement: str, *values: bytes) -> list[tuple[bytes, ...]]:
         try:

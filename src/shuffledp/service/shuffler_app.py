@@ -16,7 +16,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import RemoteProtocolError
-from shuffledp.service.closing_requests import check_closing
 from shuffledp.service.desk import Desk
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.gateway import GatewayDoor, content_of, read_request, sealed
@@ -26,6 +25,7 @@ from shuffledp.service.http_messages import (
     answered,
     application,
     authorization,
+    check_closing,
     of_collection,
     problem_of,
     whole_body,
