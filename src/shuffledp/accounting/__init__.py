@@ -1,10 +1,10 @@
 """Accounting: what a protocol guarantees, from its public description alone.
 
-In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, all that is known), `theorem`,
-`theorems` (the registry), `evaluators` (numbers behind them), `privacy_losses`, `numerics`.
+In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, all that is known), `lower_bounds`,
+`theorem`, `theorems` (the registry), `evaluators` (numbers behind them), `privacy_losses`, `numerics`.
 """
 
-from shuffledp.accounting.account import account, account_all, best_lower_bound, delta_at, epsilon_of
+from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
 from shuffledp.accounting.bounds import Bracket, Examination, Finding, Limit, bracket, examine, findings, limit
 from shuffledp.accounting.compose import (
     compose_pure,
@@ -13,6 +13,7 @@ from shuffledp.accounting.compose import (
     renyi,
     to_privacy_loss_distribution,
 )
+from shuffledp.accounting.lower_bounds import best_lower_bound
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import (

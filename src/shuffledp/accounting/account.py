@@ -29,6 +29,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.accounting.lower_bounds import best_lower_bound, held_to_lower_bounds
 from shuffledp.accounting.theorem import Theorem, fake_senders, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
@@ -79,6 +80,7 @@ def account(
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
         UnsupportedModelError: if no theorem at all applies: nothing is known.
+        ContradictionError: if a lower bound applies that is larger: one of the two theorems is false.
 
     Example:
         >>> statement = account(epsilon0=1.0, num_users=10_000, delta=1e-6)
@@ -127,7 +129,9 @@ def _tightest(model: ProtocolModel, delta: float, honest_fraction: float, publis
             f"no theorem promises anything about {model.local.kind!r} reports at delta={delta:g}: reports that some "
             "answers never lead to come with a probability above it."
         )
-    statement = best.stating(counted, found[best], delta=delta).remarking(*_who_is_counted(model, counted))
+    statement = best.stating(counted, found[best], delta=delta)
+    held_to_lower_bounds(statement, counted, epsilon=epsilon_of(found[best]), delta=delta)
+    statement = statement.remarking(*_who_is_counted(model, counted))
     statement = statement.remarking(*counted.shuffle.mixing)
     statement = statement.remarking(*(remark for _, remarks in explained.values() for remark in remarks))
     statement = statement.remarking(*_large_delta(statement, model.num_users))
@@ -158,6 +162,7 @@ def delta_at(
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
         UnsupportedModelError: if no theorem at all applies: nothing is known.
+        ContradictionError: if a lower bound applies that is larger: one of the two theorems is false.
     """
     model = protocol_of(model, epsilon0=epsilon0, num_users=num_users)
     nonnegative(epsilon=epsilon)
@@ -168,6 +173,7 @@ def delta_at(
         if found[delta].applies(counted, delta=inside_unit(delta)):
             guarantee = CentralDP(epsilon=epsilon, delta=delta)
             statement = found[delta].stating(counted, guarantee, delta=delta)
+            held_to_lower_bounds(statement, counted, epsilon=epsilon, delta=delta)
             return statement.remarking(*_who_is_counted(model, counted))
     raise nothing_known(counted, f"epsilon={epsilon:g}", delta=inside_unit(min(found)))
 
@@ -194,17 +200,6 @@ def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = Fals
         raise nothing_known(model, f"delta={delta:g}", delta=delta)
     superseded = {name for theorem in applying for name in theorem.supersedes}
     return [theorem for theorem in applying if theorem.id not in superseded]
-
-
-@remembered(_MOST_REMEMBERED)
-def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | None:
-    """The statement of the largest epsilon that cannot be beaten at this delta; None where no theorem tells one."""
-    theorems = [each for each in THEOREMS if each.kind is Kind.LOWER_BOUND and each.applies(model, delta=delta)]
-    found = {theorem: theorem.epsilon(model, delta=delta) for theorem in theorems}
-    if not found:
-        return None
-    best = max(found, key=lambda theorem: found[theorem])
-    return best.stating(model, CentralDP(epsilon=found[best], delta=delta), delta=delta)
 
 
 def _candidates(published_only: bool) -> list[Theorem]:

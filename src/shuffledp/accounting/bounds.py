@@ -18,12 +18,12 @@ from shuffledp._version import __version__
 from shuffledp.accounting.account import (
     Protocol,
     account,
-    best_lower_bound,
     counting_honest,
     epsilon_of,
     protocol_of,
 )
 from shuffledp.accounting.compose import compose_releases, renyi
+from shuffledp.accounting.lower_bounds import lower_bound_beside
 from shuffledp.accounting.numerics import exp, expm1, smallest_below
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import THEOREMS
@@ -98,11 +98,11 @@ def bracket(
     open_probability(delta=delta)
     counted = counting_honest(protocol_of(model, epsilon0=epsilon0, num_users=num_users), honest_fraction)
     upper = account(counted, delta=delta, published_only=published_only)
-    lower = best_lower_bound(counted, delta)
-    epsilons = [epsilon_of(statement.guarantee) for statement in (lower, upper) if statement]
-    if lower is None or epsilons[0] == 0:
-        return Bracket(lower=0.0, upper=epsilons[-1], lower_basis=None, upper_basis=upper.basis)
-    return Bracket(lower=epsilons[0], upper=epsilons[1], lower_basis=lower.basis, upper_basis=upper.basis)
+    lower, promised = lower_bound_beside(upper, counted, delta=delta), epsilon_of(upper.guarantee)
+    if lower is None:
+        return Bracket(lower=0.0, upper=promised, lower_basis=None, upper_basis=upper.basis)
+    known = epsilon_of(lower.guarantee)
+    return Bracket(lower=known, upper=promised, lower_basis=lower.basis, upper_basis=upper.basis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,7 +340,7 @@ def examine(
         delta=delta,
         releases=releases,
         upper=upper,
-        lower=_largest_lower(counted, delta, releases),
+        lower=lower_bound_beside(upper, counted, delta=delta, releases=releases),
         renyi=_repeated(renyi(model, orders=orders, **options), releases) if orders else None,
         theorems=findings(counted, delta=delta, published_only=published_only) if with_theorems else (),
         limit=limit(counted, delta=delta) if with_theorems else None,
@@ -379,16 +379,6 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
         epsilon=None if failing else epsilon_of(theorem.guarantee(model, delta=delta)),
         reasons=failing,
     )
-
-
-def _largest_lower(model: ProtocolModel, delta: float, releases: int) -> PrivacyStatement | None:
-    """The largest lower bound for one release: several show at least as much."""
-    statement = best_lower_bound(model, delta)
-    if statement is None or epsilon_of(statement.guarantee) == 0:
-        return None
-    if releases == 1:
-        return statement
-    return statement.remarking(f"This is about one release; all {releases} together show at least as much.")
 
 
 def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:

@@ -19,10 +19,10 @@ from shuffledp.cli.options import PARAMETERS, named, on_screen
 from shuffledp.cli.plan_command import audit, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.cli.send_command import send
-from shuffledp.core.errors import BatchTooSmallError, InputDataError, ShuffleDPError
+from shuffledp.core.errors import BatchTooSmallError, ContradictionError, InputDataError, ShuffleDPError
 from shuffledp.core.text import printable
 
-EXIT_CODES = {BatchTooSmallError: 4, InputDataError: 3, ShuffleDPError: 2}
+EXIT_CODES = {ContradictionError: 1, BatchTooSmallError: 4, InputDataError: 3, ShuffleDPError: 2}
 
 app = typer.Typer(
     name="shuffledp",

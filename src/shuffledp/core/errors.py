@@ -21,6 +21,10 @@ class UnsupportedModelError(ShuffleDPError, NotImplementedError):
     """Combination of models about which nothing is known: neither that it is private nor that it is not."""
 
 
+class ContradictionError(ShuffleDPError, RuntimeError):
+    """Upper bound below a lower bound: a bug of the library, never of the caller, that names both theorems."""
+
+
 class IncomparableError(ShuffleDPError, TypeError):
     """Comparison of statements of different kinds, such as a bound and an estimate."""
 
