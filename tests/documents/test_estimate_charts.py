@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.documents.drawing import NARROW, WIDE
 from shuffledp.documents.epsilon_charts import rounds_chart
 from shuffledp.documents.estimate_charts import estimates_chart
@@ -66,19 +66,22 @@ def test_numbers_that_do_not_ascend_are_no_order(names):
     assert names_in(drawn([0.2, 0.3, 0.4], names=names)) == list(names[::-1])
 
 
+SHARES = Scale(factor=100.0, unit="%", unit_of_errors="percentage points", decimals=1, bounds=(0.0, 1.0))
+
+
 def places(*, widening):
     return PlacesDrawn(
         name="sick: Yes",
-        measure="share of people",
+        scale=SHARES,
         where=tuple({"town": name} for name in "abc"),
         estimate=np.array([10.0, 30.0, 20.0]),
-        margin=np.full(3, widening),
+        low=np.array([10.0, 30.0, 20.0]) - widening,
+        high=np.array([10.0, 30.0, 20.0]) + widening,
+        error=np.full(3, widening) / normal_half_width(0.95),
         unshuffled=np.ones(3),
         overall=20.0,
         people=np.array([5, 6, 7]),
-        unit="%",
-        bounds=(0.0, 100.0),
-        level="95%",
+        level=0.95,
     )
 
 

@@ -50,7 +50,7 @@ def test_the_page_draws_regions_in_order_and_lists_regions_and_strata(folder, ou
     smallest = min(outcome.stratified.sizes)
     for said in (
         "Estimates by region",
-        "Drawn is cheated: Yes, which differs most between them in units of its errors; of equals the rarest.",
+        "What people in each region answered. Each interval by itself covers the truth about these people",
         "All 32 estimates as a table",
         f"All {len(outcome.stratified.sizes)} strata as a table",
         f"Each region and class of w is shuffled by itself: 48 strata of {smallest} to 25 people",
@@ -69,15 +69,13 @@ def test_the_page_draws_regions_in_order_and_lists_regions_and_strata(folder, ou
     assert drawn.index("region 15") < drawn.index("region 8") < drawn.index("region 0")
 
 
-def test_the_screen_shows_the_regions_at_both_ends(outcome):
+def test_the_screen_shows_both_answers_in_the_regions_with_most_people(outcome):
     screen = screen_of(outcome)
-    rows = screen[screen.index("cheated: Yes, share of people") :].splitlines()
-    assert rows[1].split() == ["region", "people", "estimate", "95%", "interval"]
-    assert len(rows[2:9]) == 7
-    assert rows[8].startswith("... 4 more")
-    first, last = (float(row.split("%")[0].split()[-1]) for row in (rows[2], rows[14]))
-    assert first > 50
-    assert last < 10
+    rows = screen[screen.index("cheated, share of people, by region") :].splitlines()
+    assert rows[1].split() == ["answer", "region", "people", "estimate", "95%", "interval"]
+    assert [row.split()[0] for row in rows[2:26]] == ["No"] * 12 + ["Yes"] * 12
+    assert "region 3" not in screen
+    assert rows[26] == "Shown are the 12 of 16 regions with most people; estimates.csv has all."
     assert "48 strata of" in screen
 
 
@@ -128,5 +126,5 @@ def test_means_by_region_are_drawn_in_their_own_units(folder):
     task = Task.from_dict(task_with(by="region", randomizer=randomizer))
     (folder / "means").mkdir()
     screen = screen_of(stages.run(task, folder / "numbers.csv", folder / "means").column)
-    rows = screen[screen.index("cheated, mean") :].splitlines()[2:5]
-    assert [row.split()[0] for row in rows] == ["r2", "r1", "r0"]
+    rows = screen[screen.index("cheated, mean, by region") :].splitlines()[2:5]
+    assert [row.split()[0] for row in rows] == ["r0", "r1", "r2"]

@@ -102,6 +102,7 @@ class StratifiedAnalyzer:
         3. Intervals of people who weigh the same are those of the analyzer. Others are normal ones; of so few reports
            that frequencies need exact intervals, an end is as far from the estimate as the root of the sum of c_s^2
            times squared distances: those of the strata's exact ends, or of their normal ones where these are farther.
+        4. No interval of a region's share reaches below 0 or above 1; estimates may, since they are unbiased.
 
     Args:
         analyzer: of frequencies or means of a stratum.
@@ -189,7 +190,7 @@ class StratifiedAnalyzer:
         everybody, regions = self._of(summary, np.arange(len(summary.sizes))), None
         if self.by is not None:
             names, region = np.unique(np.array(summary.regions), return_inverse=True)
-            each = [self._of(summary, np.flatnonzero(region == number)) for number in range(len(names))]
+            each = [self._of_region(summary, np.flatnonzero(region == number)) for number in range(len(names))]
             regions = _one_after_another(each, [{self.by: str(name)} for name in names])
         own = {field.name: getattr(everybody, field.name) for field in fields(Estimate)}
         return StratifiedEstimate(**own, everybody=everybody, regions=regions)
@@ -201,6 +202,16 @@ class StratifiedAnalyzer:
         if np.ptp(weights) > 0:
             together = _weighted(parts, weights, self.analyzer, together)
         return replace(together, statistic=weighted(together.statistic)) if self.weight else together
+
+    def _of_region(self, summary: StratifiedSummary, strata: Integers) -> Estimate:
+        """The estimate of the strata of a region; intervals of shares end where shares do."""
+        found = self._of(summary, strata)
+        if not isinstance(summary.parts[0], FrequencySummary):
+            return found
+        alike = np.ptp(np.array(summary.weights)[strata]) == 0
+        if alike and isinstance(self.analyzer, FrequencyAnalyzer) and found.interval is not None:
+            return replace(found, interval=np.clip(found.interval, 0.0, 1.0))  # of the exact test
+        return found.within(0.0, 1.0)
 
 
 def _stratum(view: View, rows: slice, size: int) -> View:

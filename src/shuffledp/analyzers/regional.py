@@ -133,6 +133,7 @@ class RegionalAnalyzer:
            the worst answers, and beyond they weigh ever less. ``sampling_error`` is the further error if each answer is
            itself a draw, from chances that depend on the place.
         3. Summaries of parts add up to that of the whole.
+        4. No interval of a share reaches below 0 or above 1; estimates may, since they are unbiased.
 
     Args:
         regions: the public region of each slot, any labels, shape (slots,); or None, and
@@ -277,7 +278,7 @@ class RegionalAnalyzer:
             shuffling += doubt * np.maximum(most - shuffling, 0.0)
         drawing = np.maximum(spread * per_report - shuffling, 0.0)
         names = [str(target) for target in range(estimate.shape[1])] if estimate.shape[1] > 1 else ["value"]
-        return Estimate(
+        found = Estimate(
             statistic=("frequency" if isinstance(model, FrequencyModel) else "mean") + " by region",
             target=tuple(name for _ in seen for name in names),
             estimate=estimate.ravel(),
@@ -287,6 +288,7 @@ class RegionalAnalyzer:
             where=tuple(self.where[place] for place in seen.tolist() for _ in names),
             num_reports=summary.num_reports,
         )
+        return found.within(0.0, 1.0) if isinstance(model, FrequencyModel) else found
 
 
 def _sums_of(regions: Numbers, columns: Floats, count: int) -> Floats:

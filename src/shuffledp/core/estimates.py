@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +120,16 @@ class Estimate(Shown):
     def upper(self) -> NDArray[np.float64]:
         """Upper ends of the intervals."""
         return self.estimate + self.margin if self.interval is None else self.interval[:, 1]
+
+    def within(self, lowest: float, highest: float) -> Self:
+        """The estimate with intervals that end where the range of the truth does; estimates stay as they are.
+
+        Of an estimate beyond the range the interval is that around the nearest end of it, so that none is empty. Since
+        the truth is in the range, intervals cover it whenever they did before.
+        """
+        moved = np.clip(self.estimate, lowest, highest) - self.estimate
+        ends = np.stack([self.lower + moved, self.upper + moved], axis=1)
+        return cast(Self, replace(cast(Any, self), interval=np.clip(ends, lowest, highest)))
 
     @property
     def derived(self) -> tuple["Estimate", ...]:

@@ -1,18 +1,18 @@
 """Pictures of estimates by place: a line, a map with intervals, or a row for each label."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import Chart
-from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, annotate, new_figure, text_width
+from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, annotate, new_figure, new_figures, text_width
 from shuffledp.documents.estimate_charts import MOST_DRAWN, style_numbers, style_rows
 from shuffledp.documents.words import Scale, count, shortened
 
@@ -30,33 +30,38 @@ _VISIBLY_WIDER = 1.05  # from here on, intervals without shuffling are drawn too
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacesDrawn:
-    """One target at all places, in the scale of the page.
+    """One target at all places; numbers are in the units that are shown, such as percent.
 
     Args:
         name: of the target.
-        measure: what its numbers are, such as "share of people".
+        scale: how numbers are written.
         where: what each place is.
         estimate: shape (places,).
-        margin: half of the width of the interval.
-        unshuffled: the margin if nothing were shuffled.
+        low: lower ends of the intervals.
+        high: upper ends.
+        error: standard errors.
+        unshuffled: half of the width that the intervals would have if nothing were shuffled.
         overall: the estimate of everybody together: what each place would get from a uniform shuffle.
         people: slots at each place.
-        unit: of the numbers.
-        bounds: the range of the truth, or None.
-        level: of the intervals, in words.
+        level: of the intervals.
     """
 
     name: str
-    measure: str
+    scale: Scale
     where: tuple[dict[str, Any], ...]
     estimate: Floats
-    margin: Floats
+    low: Floats
+    high: Floats
+    error: Floats
     unshuffled: Floats
     overall: float
     people: NDArray[np.int64]
-    unit: str
-    bounds: tuple[float, ...] | None
-    level: str
+    level: float
+
+    @property
+    def measure(self) -> str:
+        """What the numbers are."""
+        return "share of people" if self.scale.is_share else "mean"
 
     @property
     def title(self) -> str:
@@ -64,40 +69,69 @@ class PlacesDrawn:
         return f"{self.name}, {self.measure}"
 
     @property
+    def unit(self) -> str:
+        """The unit of the numbers."""
+        return self.scale.unit
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The range of the truth, or None."""
+        if self.scale.bounds is None:
+            return None
+        low, high = self.scale.bounds
+        return self.scale.factor * low, self.scale.factor * high
+
+    @property
+    def intervals(self) -> str:
+        """Intervals with their level, in words."""
+        return f"{self.level * 100:.4g}% intervals"
+
+    @property
     def widening(self) -> float:
         """How many times as wide as without shuffling intervals typically are."""
-        return float(np.median(self.margin / np.maximum(self.unshuffled, 1e-300)))
+        return float(np.median(normal_half_width(self.level) * self.error / np.maximum(self.unshuffled, 1e-300)))
 
     @property
     def is_wider(self) -> bool:
         """Whether intervals are so much wider than without shuffling that both can be told apart in a picture."""
         return self.widening >= _VISIBLY_WIDER
 
+    @property
+    def inner(self) -> tuple[Floats, Floats]:
+        """The ends that intervals would have if nothing were shuffled, inside those that they have."""
+        ends = (self.estimate + side * self.unshuffled for side in (-1, 1))
+        low, high = (np.clip(each, self.low, self.high) for each in ends)
+        return low, high
 
-def most_varied(
-    estimate: Estimate, overall: Estimate, scale: Scale, column: str, *, people: Integers, unshuffled_error: Floats
+
+def target_drawn(
+    target: int,
+    estimate: Estimate,
+    overall: Estimate,
+    scale: Scale,
+    column: str,
+    *,
+    people: Integers,
+    unshuffled_error: Floats,
 ) -> PlacesDrawn:
-    """The target whose estimates differ most between places, in units of their errors; of equals the rarest."""
+    """A target of everybody at all places, with the ends of the intervals that the estimate has."""
     targets = len(overall.target)
-    by_place = estimate.estimate.reshape(-1, targets)
-    errors = np.maximum(estimate.standard_error.reshape(-1, targets), 1e-300)
-    apart = (((by_place - overall.estimate) / errors) ** 2).sum(axis=0)
-    chosen = min(np.flatnonzero(apart >= apart.max() * (1 - 1e-9)), key=lambda each: float(overall.estimate[each]))
-    margins = estimate.margin.reshape(-1, targets)[:, chosen]
-    narrower = unshuffled_error.reshape(-1, targets)[:, chosen] / errors[:, chosen]
-    name = overall.target[chosen] if targets == 1 else f"{column}: {overall.target[chosen]}"
+
+    def of_target(numbers: Floats) -> Floats:
+        return scale.factor * numbers.reshape(-1, targets)[:, target]
+
     return PlacesDrawn(
-        name=name,
-        measure="share of people" if scale.is_share else "mean",
+        name=overall.target[target] if targets == 1 else f"{column}: {overall.target[target]}",
+        scale=scale,
         where=tuple(dict(place) for place in (estimate.where or ())[::targets]),
-        estimate=scale.factor * by_place[:, chosen],
-        margin=scale.factor * margins,
-        unshuffled=scale.factor * margins * narrower,
-        overall=scale.factor * float(overall.estimate[chosen]),
+        estimate=of_target(estimate.estimate),
+        low=of_target(estimate.lower),
+        high=of_target(estimate.upper),
+        error=of_target(estimate.standard_error),
+        unshuffled=normal_half_width(estimate.level) * of_target(unshuffled_error),
+        overall=scale.factor * float(overall.estimate[target]),
         people=people,
-        unit=scale.unit,
-        bounds=None if scale.bounds is None else tuple(scale.factor * end for end in scale.bounds),
-        level=f"{estimate.level * 100:.4g}%",
+        level=estimate.level,
     )
 
 
@@ -113,27 +147,23 @@ def place_name(place: Mapping[str, Any]) -> str:
     )
 
 
-def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
+def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
     """A line, a map with the intervals below it, or rows: by how many numbers each place is given."""
     numbers = [[value for value in place.values() if isinstance(value, float)] for place in drawn.where]
     dimensions = {len(each) for each in numbers}
     overall = f"{drawn.overall:,.4g}{drawn.unit}"
     uniform = f"Dashed: {overall}, the estimate for everybody, which a uniform shuffle would give every place."
     if _beyond(drawn) and dimensions in ({1}, {2}):
-        uniform += (
-            " Estimates and intervals of few people may reach beyond the range of the truth, where the frame ends."
-        )
+        uniform += " Estimates of few people may lie beyond the range of the truth, where the frame ends."
     if dimensions == {1}:
         caption = (
-            f"Band: {drawn.level} intervals of this release."
+            f"Band: {drawn.intervals} of this release."
             f"{' Dark band: what they would be without shuffling.' * drawn.is_wider} {uniform}"
         )
-        return (_chart(drawn, caption, partial(_draw_line, drawn, np.array(numbers)[:, 0])),)
-    bars = f"Lines: {drawn.level} intervals of this release."
+        return (_chart(drawn, caption, partial(_draw_line, drawn, np.array(numbers)[:, 0]), name),)
+    bars = f"Lines: {drawn.intervals} of this release."
     if drawn.is_wider:
-        bars = (
-            f"Thick lines: {drawn.level} intervals of this release. Thin lines: what they would be without shuffling."
-        )
+        bars = f"Thick lines: {drawn.intervals} of this release. Thin lines: what they would be without shuffling."
     if dimensions == {2}:
         caption = (
             f"Blue: above {overall}, the estimate for everybody; orange: below; the stronger the color, the more "
@@ -142,27 +172,29 @@ def place_charts(drawn: PlacesDrawn) -> tuple[Chart, ...]:
         )
         ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}"
         return (
-            _chart(drawn, caption, partial(_draw_map, drawn, np.array(numbers))),
-            _chart(drawn, ordered, partial(_draw_ordered, drawn), name="places-intervals", more=", with intervals"),
+            _chart(drawn, caption, partial(_draw_map, drawn, np.array(numbers)), name),
+            _chart(drawn, ordered, partial(_draw_ordered, drawn), f"{name}-intervals", more=", with intervals"),
         )
     caption = f"{bars} {uniform}"
     if len(drawn.where) > MOST_DRAWN:
         caption += f" Of {count(len(drawn.where))} places only the {MOST_DRAWN} of most people are drawn."
-    return (_chart(drawn, caption, partial(_draw_rows, drawn)),)
+    return (_chart(drawn, caption, partial(_draw_rows, drawn), name),)
 
 
-def rows_chart(drawn: PlacesDrawn, by: str) -> Chart:
-    """A row for each region, of reports that did not leave it."""
-    caption = f"Lines: {drawn.level} intervals. Dashed: {drawn.overall:,.4g}{drawn.unit}, the estimate for everybody."
-    if len(drawn.where) > MOST_DRAWN:
-        caption += f" Of {count(len(drawn.where))} only the {MOST_DRAWN} of most people are drawn; the table has all."
-    chart = _chart(drawn, caption, partial(_draw_rows, drawn), name="regions")
-    return replace(chart, title=f"{drawn.title}, by {by}")
+def rows_chart(panels: Sequence[PlacesDrawn], title: str, caption: str) -> Chart:
+    """For each target, one below the other, a row for each region, of reports that did not leave it."""
+    first = panels[0]
+    caption = f"Lines: {first.intervals}. Dashed: the estimate for everybody. {caption}".rstrip()
+    description = (
+        f"Estimates of {count_of(len(panels), 'answer' if first.scale.is_share else 'quantity', 'answers')} in "
+        f"{count_of(len(first.where), 'region')}; the numbers are in the table below."
+    )
+    return Chart(
+        name="regions", title=title, description=description, caption=caption, draw=partial(_draw_panels, panels)
+    )
 
 
-def _chart(
-    drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", *, name: str = "places", more: str = ""
-) -> Chart:
+def _chart(drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", name: str, *, more: str = "") -> Chart:
     description = (
         f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place')}, from "
         f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in the "
@@ -173,16 +205,17 @@ def _chart(
 
 
 def _beyond(drawn: PlacesDrawn) -> bool:
-    """Whether an interval leaves the range of the truth."""
+    """Whether an estimate or an interval leaves the range of the truth."""
     if drawn.bounds is None:
         return False
     low, high = drawn.bounds
-    return bool(((drawn.estimate - drawn.margin) < low).any() or ((drawn.estimate + drawn.margin) > high).any())
+    least, most = np.minimum(drawn.estimate, drawn.low), np.maximum(drawn.estimate, drawn.high)
+    return bool((least < low).any() or (most > high).any())
 
 
 def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
     """From the lowest interval to the highest, but hardly beyond the range of the truth; else without the longest."""
-    low, high = drawn.estimate - drawn.margin, drawn.estimate + drawn.margin
+    low, high = drawn.low, drawn.high
     if drawn.bounds is None:
         ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
         room = 0.05 * (ends[1] - ends[0] or 1)
@@ -206,11 +239,11 @@ def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
     narrow = width <= NARROW
     order = np.argsort(at, kind="stable")
     x, y = at[order], drawn.estimate[order]
-    margin, inner = drawn.margin[order], drawn.unshuffled[order]
     figure, axes = new_figure(width, 320, left=_LEFT, right=14, top=32, bottom=48)
-    axes.fill_between(x, y - margin, y + margin, color=LIGHT["blue"], alpha=0.22, linewidth=0)
+    axes.fill_between(x, drawn.low[order], drawn.high[order], color=LIGHT["blue"], alpha=0.22, linewidth=0)
     if drawn.is_wider:
-        axes.fill_between(x, y - inner, y + inner, color=LIGHT["blue"], alpha=0.35, linewidth=0)
+        low, high = drawn.inner
+        axes.fill_between(x, low[order], high[order], color=LIGHT["blue"], alpha=0.35, linewidth=0)
     axes.plot(x, y, color=LIGHT["blue"], linewidth=1.8)
     axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
     style_numbers(axes, drawn.unit, "y", 4 if narrow else 7)
@@ -227,7 +260,7 @@ def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
     north = int(names[0].lower().startswith("lat"))
     x, y = at[:, north], at[:, 1 - north]
     figure, axes = new_figure(width, min(width, 520), left=_LEFT, right=14, top=32, bottom=48)
-    apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.margin / 1.96, 1e-300)
+    apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.error, 1e-300)
     sizes = _SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(drawn.people / drawn.people.max())
     for place in np.argsort(np.abs(apart)):
         color = LIGHT["blue"] if apart[place] > 0 else LIGHT["vermilion"]
@@ -251,10 +284,10 @@ def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
     x, y = np.arange(order.size), drawn.estimate[order]
     figure, axes = new_figure(width, 300, left=_LEFT, right=14, top=32, bottom=30)
     thick = min(5.0, 0.6 * (width - _LEFT) / order.size)
-    axes.vlines(x, y - drawn.margin[order], y + drawn.margin[order], color=LIGHT["blue"], linewidth=thick, alpha=0.45)
-    inner = drawn.unshuffled[order]
+    axes.vlines(x, drawn.low[order], drawn.high[order], color=LIGHT["blue"], linewidth=thick, alpha=0.45)
     if drawn.is_wider:
-        axes.vlines(x, y - inner, y + inner, color=LIGHT["ink"], linewidth=min(1.2, thick / 2))
+        low, high = drawn.inner
+        axes.vlines(x, low[order], high[order], color=LIGHT["ink"], linewidth=min(1.2, thick / 2))
     axes.plot(x, y, "o", color=LIGHT["blue"], markersize=min(5.0, thick + 1), markeredgewidth=0)
     axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
     style_numbers(axes, drawn.unit, "y", 4 if width <= NARROW else 7)
@@ -268,21 +301,32 @@ def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
 
 def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
     """From the highest estimate to the lowest: labels have no order of their own."""
-    most = np.sort(np.argsort(-drawn.people, kind="stable")[:MOST_DRAWN])
-    shown = most[np.argsort(-drawn.estimate[most], kind="stable")]
-    names = [shortened(place_name(drawn.where[place]), _LONGEST_PLACE) for place in shown]
-    left = min(max(text_width(name) for name in names) + 16, 0.5 * width)
-    figure, axes = new_figure(width, 20 * len(shown) + 58, left=left, right=14, top=10, bottom=44)
-    y, center = np.arange(len(shown)), drawn.estimate[shown]
-    margin, inner = drawn.margin[shown], drawn.unshuffled[shown]
-    axes.hlines(y, center - margin, center + margin, color=LIGHT["blue"], linewidth=5.0, alpha=0.45)
-    if drawn.is_wider:
-        axes.hlines(y, center - inner, center + inner, color=LIGHT["ink"], linewidth=1.4)
-    axes.plot(center, y, "o", color=LIGHT["blue"], markersize=6, markeredgecolor=LIGHT["paper"])
-    axes.axvline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    style_rows(axes, drawn.unit, 4 if width <= NARROW else 7)
-    axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}", labelpad=6)
-    for place, name in zip(y, names, strict=True):
-        annotate(axes, name, (0, float(place)), (-8, 0), xycoords=axes.get_yaxis_transform(), ha="right")
+    return _draw_panels([drawn], width)
+
+
+def _draw_panels(panels: Sequence[PlacesDrawn], width: int) -> "Figure":
+    """The same places and the same axis in each panel; of too many places those of most people."""
+    most = np.sort(np.argsort(-panels[0].people, kind="stable")[:MOST_DRAWN])
+    names = [shortened(place_name(place), _LONGEST_PLACE) for place in panels[0].where]
+    left = min(max(text_width(names[place]) for place in most) + 16, 0.5 * width)
+    height = 20 * len(most) + 58
+    figure, areas = new_figures(len(panels), width, height, left=left, right=14, top=10, bottom=44)
+    numbers = [each for drawn in panels for each in (drawn.low[most], drawn.high[most], drawn.estimate[most])]
+    room = 0.02 * (np.max(numbers) - np.min(numbers) or 1.0)
+    for axes, drawn in zip(areas, panels, strict=True):
+        axes.set_xlim(np.min(numbers) - room, np.max(numbers) + room)
+        shown = most[np.argsort(-drawn.estimate[most], kind="stable")]
+        y = np.arange(len(shown))
+        axes.hlines(y, drawn.low[shown], drawn.high[shown], color=LIGHT["blue"], linewidth=5.0, alpha=0.45)
+        if drawn.is_wider:
+            low, high = drawn.inner
+            axes.hlines(y, low[shown], high[shown], color=LIGHT["ink"], linewidth=1.4)
+        axes.plot(drawn.estimate[shown], y, "o", color=LIGHT["blue"], markersize=6, markeredgecolor=LIGHT["paper"])
+        axes.axvline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        style_rows(axes, drawn.unit, 4 if width <= NARROW else 7)
+        axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}", labelpad=6)
+        for place, number in zip(y, shown.tolist(), strict=True):
+            across = axes.get_yaxis_transform()
+            annotate(axes, names[number], (0, float(place)), (-8, 0), xycoords=across, ha="right")
     return figure

@@ -20,7 +20,7 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.place_document import groups_plan_section
+from shuffledp.documents.mixing_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.strata_document import strata_plan_section
 from shuffledp.documents.words import small_sample

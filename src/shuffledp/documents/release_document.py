@@ -46,7 +46,8 @@ RELEASE_PAGE = "release.html"
 def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """What the shuffle did to groups, and what there is by place; nothing without groups."""
     if outcome.regional is not None:
-        from shuffledp.documents.place_document import groups_section, places_section
+        from shuffledp.documents.mixing_document import groups_section
+        from shuffledp.documents.place_document import places_section
 
         yield places_section(outcome)
         yield groups_section(outcome)

@@ -24,16 +24,18 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
+from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.place_charts import PlacesDrawn, most_varied, place_name, rows_chart
+from shuffledp.documents.place_charts import place_name, rows_chart, target_drawn
 from shuffledp.documents.words import Scale, count, number, shortened
 from shuffledp.shufflers import StratifiedShuffleModel
 from shuffledp.survey import ColumnOutcome, StrataPlan, Stratified, StratifiedSection
 
-_ON_TERMINAL = 12
+_ON_TERMINAL, _ROWS_ON_TERMINAL = 12, 48  # regions, and regions times answers
+_MOST_DRAWN = 96  # regions times answers
 _MOST_OPEN = 15
 _MOST_ROWS = 400
-_LONGEST_NAME = 24
+_LONGEST_NAME, _LONGEST_ANSWER = 20, 18
 
 
 def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
@@ -111,46 +113,74 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """The answer that differs most between regions, drawn and as rows, and a table of all."""
+    """All answers in all regions, drawn and as rows; of too many, those that no estimate chooses."""
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
-    people, errors, overall = stratified.people, estimate.standard_error, outcome.release.estimate
-    drawn = most_varied(estimate, overall, scale, outcome.column.label, people=people, unshuffled_error=errors)
-    several = len(outcome.column.targets) > 1
-    most = (
-        f"Drawn is {drawn.name}, which differs most between them in units of its errors; of equals the rarest."
-        if several
-        else ""
+    people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
+    targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)
+    panels = [
+        target_drawn(target, estimate, overall, scale, label, people=people, unshuffled_error=estimate.standard_error)
+        for target in range(min(targets, max(1, _MOST_DRAWN // drawn_regions)))
+    ]
+    title = f"{panels[0].title if targets == 1 else f'{label}, {panels[0].measure}'}, by {name}"
+    left_out = _left_out(targets, len(panels), len(people), drawn_regions, "the table has all")
+    reading = (
+        f"What people in each {name} answered. Each interval by itself covers the truth about these people in about "
+        f"{estimate.level * 100:.4g}% of all runs."
     )
     blocks = (
-        *_on_terminal(drawn, name, scale),
-        *told(f"What people in each {name} answered. {most}".rstrip(), on=PAGE),
-        Picture(rows_chart(drawn, name), on=PAGE),
+        *_on_terminal(estimate, people, label, name, scale),
+        *told(reading, on=PAGE),
+        *told(_outside(estimate, scale)),
+        Picture(rows_chart(panels, title, left_out), on=PAGE),
         _every_region(estimate, people, name, scale),
     )
     return Section(anchor="regions", title=f"Estimates by {name}", blocks=blocks, place=Place.RESULTS)
 
 
-def _on_terminal(drawn: PlacesDrawn, name: str, scale: Scale) -> Iterable[Block]:
-    """The regions from the highest estimate to the lowest, or those at both ends."""
-    order, left_out = np.argsort(-drawn.estimate, kind="stable"), len(drawn.where) - _ON_TERMINAL
-    half = _ON_TERMINAL // 2
-    shown = order if left_out <= 0 else np.concatenate([order[:half], order[-half:]])
+def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where: str) -> str:
+    """Which answers and regions are shown, where not all are; "" if all are. The estimates never choose them."""
+    found = []
+    if shown < targets:
+        found.append(f"the first {count(shown)} of {count(targets)} answers as the task orders them")
+    if shown_regions < regions:
+        found.append(f"the {count(shown_regions)} of {count(regions)} regions with most people")
+    return f"Shown are {' in '.join(found)}; {where}." if found else ""
+
+
+def _outside(estimate: Estimate, scale: Scale) -> str:
+    """That estimates may lie beyond the range of the truth; "" if none does."""
+    if scale.bounds is None or not scale.is_share:
+        return ""
+    low, high = scale.bounds
+    if ((estimate.estimate >= low) & (estimate.estimate <= high)).all():
+        return ""
+    return f"Estimates are unbiased, so that one may lie outside {scale.range}; intervals end where shares do."
+
+
+def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, scale: Scale) -> Iterable[Block]:
+    """Every answer in every region; of too many the first answers, in the regions of most people."""
+    targets = len(estimate.target) // len(people)
+    places = sorted(np.argsort(-people, kind="stable")[:_ON_TERMINAL].tolist())
+    answers = range(min(targets, max(1, _ROWS_ON_TERMINAL // len(places))))
     rows = [
         (
-            shortened(place_name(drawn.where[place]), _LONGEST_NAME),
-            count(int(drawn.people[place])),
-            scale.plain(drawn.estimate[place] / scale.factor),
-            " to ".join(
-                scale.plain((drawn.estimate[place] + side * drawn.margin[place]) / scale.factor) for side in (-1, 1)
-            ),
+            shortened(estimate.target[row], _LONGEST_ANSWER),
+            shortened(place_name((estimate.where or ())[row]), _LONGEST_NAME),
+            count(int(people[place])),
+            scale.plain(estimate.estimate[row]),
+            f"{scale.plain(estimate.lower[row])} to {scale.plain(estimate.upper[row])}",
         )
-        for place in shown.tolist()
+        for answer in answers
+        for place in places
+        for row in [place * targets + answer]
     ]
-    if left_out > 0:
-        rows.insert(half, (f"... {left_out:,} more", "", "", ""))
-    yield Text(drawn.title, Role.SUBHEADING, on=TERMINAL)
-    columns = (Column(name, left=True), Column("people"), Column("estimate"), Column(f"{drawn.level} interval"))
-    yield Table("", columns, tuple(rows), on=TERMINAL)
+    yield Text(f"{label}, {'share of people' if scale.is_share else 'mean'}, by {name}", Role.SUBHEADING, on=TERMINAL)
+    heads = (Column(scale.noun.lower(), left=True), Column(name, left=True), Column("people"), Column("estimate"))
+    columns = (*heads, Column(f"{estimate.level * 100:.4g}% interval"))
+    first = int(targets == 1)  # one quantity is named above
+    yield Table("", columns[first:], tuple(row[first:] for row in rows), on=TERMINAL)
+    left_out = _left_out(targets, len(answers), len(people), len(places), "estimates.csv has all")
+    yield from told(left_out, on=TERMINAL)
 
 
 def _every_region(estimate: Estimate, people: Integers, name: str, scale: Scale) -> Fold:

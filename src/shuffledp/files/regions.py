@@ -135,7 +135,7 @@ def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
 
 def _first(estimate: Estimate, rows: int) -> Estimate:
     """Without the last rows, which are about the slots that are in no region."""
-    parts = ("target", "estimate", "standard_error", "sampling_error", "where")
+    parts = ("target", "estimate", "standard_error", "sampling_error", "interval", "where")
     kept: dict[str, Any] = {
         name: None if (values := getattr(estimate, name)) is None else values[:rows] for name in parts
     }
