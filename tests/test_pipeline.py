@@ -222,12 +222,31 @@ def test_an_analyzer_that_is_not_for_these_reports_refuses_them():
         pipeline(analyzer=SumAnalyzer()).run(VALUES, delta=1e-6)
 
 
-def test_a_release_prints_as_its_estimate_and_paragraphs():
+def test_a_release_prints_its_estimate_and_a_line_for_each_statement():
     release = pipeline().run(VALUES, delta=1e-6)
     shown = str(release)
-    assert str(release.estimate) in shown
-    assert all(str(statement) in shown for statement in release.statements)
+    assert shown.startswith(f"{release.estimate}\n\n")
+    assert all(statement.in_short in shown for statement in release.statements)
+    assert "print(release.statements[0]) says what" in shown
     assert "PrivacyStatement(" not in f"{release} {release.statements!r}"
+
+
+@pytest.mark.parametrize("answers", [2, 7, 40])
+@pytest.mark.parametrize("source", [None, SeededSource(1)])
+def test_a_release_prints_on_at_most_twelve_lines(answers, source):
+    many = pipeline(randomizer=sdp.KaryRandomizedResponse(epsilon0=2.0, domain_size=answers))
+    release = many.run(np.arange(400) % answers, delta=1e-6, source=source)
+    lines = str(release).splitlines()
+    assert len(lines) <= 12
+    assert all(statement.in_short in lines for statement in release.statements)
+    assert lines[0].startswith(
+        "WITHDRAWN: no privacy is promised" if source else "frequency, 95% intervals, 400 reports"
+    )
+    left_out = next((line for line in lines if "more lines: print(release.estimate)" in line), None)
+    assert (left_out is None) == (answers == 2)
+    if left_out:
+        shown = sum(line.startswith("  ") for line in lines) - 1
+        assert int(left_out.split()[1]) == answers - shown
 
 
 @pytest.mark.parametrize(("randomized", "shuffled"), [(SeededSource(1), None), (None, SeededSource(1))])

@@ -19,6 +19,8 @@ from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.core.table import Table
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
+_MOST_LINES = 12  # of a release that is printed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release(Saved):
@@ -45,7 +47,14 @@ class Release(Saved):
         object.__setattr__(self, "statements", Statements(self.statements))
 
     def __str__(self) -> str:
-        return f"{self.estimate}\n\n{self.statements}"
+        """At most twelve lines; what is left out is said, and how to print it."""
+        statements = Statements(self.statements)
+        danger, promised = statements.danger.splitlines(), statements.listed("release.statements").splitlines()
+        lines, room = str(self.estimate).splitlines(), _MOST_LINES - 1 - len(danger) - len(promised)
+        if len(lines) > room:
+            left_out = len(lines) - room + 1
+            lines = [*lines[: room - 1], f"  ... {left_out:,} more lines: print(release.estimate)"]
+        return "\n".join([*danger, *lines, "", *promised])
 
     @property
     def in_short(self) -> str:

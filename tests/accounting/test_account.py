@@ -9,13 +9,14 @@ import pytest
 
 from accounting.given import GivenChannel, given, response, uniformly
 from contracts.siblings import SlotShuffleModel
-from shuffledp.accounting import THEOREMS, Theorem, account, account_all, bracket, delta_at
+from shuffledp.accounting import THEOREMS, Theorem, account, account_all, bracket, delta_at, examine
 from shuffledp.core.caching import forget
+from shuffledp.core.channels import Channel
 from shuffledp.core.errors import HypothesisError, InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP, LocalDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status, Trust
-from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, LdpModel, PrivUnit
+from shuffledp.randomizers import ChannelModel, KaryRandomizedResponse, KaryRandomizedResponseModel, LdpModel, PrivUnit
 from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 
 NAMED = {theorem.id: theorem for theorem in THEOREMS}
@@ -165,9 +166,7 @@ def test_a_delta_that_is_not_strictly_between_0_and_1_is_refused(ask, delta):
 
 @pytest.mark.parametrize("model", [{}, "protocol", ProtocolModel])
 def test_what_is_not_a_protocol_is_refused(model):
-    with pytest.raises(
-        InvalidParameterError, match="model must be a ProtocolModel or LocalModel or Randomizer; got model of"
-    ):
+    with pytest.raises(InvalidParameterError, match="or LocalModel or Randomizer or Channel; got model of"):
         account(model, delta=1e-6)
 
 
@@ -439,6 +438,35 @@ def test_a_short_form_says_what_the_protocol_in_full_says(local, options, given)
     )
 
 
+MATRIX = [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]]
+
+
+def test_a_matrix_is_accounted_for_as_the_randomizer_that_it_is():
+    model = ProtocolModel(local=ChannelModel(matrix=Channel(MATRIX)), shuffle=UniformShuffleModel(num_users=300))
+    short = {"num_users": 300}
+    assert account(Channel(MATRIX), delta=1e-4, **short) == account(model, delta=1e-4)
+    assert bracket(Channel(MATRIX), delta=1e-4, **short) == bracket(model, delta=1e-4)
+    assert delta_at(Channel(MATRIX), epsilon=0.3, **short) == delta_at(model, epsilon=0.3)
+    with pytest.raises(InvalidParameterError, match="num_users must be given beside a randomizer; got num_users=None"):
+        account(Channel(MATRIX), delta=1e-4)
+
+
+@pytest.mark.parametrize("releases", [2, 52])
+@pytest.mark.parametrize("fraction", [1.0, 0.5])
+def test_several_releases_are_stated_as_the_command_states_them(releases, fraction):
+    model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=2000))
+    found = account(epsilon0=1.0, num_users=2000, delta=1e-6, releases=releases, honest_fraction=fraction)
+    assert found == examine(model, delta=1e-6, releases=releases, honest_fraction=fraction).upper
+    once = account(model, delta=1e-6, honest_fraction=fraction).guarantee.epsilon
+    assert once < found.guarantee.epsilon <= releases * once * 1.2
+
+
+@pytest.mark.parametrize("releases", [0, -1, 1.5, True])
+def test_a_number_of_releases_that_is_none_is_refused(releases):
+    with pytest.raises(InvalidParameterError, match="releases must be an integer that is 1 or more"):
+        account(epsilon0=1.0, num_users=2000, delta=1e-6, releases=releases)
+
+
 @pytest.mark.parametrize(("people", "fraction", "honest"), [(5, 0.5, 2), (3, 0.99, 2), (100, 0.29, 29)])
 def test_a_share_of_the_people_is_rounded_down(people, fraction, honest):
     model = response(2, 1.0, people)
@@ -459,7 +487,7 @@ WRONG_SHORT = [
         "epsilon0 must be left out beside a randomizer; got epsilon0=2.0",
     ),
     ((response(3, 2.0, 500),), {"num_users": 5}, "num_users must be left out beside a protocol; got num_users=5"),
-    ((0.5,), {"num_users": 5}, "model must be a ProtocolModel or LocalModel or Randomizer; got model of type float"),
+    ((0.5,), {"num_users": 5}, "model must be a ProtocolModel or .* or Channel; got model of type float"),
     ((KaryRandomizedResponse,), {"num_users": 5}, "model must be a ProtocolModel or LocalModel or Randomizer"),
 ]
 

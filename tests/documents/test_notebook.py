@@ -4,6 +4,7 @@ import builtins
 import csv
 import importlib
 import json
+import os
 import re
 import sys
 from dataclasses import replace
@@ -101,7 +102,7 @@ def test_styles_stay_inside(pages):
             outside += letter if depth == 0 else ""
         selectors = [each for each in outside.replace("}", "\n").split("\n") if each.strip()]
         assert {each.strip() for each in selectors} == {
-            ".shuffledp-top",
+            ".shuffledp-top.shuffledp-top.shuffledp-top",
             "@media screen and (prefers-color-scheme: dark)",
         }
 
@@ -170,7 +171,7 @@ def test_a_class_is_shown_as_its_base_is():
 
 # ---- a data frame ---------------------------------------------------------------------------------------------------
 
-COLUMNS = ["statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error"]
+COLUMNS = ["target", "statistic", "level", "sampling_error", "standard_error", "estimate", "lower", "upper"]
 
 
 def test_an_estimate_is_a_frame_of_the_library_that_is_in_use(release, monkeypatch):
@@ -198,8 +199,19 @@ def test_regions_have_columns_and_covariances_none(release):
     rows = replace(
         release.estimate, where=({"region": 3}, {"region": 4}), covariance=np.diag(release.estimate.standard_error**2)
     )
-    assert list(rows.to_frame().columns) == [*COLUMNS, "where_region"]
+    assert list(rows.to_frame().columns) == ["where_region", *COLUMNS]
     assert rows.to_frame()["where_region"].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("where", [None, ({"place of work": "north"}, {"place of work": "south"})])
+def test_a_frame_shows_the_interval_on_a_terminal_of_80_letters(release, monkeypatch, where):
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((80, 24)))
+    frame = replace(release.estimate, statistic="frequency (weighted) by region", where=where).to_frame()
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        shown = str(frame)
+    assert shown.splitlines()[0].split()[-2:] == ["lower", "upper"]
+    assert all(len(line) <= 80 for line in shown.splitlines()[:3])
+    assert f"{release.estimate.lower[0]:.6f}" in shown
 
 
 # ---- a picture and a folder -----------------------------------------------------------------------------------------

@@ -234,3 +234,17 @@ def test_the_screen_leaves_out_by_order_and_by_people_alone(answers, regions, sa
         (answer, region) for answer in names[: 48 // len(kept[:regions])] for region in kept
     ]
     assert {answer for answer, _ in drawn_in(outcome)} == set(names)
+
+
+def test_a_task_in_python_prints_its_regions_and_hands_them_out():
+    rows = people_of(SIZES, ["No", "Yes"])
+    table = {"region": [row[0] for row in rows], "cheated": [row[2] for row in rows]}
+    task = Task.from_dict(task_with(by="region", release={"delta": 1e-3, "minimum_batch": 5}))
+    outcome = task.run(table)
+    assert outcome.regions is outcome.column.regions is outcome.column.stratified.estimate
+    shown = str(outcome)
+    assert f"cheated: {outcome.column.release.estimate}\n\ncheated: {outcome.regions}" in shown
+    assert all(f"{answer} (region {region})" in shown for answer in ("No", "Yes") for region in SIZES)
+    assert all(statement.in_short in shown for statement in outcome.statements)
+    everybody = Task.from_dict(task_with(release={"delta": 1e-3})).run(table)
+    assert everybody.regions is None

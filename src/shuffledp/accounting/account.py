@@ -34,6 +34,7 @@ from shuffledp.accounting.theorem import Theorem, fake_senders, inside_unit
 from shuffledp.accounting.theorems import THEOREMS
 from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
 from shuffledp.core.caching import remembered
+from shuffledp.core.channels import Channel
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import Randomizer
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, Guarantee
@@ -42,9 +43,9 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
-from shuffledp.core.validate import instance_of, invalid, nonnegative, open_probability, positive
+from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
-Protocol = ProtocolModel | LocalModel | Randomizer | None  # in full, or in short: what `account` says
+Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # in full, or in short: what `account` says
 
 _MOST_REMEMBERED = 64  # protocols
 _UNIFORM = "uniform-shuffle"  # the hypothesis that the theorems about uniform shuffles share
@@ -56,6 +57,7 @@ def account(
     delta: float,
     epsilon0: float | None = None,
     num_users: int | None = None,
+    releases: int = 1,
     honest_fraction: float = 1.0,
     published_only: bool = False,
 ) -> PrivacyStatement:
@@ -68,11 +70,13 @@ def account(
 
     Args:
         model: the protocol's public description, read from JSON or taken from ``Pipeline.model``; or in short a
-            randomizer, or its model, whose reports ``num_users`` people shuffle uniformly; or nothing, for any
-            randomizer of local loss ``epsilon0``.
+            randomizer, its model or its matrix (`Channel`), whose reports ``num_users`` people shuffle uniformly; or
+            nothing, for any randomizer of local loss ``epsilon0``.
         delta: the remainder, strictly between 0 and 1.
         epsilon0: local privacy loss in nats, above 0 and finite; only without a ``model``.
         num_users: people, 1 or more; only without a protocol.
+        releases: how often the same people take part, 1 or more, each time with fresh randomness and a fresh shuffle;
+            `compose_releases` takes protocols that differ.
         honest_fraction: share of the people counted, above 0 and at most 1; the others may collude with the analyst,
             or send anything, and hide nobody.
         published_only: whether to leave out what only this project has proven.
@@ -89,6 +93,12 @@ def account(
     """
     described = protocol_of(model, epsilon0=epsilon0, num_users=num_users)
     open_probability(delta=delta)
+    integer_at_least(1, releases=releases)
+    if releases > 1:
+        from shuffledp.accounting.compose import compose_releases
+
+        counted: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
+        return compose_releases(described, delta=delta, num_releases=releases, **counted)
     return _tightest(described, delta, honest_fraction, published_only)
 
 
@@ -100,8 +110,11 @@ def protocol_of(model: Protocol, *, epsilon0: float | None, num_users: int | Non
     """
     local = model.model if isinstance(model, Randomizer) else model
     beside = "without a model"
+    if isinstance(local, Channel):
+        of_matrix: Any = LocalModel.members()["channel"]
+        local = of_matrix(matrix=local)
     if local is not None:
-        instance_of((ProtocolModel, LocalModel, Randomizer), model=local)
+        instance_of((ProtocolModel, LocalModel, Randomizer, Channel), model=local)
         beside = f"beside a {'protocol' if isinstance(local, ProtocolModel) else 'randomizer'}"
     for name, value, wanted in (
         ("epsilon0", epsilon0, local is None),

@@ -18,6 +18,7 @@ from shuffledp.core.text import count_of, is_misleading
 from shuffledp.core.validate import invalid
 
 _FRAMES = ("pandas", "polars")
+_COLUMNS = ("target", "statistic", "level", "sampling_error", "standard_error", "estimate", "lower", "upper")
 _MOST_SHOWN = 4
 _WEIGHTED = " (weighted)"
 
@@ -170,15 +171,16 @@ class Estimate(Shown):
     def to_frame(self) -> Any:
         """The rows as a data frame: of pandas or polars, whichever is imported already, or else installed.
 
-        Covariances are left out; what is public about the region of a row has columns of its own.
+        Covariances are left out; what is public about the region of a row has columns of its own. Estimates and their
+        intervals are the last columns, which a narrow terminal leaves out last.
 
         Raises:
             ModuleNotFoundError: if neither is installed.
         """
         rows = []
         for row in self.rows():
-            row.pop("covariance", None)
-            rows.append(row | {f"where_{name}": value for name, value in row.pop("where", {}).items()})
+            where = {f"where_{name}": value for name, value in row.get("where", {}).items()}
+            rows.append(where | {name: row[name] for name in _COLUMNS})
         names = sorted(_FRAMES, key=lambda name: name not in sys.modules)  # what is imported comes first
         for name in names:
             with suppress(ModuleNotFoundError):

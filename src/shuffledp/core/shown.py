@@ -1,4 +1,4 @@
-"""The one arrow upward: tasks run, and values show and save themselves, by what lies above them and is named here.
+"""The one arrow upward: tasks run, graphs are read, and values show and save themselves, by what is named here.
 
 Nothing is loaded before it is asked for, and no value knows how it is shown.
 """
@@ -13,6 +13,7 @@ from shuffledp.core.validate import invalid
 # What can be asked for, and the function that does it.
 ABOVE = {
     "run": "shuffledp.files.tables.run",
+    "graph": "shuffledp.files.people_files.read_graph",
     "html": "shuffledp.documents.page.top_of",
     "picture": "shuffledp.documents.estimate_charts.picture_of",
     "folder": "shuffledp.files.writing.new_folder",

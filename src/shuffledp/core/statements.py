@@ -263,6 +263,19 @@ class Statements(Shown, tuple[PrivacyStatement, ...]):
         return "\n\n".join(str(statement) for statement in self)
 
     @property
+    def danger(self) -> str:
+        """That nothing is promised, and why, where a statement is withdrawn; "" else."""
+        reasons = [each.withdrawn.text for each in self if each.withdrawn]
+        return f"WITHDRAWN: no privacy is promised: {reasons[0]}." if reasons else ""
+
+    def listed(self, name: str) -> str:
+        """Each on one line, and how to print the whole of them, as entries of what ``name`` stands for."""
+        if not self:
+            return ""
+        whole = f"print({name}[0]) says what the first one means and whom one trusts."
+        return "\n".join([*(each.in_short for each in self), whole])
+
+    @property
     def in_short(self) -> str:
         """The headline, and how many others there are."""
         others = f"; {len(self) - 1} more" if len(self) > 1 else ""

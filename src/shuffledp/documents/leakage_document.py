@@ -132,7 +132,7 @@ def _measures(found: TargetExamination) -> Table:
         about = f"{most.kind}: {_CAPACITIES[most.kind.relation]}"
         rows.append(("capacity", _number(most.value, most.kind.relation), about))
     columns = (Column("measure", left=True), Column("value"), Column("kind", left=True, folds=True))
-    return Table("", columns, tuple(rows), headed=False)
+    return Table("", columns, tuple(rows), look="", headed=False)
 
 
 def _number(value: float, relation: str = "") -> str:

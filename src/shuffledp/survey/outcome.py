@@ -254,6 +254,13 @@ class ColumnOutcome(WithFiles):
         """The public description of what was run."""
         return self.release.model
 
+    @property
+    def regions(self) -> Estimate | None:
+        """The estimates by region or by place, a row for each target, with ``where``; None where there are none."""
+        if self.regional is not None:
+            return self.regional.estimate
+        return None if self.stratified is None else self.stratified.estimate
+
     def rows(self) -> list[dict[str, Any]]:
         """All estimates: those of everybody together, then those by place, as `Regional.rows` has them."""
         by_region = self.stratified.estimate.rows() if self.stratified and self.stratified.estimate else []
@@ -325,9 +332,20 @@ class Outcome(WithFiles, Saved):
         """Whether the randomness of any column can be replayed."""
         return any(column.seeded for column in self.columns.values())
 
+    @property
+    def regions(self) -> Estimate | None:
+        """The estimates by region or by place of the only private column."""
+        return self.column.regions
+
     def __str__(self) -> str:
-        columns = [f"{part.column.label}: {part.release.estimate}" for part in self.columns.values()]
-        return "\n\n".join([*columns, str(Statements(self.statements))])
+        found = [
+            f"{part.column.label}: {estimate}"
+            for part in self.columns.values()
+            for estimate in (part.release.estimate, part.regions)
+            if estimate is not None
+        ]
+        statements = Statements(self.statements)
+        return "\n\n".join(filter(None, [statements.danger, *found, statements.listed("outcome.statements")]))
 
     @property
     def in_short(self) -> str:

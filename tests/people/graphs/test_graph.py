@@ -1,10 +1,12 @@
 """Graphs hold each edge once, whatever they are made from, and balls are what walking finds."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.people.graphs import Graph, union
 
 
@@ -128,6 +130,16 @@ def test_graphs_of_other_libraries_are_read(source, expected):
     assert Graph.of(source) == expected
 
 
+@pytest.mark.parametrize("as_type", [str, Path])
+def test_a_graph_is_read_from_the_name_of_its_file(tmp_path, as_type):
+    np.savez(tmp_path / "friends.npz", edges=[(0, 1), (1, 2)], weights=[2.0, 1.0])
+    (tmp_path / "friends.csv").write_text("0,1\n1,2\n")
+    assert Graph.of(as_type(tmp_path / "friends.csv")) == Graph.from_edges([(0, 1), (1, 2)])
+    assert Graph.of(as_type(tmp_path / "friends.npz")) == Graph.from_edges([(0, 1), (1, 2)], weights=[2.0, 1.0])
+    with pytest.raises(InputDataError, match=r"absent\.csv cannot be read: there is no such file"):
+        Graph.of(as_type(tmp_path / "absent.csv"))
+
+
 REFUSED = [
     (
         lambda: Graph.from_edges([(0, 3)], num_users=3),
@@ -146,7 +158,7 @@ REFUSED = [
     (lambda: Graph.from_edges([(0, 1)], weights=[-1]), r"weights\[0\]=-1.0"),
     (lambda: Graph.from_edges([(0, 1)], weights=[np.nan]), r"weights\[0\]=nan"),
     (lambda: Graph.from_edges([(0, 1)], weights=["heavy"]), "weights must be numbers"),
-    (lambda: Graph.of("friends.csv"), "graph must be a Graph, .*of type str"),
+    (lambda: Graph.of(3), "graph must be a Graph, .* or a file's name; got graph of type int"),
     (lambda: Graph.of(sp.csr_array((2, 3))), r"square matrix; got shape \(2, 3\)"),
     (lambda: PLAIN.balls(-1), "hops must be an integer"),
 ]

@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.shown import Shown
+from shuffledp.core.shown import Shown, above
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
 from shuffledp.core.validate import integer_at_least, invalid
@@ -147,23 +148,26 @@ class Graph(Shown):
 
     @classmethod
     def of(cls, graph: Any) -> Self:
-        """The `Graph` of a networkx or igraph graph, or of a scipy sparse adjacency matrix.
+        """The `Graph` of a networkx or igraph graph, of a scipy sparse adjacency matrix, or of a file of edges.
 
         Directions are forgotten. Nodes of networkx keep their numbers if those are 0, ..., n - 1, and are else numbered
         as it lists them. Weights are the edge attribute ``weight`` where every edge has one, or the entries of a
-        matrix, unless all are equal.
+        matrix, unless all are equal. A file is read as `shuffledp graph inspect` does: text, Parquet or ``.npz``.
 
         Raises:
             InvalidParameterError: if it is something else.
+            InputDataError: if there is no such file, or it is no edge list.
         """
         if isinstance(graph, cls):
             return graph
+        if isinstance(graph, str | Path):
+            return cast(Self, above("graph")(Path(graph)))
         for looks_like, edges_of in READERS:
             if looks_like(graph):
                 edges, weights, num_users = edges_of(graph)
                 return cls.from_edges(edges, weights=weights, num_users=num_users)
         raise InvalidParameterError(
-            "graph must be a Graph, a networkx or igraph graph or a scipy sparse matrix; "
+            "graph must be a Graph, a networkx or igraph graph, a scipy sparse matrix or a file's name; "
             f"got graph of type {type(graph).__name__}."
         )
 
