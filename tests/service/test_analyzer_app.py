@@ -22,7 +22,7 @@ from shuffledp.service import forwarder, reception
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder
 from shuffledp.service.public_columns import extensions_of
-from shuffledp.service.releasing import is_release_of, trust_of
+from shuffledp.service.releasing import is_released, trust_of
 from shuffledp.survey import DataFlow
 from shuffledp.wire.grammar import (
     BATCH_TYPE,
@@ -225,8 +225,8 @@ def test_too_few_that_open_are_not_released(tmp_path):
         replace(each, reports=(_relabelled(each.reports[0], parties.analyzer_key.config.id),)) for each in strangers
     ]
     _, log = run(collected, tmp_path, parties, [*strangers, *submissions_of(parties, [1] * 9)])
-    assert ("not-released", 1) in log.events
-    assert not (tmp_path / "release").exists()
+    assert ("seen-not-released", 1) in log.events
+    assert not (tmp_path / "release" / "release.parquet").exists()
 
 
 def _relabelled(report, config_id):
@@ -248,7 +248,7 @@ def test_near_an_order_a_made_up_report_stands_where_one_does_not_open_if_it_may
     ]
     _, log = run(collected, tmp_path, parties, [*good, *strangers])
     if fakes < 2:
-        assert ("not-released", 1) in log.events
+        assert ("seen-not-released", 1) in log.events
         return
     found = statement(tmp_path)
     assert found["num_reports"] == 42
@@ -496,8 +496,8 @@ def test_a_release_of_another_collection_in_its_place_is_neither_taken_for_its_o
 def test_the_releases_of_several_columns_are_known_again(tmp_path):
     parties = Parties(task_of_two())
     run(collected, tmp_path, parties, submissions_of(parties))
-    assert is_release_of(tmp_path / "release", parties.collection)
-    assert not is_release_of(tmp_path / "release", Parties(task_of_two()).collection)
+    assert is_released(tmp_path / "release", parties.collection)
+    assert is_released(tmp_path / "release", Parties(task_of_two()).collection) is None
 
 
 @pytest.mark.usefixtures("without_a_page")
@@ -527,7 +527,8 @@ def test_a_signed_batch_that_holds_nothing_of_what_it_says_is_given_up_and_stops
     bodies = [b""] if asked.shuffler.is_uniform else [b"", bare * 20]
     for body in bodies:
         (tmp_path / str(len(body))).mkdir()
-        assert run(test, body) == [("batch-received", 20), ("not-released", 1)]
+        given_up = "seen-not-released" if body else "not-released"
+        assert run(test, body) == [("batch-received", 20), (given_up, 1)]
 
 
 @pytest.mark.usefixtures("without_a_page")

@@ -30,12 +30,13 @@ def submissions(parties, count):
     return sealed(parties.collection, reports_of(parties.collection.task, np.arange(count) % 2), config=config)
 
 
-def signed(parties, sent, number, *, column=0):
+def signed(parties, sent, number, *, column=0, num_reports=None):
     """A batch of a column of what was sent, as the shuffler signs it."""
     inside = [BatchedReport((), each.reports[column].ciphertext).encode() for each in sent]
     body = b"".join(inside)
+    count = len(sent) if num_reports is None else num_reports
     told = 0, 0, 0, hashlib.sha256(body).digest(), b"uniform", b"1"
-    made = BatchManifest(parties.collection.id, column, os.urandom(16), number, len(sent), *told)
+    made = BatchManifest(parties.collection.id, column, os.urandom(16), number, count, *told)
     return parties.shuffler_key.sign(made).encode() + body
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from shuffledp.core.errors import InputDataError, UndecryptableReportError
+from shuffledp.core.errors import InputDataError, RemoteProtocolError, UndecryptableReportError
 from shuffledp.core.flow import View
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.documents.document import Document
@@ -15,10 +16,11 @@ from shuffledp.files import new_folder
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, places_of, release_of_column
+from shuffledp.files.unreleased import COUNT_IT, write_unreleased
 from shuffledp.relay.gated import walked
 from shuffledp.relay.member import Transport
 from shuffledp.relay.recorded import Recorded
-from shuffledp.relay.rounds import check_hand_in, count_votes
+from shuffledp.relay.rounds import HandInRefusedError, check_hand_in, count_votes
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
 from shuffledp.survey import Collected, DataFlow, Outcome, read_earlier
@@ -28,6 +30,7 @@ from shuffledp.wire.keys import AnalyzerKey
 from shuffledp.wire.report_bytes import ReportLayout
 
 _NOBODY = Watch()
+_NOTHING_SEEN = "So the analyst has seen no report, and there is nothing to be counted in a next attempt."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,37 +40,50 @@ class HandIns:
     Args:
         recorded: who was there, as all who voted saw it.
         by_member: the sealed reports of each member who handed in, by place in the directory.
+        unreadable: what is wrong with a hand-in that is not as it must be; empty if there is none.
     """
 
     recorded: Recorded
     by_member: dict[int, tuple[HpkeCiphertext, ...]]
+    unreadable: str = ""
 
 
 async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[AnalyzerKey]) -> HandIns:
     """All hand-ins, when the last stage has ended.
 
     Raises:
-        RemoteProtocolError: if records, votes or hand-ins are not as the protocol says, or nobody answers.
+        RemoteProtocolError: if records or votes are not as the protocol says, or nobody answers.
         HandInRefusedError: if nothing was to be handed in after what happened, or too few voted alike.
     """
     recorded = Recorded(terms.collection_id, terms.num_users)
     for stage in range(terms.num_rounds + 1):
         recorded = recorded.followed_by(await transport.record(stage))
-    check_hand_in(terms, recorded)
-    _, votes = await transport.fetch(terms.vote_stage, EVERYBODY)
-    count_votes(terms, recorded, votes)
+    try:
+        check_hand_in(terms, recorded)
+        _, votes = await transport.fetch(terms.vote_stage, EVERYBODY)
+        count_votes(terms, recorded, votes)
+    except HandInRefusedError as error:
+        raise HandInRefusedError(f"{error} {_NOTHING_SEEN}") from None
     _, letters = await transport.fetch(terms.hand_in_stage, ANALYST)
     there = {person: letter for person, letter in letters.items() if person not in recorded.absent}
-    opened = {person: opened_hand_in(terms, keys, person, letter) for person, letter in there.items()}
-    return HandIns(recorded=recorded, by_member=opened)
+    opened, unreadable = {}, ""
+    for person, letter in there.items():
+        try:
+            opened[person] = opened_hand_in(terms, keys, person, letter)
+        except RemoteProtocolError as error:
+            unreadable = unreadable or str(error)
+    return HandIns(recorded=recorded, by_member=opened, unreadable=unreadable)
 
 
 def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:
     """The view of the analyst, and what was refused of the reports.
 
     Raises:
-        InputDataError: if other numbers of reports were handed in than anything is stated of: without a gate, all.
+        InputDataError: if other numbers of reports were handed in than anything is stated of: without a gate, all; or
+            if a hand-in is unreadable.
     """
+    if found.unreadable:
+        raise InputDataError(f"{found.unreadable} Nothing was released.")
     layout = ReportLayout.of(terms.collection.task.columns[0].randomizer.randomizer().model)
     opener = Opener.by(keys, collection_id=terms.collection_id, column=0)
     seen: set[bytes] = set()
@@ -111,13 +127,34 @@ def write_relayed(
 ) -> tuple[Outcome, Document]:
     """Open what was handed in, and write its release into a folder; the outcome, and what its page says.
 
+    Where nothing can be released, the folder has a statement without estimates, of what each report loses by itself.
+
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says, or the folder cannot be made.
         InputDataError: as `view_of`.
     """
     collection, (column,) = terms.collection, terms.collection.task.columns
     releases = read_earlier(collection.task, earlier)
-    view, collected = view_of(terms, found, keys)
+    local = (Trust.OPERATOR,) if collection.shuffler.is_local and collection.analyzer.is_local else ()
+    beside: dict[str, Any] = {
+        "trust": (Trust.ONE_ANSWER, *local),
+        "parties": (Party("analyst", collection.analyzer.words),),
+    }
+    try:
+        view, collected = view_of(terms, found, keys)
+    except InputDataError as error:
+        write_unreleased(
+            collection.task,
+            folder,
+            {column.value: terms.num_users},
+            str(error),
+            collected={column.value: Collected(collection=terms.collection_id.hex())},
+            is_shuffled=False,
+            earlier=earlier,
+            force=force,
+            **beside,
+        )
+        raise InputDataError(f"{error} {COUNT_IT.format(file=folder / 'statement.json')}") from None
     flow = DataFlow(
         received=len(view) + sum(collected.refused.values()),
         missing=0,
@@ -126,16 +163,7 @@ def write_relayed(
         detached=column.detached,
         collected=collected,
     )
-    local = (Trust.OPERATOR,) if collection.shuffler.is_local and collection.analyzer.is_local else ()
-    facts = FileFacts.of(
-        column,
-        "view",
-        flow,
-        seeded=False,
-        shuffle=view.shuffle,
-        trust=(Trust.ONE_ANSWER, *local),
-        parties=(Party("analyst", collection.analyzer.words),),
-    )
+    facts = FileFacts.of(column, "view", flow, seeded=False, shuffle=view.shuffle, **beside)
     with new_folder(folder, force=force) as place:
         (where,) = places_of(collection.task, place)
         done = release_of_column(column, iter([view]), facts, where, watch, beside=Path(), shuffler=terms.shuffler)

@@ -20,6 +20,7 @@ class Happened(StrEnum):
     BATCH_MADE = "batch-made"
     BATCH_FAILED = "batch-failed"
     NOT_RELEASED = "not-released"
+    SEEN_NOT_RELEASED = "seen-not-released"
     DELIVERED = "delivered"
     DELIVERY_FAILED = "delivery-failed"
     BATCH_RECEIVED = "batch-received"

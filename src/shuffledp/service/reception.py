@@ -11,7 +11,7 @@ from shuffledp.files.writing import remove_left_over
 from shuffledp.service.batch_store import BatchStore, Received
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.http_messages import SECONDS_OF_BODY, Problem, Refused
-from shuffledp.service.releasing import is_release_of, write_batches
+from shuffledp.service.releasing import is_released, write_batches
 from shuffledp.survey import Collection, read_earlier
 from shuffledp.wire.grammar import (
     COLLECTION_ID_BYTES,
@@ -142,8 +142,8 @@ class Reception:
 
     async def _is_written(self, folder: Path, several: Sequence[Sequence[Received]]) -> bool | None:
         """Whether there is a release of some batches, now or before; None if that is to be tried again later."""
-        if is_release_of(folder, self.collection):
-            return True
+        if (found := is_released(folder, self.collection)) is not None:
+            return found
         try:
             in_others = None if self.collection.every is None else self._in_others
             await asyncio.to_thread(
@@ -157,7 +157,8 @@ class Reception:
                 maker=self._store.name,
             )
         except (InputDataError, MalformedMessageError):  # no second attempt would find more, or better, reports
-            self._log(Happened.NOT_RELEASED)
+            is_seen = is_released(folder, self.collection) is False
+            self._log(Happened.SEEN_NOT_RELEASED if is_seen else Happened.NOT_RELEASED)
             return False
         except Exception:  # whatever it is, such as a full disk, other collections go on; and this one after a restart
             self._log(Happened.RELEASE_FAILED)

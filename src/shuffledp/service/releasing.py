@@ -5,15 +5,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from shuffledp.core.errors import InputDataError
+from shuffledp.core.errors import InputDataError, MalformedMessageError
 from shuffledp.core.flow import Reports
 from shuffledp.core.statement_terms import Trust
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
+from shuffledp.files.unreleased import write_unreleased
 from shuffledp.randomness.sources import SecureSource
 from shuffledp.service.batch_store import Received
 from shuffledp.service.opening import Opened, opened
@@ -36,6 +38,8 @@ def write_batches(
 ) -> None:
     """Open batches, and write their release into a folder that is not there yet.
 
+    Where reports were opened, and nothing can be released, the folder has a statement of that, without estimates.
+
     Args:
         collection: what was collected.
         several: of each number the batches of all columns; all but the usual one of a collection that has several.
@@ -51,8 +55,39 @@ def write_batches(
         InputDataError: if reports near a reference order did not open, more than may be fake.
         MalformedMessageError: if a batch is no sequence of so many reports.
     """
-    found: dict[str, Sequence[Batch]] = {}
-    refused = {}
+    task, parties = collection.task, collection.parties()
+    beside: dict[str, Any] = {"trust": trust_of(collection), "parties": parties, "earlier": earlier}
+    unreleased: Callable[..., None] = partial(write_unreleased, task, folder, maker=maker, **beside)
+    try:
+        found, refused = _opened(collection, several, keys, in_others)
+    except MalformedMessageError as error:  # whatever of it came before what is wrong may have been opened
+        if any(body.stat().st_size for batches in several for _, body in batches):
+            handed_in = {
+                each.value: sum(batches[place][0].num_reports for batches in several)
+                for place, each in enumerate(task.columns)
+            }
+            none = dict.fromkeys(handed_in, Collected(collection=collection.id.hex()))
+            unreleased(handed_in, str(error), collected=none, is_shuffled=False)
+        raise
+    try:
+        with new_folder(folder, maker=maker) as place:
+            batches_of = {each.value: [_batch(each, *one) for one in found[each.value]] for each in task.columns}
+            write_release(release_collected(task, batches_of, refused, place, **beside), place)
+    except (InputDataError, MalformedMessageError) as error:
+        seen = {name: sum(inside.reports.num_users for inside, _ in those) for name, those in found.items()}
+        if any(seen.values()):
+            unreleased(seen, str(error), collected=refused, is_shuffled=len(several) == 1)
+        raise
+
+
+def _opened(
+    collection: Collection,
+    several: Sequence[Sequence[Received]],
+    keys: Sequence[AnalyzerKey],
+    in_others: Callable[[BatchManifest, Sequence[bytes]], Sequence[bool]] | None,
+) -> tuple[dict[str, list[tuple[Opened, int]]], dict[str, Collected]]:
+    """Of each column what was in its batches, with how many reports each was to have; and what is refused of them."""
+    found, refused = {}, {}
     for column, batches in zip(collection.task.columns, zip(*several, strict=True), strict=True):
         model, last = column.randomizer.randomizer().model, batches[-1][0]
         inside = [
@@ -68,7 +103,7 @@ def write_batches(
             for manifest, body in batches
         ]
         found[column.value] = [
-            _batch(column, each, manifest.num_reports) for each, (manifest, _) in zip(inside, batches, strict=True)
+            (each, manifest.num_reports) for each, (manifest, _) in zip(inside, batches, strict=True)
         ]
         refused[column.value] = Collected(  # what a manifest counts is of the collection so far
             collection=collection.id.hex(),
@@ -77,28 +112,22 @@ def write_batches(
             malformed=last.malformed + sum(each.malformed for each in inside),
             undecryptable=sum(each.undecryptable for each in inside),
         )
-    with new_folder(folder, maker=maker) as place:
-        outcome = release_collected(
-            collection.task,
-            found,
-            refused,
-            place,
-            parties=collection.parties(),
-            trust=trust_of(collection),
-            earlier=earlier,
-        )
-        write_release(outcome, place)
+    return found, refused
 
 
-def is_release_of(folder: Path, collection: Collection) -> bool:
-    """Whether a folder holds a release of this collection, and not of another with a file of the same name."""
+def is_released(folder: Path, collection: Collection) -> bool | None:
+    """Whether a folder holds a release of this collection; False if it says that nothing was released, else None.
+
+    None is also a release of another collection with a file of the same name.
+    """
     if not (folder.is_dir() and is_release(folder)):
-        return False
+        return None
     with suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads((folder / "statement.json").read_bytes())
         flows = [each["flow"] for each in found.get("columns", [found])]
-        return all(flow["collected"]["collection"] == collection.id.hex() for flow in flows)
-    return False
+        if all(flow["collected"]["collection"] == collection.id.hex() for flow in flows):
+            return "not_released" not in found
+    return None
 
 
 def trust_of(collection: Collection) -> tuple[Trust, ...]:

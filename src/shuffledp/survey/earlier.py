@@ -18,6 +18,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import Part, PrivacyStatement, compose
 from shuffledp.core.text import has_controls
 from shuffledp.core.validate import one_line
+from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, orders_composed, pair_of
 from shuffledp.survey.columns import Column, digest
 from shuffledp.survey.section import read_whole, require_sha256
@@ -283,6 +284,8 @@ def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
     """Whether a protocol is that of a column, as far as the task tells it, with this number of reports."""
     section, local = column.shuffler, column.randomizer.randomizer().model
+    if isinstance(model.shuffle, IdentityShuffleModel):  # by which nothing is lost less than without a shuffle
+        return model.local == local
     if section.needs_groups or section.needs_graph or section.needs_strata or section.num_rows is not None:
         described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
         colluding = model.shuffle.num_users - model.shuffle.num_honest
@@ -346,7 +349,7 @@ def _least_released(column: Column, num_reports: int, headline: PrivacyStatement
     """The largest lower bound on what one column loses, at the delta of the headline."""
     delta = headline.guarantee.delta if isinstance(headline.guarantee, DifferentialPrivacy) else 0.0
     local = column.randomizer.randomizer().model
-    if not column.shuffler.is_uniform or not 0 < delta < 1:
+    if not column.shuffler.is_uniform or not 0 < delta < 1 or num_reports == 0:
         return 0.0
     lower = best_lower_bound(column.model(local.num_users_of(num_reports)), delta)
     return 0.0 if lower is None else epsilon_of(lower.guarantee)
