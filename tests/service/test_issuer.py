@@ -227,8 +227,8 @@ def test_a_device_asks_in_the_same_words_until_it_has_its_token_and_asks_no_more
 
 
 def test_an_issuer_that_signs_with_another_key_is_found_out(tmp_path):
-    parties = WithTokens()
-    issuer = Answering(WithTokens(key=issuer_key(1)))
+    key, other = sorted((issuer_key(), issuer_key(1)), key=lambda each: each.public[-5 - 256 : -5])  # by the modulus
+    parties, issuer = WithTokens(key=key), Answering(WithTokens(key=other))
     (invitation,), _ = invitations.invited(parties.collection, 1)
     with httpx.Client(transport=issuer) as client, pytest.raises(RemoteProtocolError, match="must sign what it was"):
         OwnToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)

@@ -9,13 +9,14 @@ import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.relay.rounds import Letters
-from shuffledp.service.store import StorageError, make_private
+from shuffledp.service.store import StorageError, make_private, try_to_store
 
 _FILE = "letters.sqlite"
 _TABLES = (
@@ -106,6 +107,15 @@ class Mailboxes:
             await asyncio.wait([self._writing])
         self._thread.shutdown()
         self._database.close()
+
+    async def try_to_store(self) -> None:
+        """Write something and take it away.
+
+        Raises:
+            StorageError: if there is no room.
+        """
+        run = partial(try_to_store, lambda statement: self._rows(statement, ()))
+        await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     async def _do(self, statement: str, *values: object) -> list[Any]:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._rows, statement, values)

@@ -125,6 +125,14 @@ class PostOffice:
         there = self._records[stage]
         return b"".join(letter for sender, letter in await self._store.mail(stage, recipient) if is_in(there, sender))
 
+    async def try_to_store(self) -> None:
+        """Find out whether something can be stored.
+
+        Raises:
+            StorageError: if the disk does not take it.
+        """
+        await self._store.try_to_store()
+
     async def run(self) -> None:
         """End one stage after the other, until the task is cancelled or the last has ended."""
         self._began = self._clock()

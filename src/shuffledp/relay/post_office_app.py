@@ -82,4 +82,4 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         Route(f"{of_stage}/mail/{{recipient}}", mail, methods=["GET"]),
         Route("/collections/{id}/directory", directory, methods=["GET"]),
     ]
-    return application(routes, log=log)
+    return application(routes, log=log, tries=[office.try_to_store for office in known.values()])

@@ -47,4 +47,4 @@ def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *
         Route("/collections/{id}/batches", batch, methods=["POST"]),
         Route("/hpke_config", configs, methods=["GET"]),
     ]
-    return application(routes, log=log)
+    return application(routes, log=log, tries=[each.try_to_store for each in known.values()][:1])  # they share a store

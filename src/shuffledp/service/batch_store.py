@@ -12,12 +12,13 @@ from typing import IO, Any, Self
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.service.seen_reports import SeenReports
-from shuffledp.service.store import StorageError, make_private, transaction
+from shuffledp.service.store import StorageError, make_private, transaction, try_to_store
 from shuffledp.wire.grammar import BatchManifest
 
 Received = tuple[BatchManifest, Path]  # a batch, and the file of its body
 
 _DATABASE, _BODIES, _PARTIAL = "batches.sqlite", "batches", ".partial"
+_TRIED = 1 << 16  # bytes of a file, to find out whether there is room
 _DIGITS = 12  # of a name
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS batches(batch BLOB PRIMARY KEY, collection BLOB, number INTEGER, column INTEGER, "
@@ -120,6 +121,17 @@ class BatchStore:
             self._body(batch).unlink(missing_ok=True)
         self.seen.destroy_unused_keys()
 
+    def try_to_store(self) -> None:
+        """Write something beside the bodies and into the file, and take both away.
+
+        Raises:
+            StorageError: if there is no room.
+        """
+        with self.incoming() as incoming:
+            incoming.write(bytes(_TRIED))
+            incoming.sync()
+        try_to_store(self._run)
+
     def close(self) -> None:
         """Let the disk go."""
         self.thread.shutdown()
@@ -179,11 +191,18 @@ class Incoming:
         """Digest of what was written."""
         return self._digest.digest()
 
-    def publish(self, path: Path) -> None:
-        """Have it on the disk, under its name."""
+    def sync(self) -> None:
+        """Have it on the disk."""
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None
+
+    def publish(self, path: Path) -> None:
+        """Have it on the disk, under its name."""
+        self.sync()
+        try:
             self._path.replace(path)
             folder = os.open(path.parent, os.O_RDONLY)
             try:

@@ -157,6 +157,15 @@ class Desk:
         """What was counted so far."""
         return dict(await self._commit.do(self._store.counts))
 
+    async def try_to_store(self) -> None:
+        """Find out whether something can be stored; of a collection of which nothing is left, nothing need be.
+
+        Raises:
+            StorageError: if the disk does not take it.
+        """
+        if not self._is_clean:
+            await self._commit.do(self._store.try_to_store)
+
     def ask_to_close(self) -> None:
         """Close as soon as what is being stored is stored."""
         self._close_asked = True
@@ -172,7 +181,7 @@ class Desk:
                 await self.advance()
                 pause = _SECONDS_OF_TICK
             except StorageError:
-                self._log.later(Happened.STORAGE_FAILED)
+                self._log.at_first(Happened.STORAGE_FAILED)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             except ShuffleDPError:  # the people who came cannot be put in the order of the task
                 self._log.later(Happened.BATCH_FAILED)

@@ -46,6 +46,7 @@ class EventLog:
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
         self._later: Counter[Happened] = Counter()
+        self._going_on: set[Happened] = set()  # of what is told at first, since the last but one flush
 
     def __call__(self, event: Happened, count: int = 1) -> None:
         """Write one line; ``count`` is of reports, attempts or collections, as the event has it."""
@@ -55,10 +56,22 @@ class EventLog:
         """Count what happens when somebody asks for something: by itself, its time would be that of a person."""
         self._later[event] += count
 
+    def at_first(self, event: Happened) -> None:
+        """Write one line when something begins, such as that the disk is full; what follows is counted, as `later`.
+
+        It is over when a minute has passed without it.
+        """
+        if event in self._going_on:
+            self.later(event)
+        else:
+            self(event)
+        self._going_on.add(event)
+
     def flush(self) -> None:
         """Write what was counted, one line for each kind of event; to be called now and then."""
         for event, count in sorted(self._later.items()):
             self(event, count)
+        self._going_on &= set(self._later)  # what went on is not over
         self._later.clear()
 
     def instead_of_others(self) -> None:

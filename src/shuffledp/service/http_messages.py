@@ -5,7 +5,7 @@ Whatever is refused is refused by a problem (RFC 9457) that names its kind; no t
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.service.event_log import EventLog, Happened
+from shuffledp.service.readiness import Readiness, Try
 from shuffledp.service.store import StorageError
 from shuffledp.survey import Collection
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
@@ -169,14 +170,22 @@ def answered(content: bytes, media_type: str) -> Response:
     return Response(content, 200, media_type=media_type)
 
 
-def application(routes: list[Route], *, log: EventLog) -> Starlette:
-    """An application that answers all that goes wrong by a `Problem`, and is alive at ``/healthz``."""
+def application(routes: list[Route], *, log: EventLog, tries: Sequence[Try]) -> Starlette:
+    """An application that answers all that goes wrong by a `Problem`.
+
+    It says at ``/healthz`` that it is alive, and at ``/readyz`` whether anything can be stored, by ``tries``.
+    """
+    readiness = Readiness(tries, log)
+
+    async def ready(_: Request) -> Response:
+        return _well() if await readiness.is_ready() else Problem.UNAVAILABLE.response()
 
     async def refused(_: Request, error: Exception) -> Response:
         return problem_of(error, log).response()
 
     kinds: tuple[Any, ...] = (Refused, RemoteProtocolError, StorageError, HTTPException)
-    made = Starlette(routes=[*routes, Route("/healthz", _alive)], exception_handlers=dict.fromkeys(kinds, refused))
+    alive = [Route("/healthz", _alive), Route("/readyz", ready)]
+    made = Starlette(routes=[*routes, *alive], exception_handlers=dict.fromkeys(kinds, refused))
     made.router.redirect_slashes = False  # which would repeat what was sent
     return made
 
@@ -187,7 +196,7 @@ def problem_of(error: Exception, log: EventLog) -> Problem:
         case Refused():
             return error.problem
         case StorageError():
-            log.later(Happened.STORAGE_FAILED)
+            log.at_first(Happened.STORAGE_FAILED)
             return Problem.UNAVAILABLE
         case HTTPException(status_code=405):
             return Problem.NOT_ALLOWED
@@ -197,4 +206,8 @@ def problem_of(error: Exception, log: EventLog) -> Problem:
 
 
 async def _alive(_: Request) -> Response:
+    return _well()
+
+
+def _well() -> Response:
     return PlainTextResponse("ok\n")

@@ -89,6 +89,14 @@ class IssuingDesk:
         if late:
             self._log(Happened.CANCELLED_TOO_LATE, late)
 
+    async def try_to_store(self) -> None:
+        """Find out whether something can be stored.
+
+        Raises:
+            StorageError: if the disk does not take it.
+        """
+        await self._do(self._store.try_to_store)
+
     async def close(self) -> None:
         """Sign no more, before the date, and forget who has taken part."""
         self._is_closed = True
@@ -161,4 +169,4 @@ def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
         Route("/collections/{id}/token-request", sign, methods=["POST"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
     ]
-    return application(routes, log=log)
+    return application(routes, log=log, tries=[desk.try_to_store for desk in known.values()][:1])  # they share a store

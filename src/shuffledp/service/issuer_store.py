@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from shuffledp.core.errors import LocalProtocolError
-from shuffledp.service.store import StorageError, make_private, transaction
+from shuffledp.service.store import StorageError, make_private, transaction, try_to_store
 
 _DATABASE = "issued.sqlite"
 # What was there before a change is cut off after it: by default the journal of an exclusive process keeps it.
@@ -108,6 +108,14 @@ class IssuerStore:
                 with transaction(self._run):
                     self._run("INSERT INTO closed VALUES(?)", each)
                     self._run("DELETE FROM invited WHERE collection = ?", each)
+
+    def try_to_store(self) -> None:
+        """Write something and take it away.
+
+        Raises:
+            StorageError: if there is no room.
+        """
+        try_to_store(self._run)
 
     def close(self) -> None:
         """Let the disk go."""

@@ -96,6 +96,14 @@ class Reception:
             self._log(Happened.BATCH_RECEIVED, manifest.num_reports)
         return is_new
 
+    async def try_to_store(self) -> None:
+        """Find out whether something can be stored.
+
+        Raises:
+            StorageError: if the disk does not take it.
+        """
+        await self._do(self._store.try_to_store)
+
     async def _head(self, parts: AsyncIterator[bytes]) -> tuple[BatchManifest, bytes]:
         """The manifest, which is checked before anything else is read; and what came with it of the body."""
         head = b""

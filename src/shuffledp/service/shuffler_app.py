@@ -77,7 +77,9 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
         Route("/collections/{id}/close", close, methods=["POST"]),
         Route("/ohttp-keys", keys, methods=["GET"]),
     ]
-    return _Uploads(known.values(), application(routes, log=log), log, door)
+    return _Uploads(
+        known.values(), application(routes, log=log, tries=[desk.try_to_store for desk in known.values()]), log, door
+    )
 
 
 class _Uploads:

@@ -17,7 +17,7 @@ from shuffledp.core.table import Integers
 from shuffledp.service.batches import Phase
 from shuffledp.service.digest_keys import destroy_key, keyed, write_key
 from shuffledp.service.intake import Count, Kept, Row, admission, counted_as
-from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, make_private, transaction
+from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, make_private, transaction, try_to_store
 from shuffledp.wire.grammar import ID_BYTES, ReportError
 
 _BYTES_OF_PART = 1 << 22  # of a batch's body, in a row of its own: a large batch is never in memory as a whole
@@ -227,6 +227,10 @@ class SqliteStore:
         self.enter(phase)
         self._run("VACUUM")
         self.tidy()
+
+    def try_to_store(self) -> None:
+        """As `Store.try_to_store`."""
+        try_to_store(self._run)
 
     def tidy(self) -> None:
         """As `Store.tidy`; within a page of the file, too, what came last lies first until all is written anew."""

@@ -12,6 +12,8 @@ from shuffledp.service.batches import Phase
 from shuffledp.service.intake import Count, Row
 from shuffledp.wire.grammar import ReportError
 
+_ROOM = 1 << 14  # bytes, as many as some reports have
+
 
 class StorageError(ShuffleDPError, RuntimeError):
     """The disk did not take what had to be written; nothing of it was kept, and nothing may be acknowledged."""
@@ -101,11 +103,25 @@ class Store(Protocol):
     def clean(self, phase: Phase) -> None:
         """Leave nothing on the disk but the phase and counts."""
 
+    def try_to_store(self) -> None:
+        """Write something and take it away; it raises a `StorageError` if there is no room."""
+
     def tidy(self) -> None:
         """Take the log off the disk, which tells in which order things were written."""
 
     def close(self) -> None:
         """Let the disk go."""
+
+
+def try_to_store(run: Callable[..., Any]) -> None:
+    """Write into an SQLite file what has no room in it, and take it away; as `transaction`."""
+    with transaction(run):
+        for statement in (
+            "CREATE TABLE room(bytes BLOB)",
+            f"INSERT INTO room VALUES(zeroblob({_ROOM}))",
+            "DROP TABLE room",
+        ):
+            run(statement)
 
 
 @contextmanager
