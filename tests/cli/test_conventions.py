@@ -94,7 +94,7 @@ def test_several_columns_are_read_from_one_pipe(folder, monkeypatch):
         (b"", "standard input is empty: it has no rows"),
         (b"other\nNo\n", "standard input must have each column that the task names once"),
         (b"cheated\nNo\nsecret\n", "column 'cheated' must"),
-        (b"cheated\n\xff\xfe\n", "standard input cannot be read: it holds bytes that are not UTF-8 text."),
+        (b"cheated\n\xff\xfe\n", "standard input cannot be read: it holds bytes that are not UTF-8 text; save it"),
         (b'cheated\n"No\n', "standard input cannot be read: a quotation mark in it is never closed."),
         (b"cheated\n" + b"No\n" * 400, "standard input must be at most 0 MiB, since all of it is held in memory"),
     ],

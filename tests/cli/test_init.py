@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +11,7 @@ import pytest
 from cli.running import refused, shuffledp, write_csv
 from shuffledp.cli.init_command import TaskKind
 from shuffledp.survey import Task
-from shuffledp.survey.task_templates import TEMPLATES, task_text
+from shuffledp.survey.task_templates import FORM_OF_KIND, KINDS, Asked, task_text
 
 
 def init(*arguments, output="made.toml"):
@@ -18,16 +19,18 @@ def init(*arguments, output="made.toml"):
 
 
 def test_there_is_a_template_for_each_kind():
-    assert set(TEMPLATES) == set(TaskKind)
+    assert set(KINDS) == set(TaskKind)
 
 
-@pytest.mark.parametrize("kind", TEMPLATES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=pytest.mark.deep) if each == "groups" else each for each in KINDS]
+)
 def test_a_template_can_be_planned_at_once_and_every_setting_is_explained(folder, kind):
     made = init("--kind", kind)
     assert (made.code, made.err) == (0, "")
     assert made.out.startswith("Written: made.toml. What it promises, and how far it errs: shuffledp plan made.toml")
-    places = write_csv(folder / "places.csv", ["lat", "lon"], [[45 + row / 100, 5] for row in range(100)])
-    planned = shuffledp("plan", "made.toml", *(("--input", places) if kind == "places" else ()))
+    places = write_csv(folder / "p.csv", ["lat", "lon", "region"], [[45 + row / 100, 5, row % 3] for row in range(100)])
+    planned = shuffledp("plan", "made.toml", *(("--input", places) if kind in ("places", "groups") else ()))
     assert planned.code == 0, planned.err
     lines = (folder / "made.toml").read_text(encoding="utf-8").splitlines()
     bare = [line for line in lines if "=" in line and "#" not in line]
@@ -126,7 +129,16 @@ def test_the_remainder_is_far_below_one_in_the_number_of_people(folder):
 
 
 def test_a_task_about_any_column_is_a_task_about_that_column():
-    for column in ("two\nlines", "tab\t", "bell\x07 and delete\x7f", 'x"]\n[people]', "=1+1", "$people"):
-        for kind in TEMPLATES:
-            text = task_text(kind, value=column, people=200, categories=["No", "Yes"])
-            assert Task.from_dict(tomllib.loads(text)).column.value == column
+    for column in ("two\nlines", "tab\t", "bell\x07 and delete\x7f", 'x"]\n[people]', "=1+1", "$people", "$by"):
+        for kind in KINDS:
+            form = FORM_OF_KIND.get(kind, "categories")
+            lists = {"pair": (("No", "Yes"),) * 2, "categories": (("No", "Yes"),)}.get(form, ())
+            asked = Asked(columns=(column, "other") if form == "pair" else (column,), form=form, categories=lists)
+            text = task_text(kind, [asked], people=200, by=("$value by", "$people by")[: 1 + (kind == "places")])
+            assert Task.from_dict(tomllib.loads(text)).column.inputs == asked.columns
+            several = [replace(asked, columns=(f"{name}{column}",)) for name in "ab"]
+            if kind not in ("cross", "sum"):
+                text = task_text(kind, several, people=200)
+                assert [each.value for each in Task.from_dict(tomllib.loads(text)).columns] == [
+                    f"{x}{column}" for x in "ab"
+                ]

@@ -1,10 +1,11 @@
 """The command that writes a task file to begin with: `init`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,9 +13,10 @@ from shuffledp.cli.options import Force, show_document, whole
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 
 if TYPE_CHECKING:
-    from shuffledp.survey.task_templates import Category
+    from shuffledp.files.looked_through import Found
+    from shuffledp.survey import Task
+    from shuffledp.survey.task_templates import Asked, Category
 
-_MOST_CATEGORIES = 100
 _PEOPLE = 1000
 
 
@@ -22,32 +24,121 @@ class TaskKind(StrEnum):
     """What a task is about: a template each."""
 
     SURVEY = "survey"
+    HISTOGRAM = "histogram"
+    CROSS = "cross"
     MEAN = "mean"
+    REGIONS = "regions"
+    GROUPS = "groups"
     PLACES = "places"
     WALK = "walk"
     SUM = "sum"
 
+
+_ONE_QUESTION = (TaskKind.CROSS, TaskKind.SUM)
+_BY = {TaskKind.PLACES: 2, TaskKind.GROUPS: 1, TaskKind.REGIONS: 1}  # public columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What was asked for: the kind (None: as the columns are), private and public columns, categories, people."""
+
+    kind: TaskKind | None
+    values: tuple[str, ...]
+    by: tuple[str, ...]
+    categories: tuple[str, ...] | None
+    users: int | None
+
     @property
-    def has_categories(self) -> bool:
-        """Whether answers are of a list."""
-        return self not in (TaskKind.MEAN, TaskKind.SUM)
+    def title(self) -> str:
+        """The template."""
+        return self.kind or TaskKind.SURVEY
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The public columns that the kind works by."""
+        from shuffledp.survey.task_templates import BY_DEFAULT
+
+        return self.by or BY_DEFAULT.get(self.title, ())
+
+    def check(self, table: Path | None) -> None:
+        """Refuse what does not go together."""
+        from shuffledp.core.validate import integer_at_least
+        from shuffledp.survey.task_templates import FORM_OF_KIND
+
+        kind, most = str(self.title), _BY.get(TaskKind(self.title), 0)
+        if self.categories is not None and (kind in FORM_OF_KIND or len(self.values) > 1):
+            what = f"for kind {kind!r}" if kind in FORM_OF_KIND else "beside several --value"
+            raise InvalidParameterError(f"--categories must be left out {what}: it is the answers to one question.")
+        if table is not None and not self.values:
+            raise InvalidParameterError("--value COLUMN must be given beside a table of answers: the private column.")
+        if self.kind is TaskKind.CROSS and len(self.values) not in (0, 2):
+            raise InvalidParameterError("--value must be given twice for kind 'cross', the table of two columns.")
+        if self.kind is TaskKind.SUM and len(self.values) > 1:
+            raise InvalidParameterError("--value must be given once for kind 'sum'.")
+        if len(set(self.values)) != len(self.values):
+            raise InvalidParameterError("--value must be given once for each private column; one is there twice.")
+        if self.by and len(self.by) != most:
+            allowed = f"given {'twice' if most == 2 else 'once'}" if most else "left out"
+            raise InvalidParameterError(f"--by must be {allowed} for kind {kind!r}.")
+        if self.users is not None:
+            integer_at_least(1, users=self.users)
+
+    def forms(self, found: "Sequence[Found]") -> Iterator[str]:
+        """How the answers in each column are taken, from what a table holds, if there is one."""
+        from shuffledp.survey.task_templates import FORM_OF_KIND
+
+        for each in found:
+            is_open = self.kind is not TaskKind.SURVEY and self.categories is None
+            yield FORM_OF_KIND.get(self.title, "bins" if is_open and each.wants_bins else "categories")
+
+    def asked(self, found: "Sequence[Found]") -> "list[Asked]":
+        """The questions of the task."""
+        from shuffledp.survey.task_templates import FORM_OF_KIND, Asked
+
+        form = FORM_OF_KIND.get(self.title, "categories")
+        named: tuple[Category, ...] = self.categories or ("No", "Yes")
+        if not found:
+            of_pair = self.values or ("first", "second")
+            columns = [of_pair] if form == "pair" else [(name,) for name in self.values or ("answer",)]
+            lists = {"pair": (named, named), "categories": (named,)}.get(form, ())
+            return [Asked(columns=each, form=form, categories=lists) for each in columns]
+        if form == "pair":
+            both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
+            return [Asked(columns=self.values, form=form, categories=both, read=True, alike=alike)]
+        asked = []
+        for each, taken in zip(found, self.forms(found), strict=True):
+            question = Asked(columns=(each.column,), form=taken, integer=each.is_whole)
+            if taken == "categories" and self.categories is not None:
+                question = replace(question, categories=(self.categories,))
+            elif taken == "categories":
+                question = replace(question, categories=(each.categories(),), read=True, alike=each.alike)
+            asked.append(question)
+        return asked
 
 
 def init(
     answers: Annotated[
         Path | None,
-        typer.Argument(metavar="[answers.csv]", readable=False, help="A table of answers, to count its rows."),
+        typer.Argument(metavar="[answers.csv]", readable=False, help="A table of answers, to look at its columns."),
     ] = None,
     *,
     output: Annotated[Path, typer.Option(help="The task file to write.")],
     kind: Annotated[
-        TaskKind,
+        TaskKind | None,
         typer.Option(
-            help="survey: shares of answers. mean: of numbers. places: shares by place. walk: without a shuffler. sum: "
-            "exact, but for a little noise."
+            help="survey: shares of answers. histogram: of numbers in bins. cross: of two columns. mean: of numbers. "
+            "regions, groups, places: shares by a public column. walk: without a shuffler. sum: exact, but for some "
+            "noise. If left out, survey, or for a column of many numbers histogram."
         ),
-    ] = TaskKind.SURVEY,
-    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="The private column; needed for a table.")] = None,
+    ] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A private column; needed for a table. Once for each question."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="The public column of regions or groups; of places both of them."),
+    ] = None,
     categories: Annotated[
         str | None,
         typer.Option(metavar="No,Yes", help="All possible answers; without them those in the table are taken."),
@@ -57,72 +148,79 @@ def init(
 ) -> None:
     """Write a task file to begin with, a comment beside each line.
 
-    Every task that is written can be planned at once: `shuffledp plan TASK.toml`.
+    Every task that is written can be planned at once: `shuffledp plan TASK.toml`. One made from a table runs on it.
     """
-    from shuffledp.core.validate import integer_at_least
-    from shuffledp.documents.flow_document import categories_were_read, written_task
+    from shuffledp.documents.flow_document import categories_were_read, looked_alike, put_into_bins, written_task
+    from shuffledp.files.looked_through import looked_through
     from shuffledp.files.writing import new_file
+
+    named = None if categories is None else tuple(each.strip() for each in categories.split(","))
+    wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users)
+    wanted.check(answers)
+    found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
+    asked = wanted.asked(found)
+    with new_file(output, force=force, is_ours=_is_task) as file:
+        _write(file, wanted, asked, found, answers)
+    show_document(lambda: written_task(str(output), needs_table=wanted.kind in (TaskKind.PLACES, TaskKind.GROUPS)))
+    chosen = [] if wanted.kind is TaskKind.HISTOGRAM else [each for each in asked if each.form == "bins"]
+    notes = [put_into_bins(each.columns[0]) for each in chosen]
+    notes += [looked_alike(names) for each in asked for names in each.alike]
+    if any(each.read for each in asked):
+        notes.append(f"WARNING: {categories_were_read(str(output))}")
+    sys.stderr.write("".join(f"shuffledp: {note}\n" for note in notes))
+
+
+def _write(
+    file: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]", answers: Path | None
+) -> None:
+    """Write the task; one that is made from a table, with as many people and so small a batch that it runs on that."""
+    from shuffledp.files.looked_through import fit_of
     from shuffledp.survey.task_templates import task_text
 
-    if categories is not None and not kind.has_categories:
-        raise InvalidParameterError(f"--categories must be left out for kind {kind.value!r}, which is about numbers.")
-    if answers is not None and value is None:
-        raise InvalidParameterError("--value COLUMN must be given beside a table of answers: the private column.")
-    people, read = _PEOPLE, answers is not None and categories is None and kind.has_categories
-    named: Sequence[Category] = [each.strip() for each in ("No,Yes" if categories is None else categories).split(",")]
-    if answers is not None and value is not None:
-        people, found = _looked_through(answers, value, with_answers=read)
-        named = found if read else named
-    people = people if users is None else users
-    integer_at_least(1, users=people)
-    text = task_text(kind, value=value or "answer", people=people, categories=named, read=read)
-    with new_file(output, force=force, is_ours=_is_task) as file:
+    rows = found[0].rows if found else _PEOPLE
+    unanswered = sorted({text for each in found for text in each.unanswered if text not in (wanted.categories or ())})
+    strip = any(each.padded for each in found)
+
+    def write(people: int, most_batch: int | None) -> "Task":
+        text = task_text(
+            wanted.title,
+            asked,
+            people=people,
+            by=wanted.by,
+            most_batch=most_batch,
+            missing_values=unanswered,
+            strip=strip,
+        )
         file.write_text(text, encoding="utf-8")
-        _check(file, value if read else None)
-    show_document(lambda: written_task(str(output), needs_table=kind is TaskKind.PLACES))
-    if read:
-        sys.stderr.write(f"shuffledp: WARNING: {categories_were_read(str(output))}\n")
+        return _checked(file, [each for each in asked if each.read])
+
+    people = rows if wanted.users is None else wanted.users
+    if answers is None:
+        write(people, None)
+        return
+    fit = fit_of(write(max(rows, people), 1), answers)
+    if not fit.people:
+        raise InputDataError(f"{answers} must hold an answer in each column that is named by --value; one has none.")
+    if wanted.users is None:
+        write(fit.people if wanted.kind is TaskKind.SUM else rows, fit.of_region)
+    else:
+        write(people, None)
 
 
-def _check(file: Path, read: str | None) -> None:
-    """Refuse what is no task; an error about categories that were ``read`` from a column shows none of them."""
+def _checked(file: Path, read: "Sequence[Asked]") -> "Task":
+    """The task; an error about categories that were ``read`` from a column shows none of them."""
     from shuffledp.survey import Task
 
     try:
-        Task.read(file)
+        return Task.read(file)
     except InvalidParameterError:
-        if read is None:
+        if not read:
             raise
-    else:
-        return
+    names = ", ".join(repr(name) for each in read for name in each.columns)
     raise InputDataError(
-        f"column {read!r} must hold answers that can be categories: texts without control characters, whole numbers, "
+        f"column {names} must hold answers that can be categories: texts without control characters, whole numbers, "
         "or true and false; name them by --categories."
     )
-
-
-def _looked_through(answers: Path, value: str, *, with_answers: bool) -> "tuple[int, list[Category]]":
-    """How many rows a table has, and which answers there are, in an order that tells nothing, if they are asked for."""
-    import pyarrow.compute as pc
-
-    from shuffledp.files.reading import read_batches
-    from shuffledp.files.row_problems import is_text, plain
-
-    rows, found = 0, set[Any]()
-    for batch in read_batches(answers, [value], encoded=[value]):
-        rows += batch.num_rows
-        if with_answers:
-            column = plain(batch.column(0))
-            given = pc.unique(column.drop_null()).to_pylist()
-            found |= {each for each in given if each != ""} if is_text(column.type) else set(given)
-        if len(found) > _MOST_CATEGORIES:
-            raise InputDataError(
-                f"column {value!r} must hold at most {_MOST_CATEGORIES} different answers if no --categories are "
-                "given; for numbers take --kind mean."
-            )
-    if with_answers and len(found) < 2:
-        raise InputDataError(f"column {value!r} must hold at least two different answers if no --categories are given.")
-    return rows, sorted(found)
 
 
 def _is_task(file: Path) -> bool:

@@ -106,6 +106,20 @@ def categories_were_read(file: str) -> str:
     )
 
 
+def put_into_bins(column: str) -> str:
+    """The note about a column of numbers that no kind was named for."""
+    return (
+        f"column {column!r} holds many different numbers, so the task puts them into bins from 0 to 100: set lower, "
+        "upper and bins as they should be. --kind mean averages them, --kind survey takes each as a category."
+    )
+
+
+def looked_alike(answers: Sequence[str]) -> str:
+    """The note about categories that people may have meant as one."""
+    names = printable(", ".join(map(repr, answers)))
+    return f"the answers {names} differ by case alone, and count as different ones: make them one in the table."
+
+
 def secret_file(file: str) -> str:
     """The warning about a file that gives answers away."""
     return (

@@ -2,125 +2,192 @@
 
 import json
 from collections.abc import Sequence
-from string import Template
+from dataclasses import dataclass
 
 from shuffledp.core.text import printable
 
-_HEAD = """\
-# What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.
-name = $name
-value = $value  # the private column in the table of answers
-# question = "what people read, where they answer on a page"
-"""
-_PEOPLE = """
-[people]
-expected = $people  # how many will take part
-# id = "person"  # a column that names people: then nobody can answer twice
-"""
-_RELEASE = """
-[release]
-delta = $delta  # the remainder: far below one in the number of people
-minimum_batch = $least  # with fewer answers nothing is released
-# contact = "who releases it, and where to ask"
-"""
-_EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact"
+Category = str | int | bool
+_FIRST = "# What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.\n"
+_EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact\n"
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
-_ANSWERS = f"""
-[randomizer]
-kind = "k-rr"  # the true answer, or by chance another
-{_EPSILON0}
-$categories_from
-categories = $categories
-"""
-_NUMBERS = """\
+_RANGE = """\
 lower = 0
 upper = 100  # the range of answers, fixed beforehand: a narrow one errs less
 """
 _CLIP = 'out_of_range = "clip"  # answers outside the range count as its nearer end\n'
-# By kind; every $name is filled in by `task_text`.
-TEMPLATES = {
-    "survey": _HEAD + _DROP + _PEOPLE + _ANSWERS + _RELEASE,
-    "mean": _HEAD
-    + _DROP
-    + _PEOPLE
-    + f'\n[randomizer]\nkind = "laplace-mean"  # the number, with noise\n{_EPSILON0}\n'
-    + _NUMBERS
-    + _CLIP
-    + _RELEASE,
-    "places": _HEAD
-    + 'public = ["lat", "lon"]  # columns that are released beside the answers\n'
-    + _PEOPLE
-    + _ANSWERS
-    + """
+_CATEGORIES = f'kind = "k-rr"  # the true answer, or by chance another\n{_EPSILON0}'
+_FORMS = {  # what a question's table says before its categories, if it has any
+    "categories": _CATEGORIES,
+    "pair": _CATEGORIES,
+    "bins": f"{_CATEGORIES}{_RANGE}bins = 10  # each answer becomes the bin that it falls in\n{_CLIP}",
+    "mean": f'kind = "laplace-mean"  # the number, with noise\n{_EPSILON0}{_RANGE}{_CLIP}',
+    "sum": """\
+kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
+epsilon = 1.0  # the loss of everything released
+statistic = "sum"
+""",
+}
+_SHUFFLED = {  # the tables after the questions
+    "places": """
 [groups]
-columns = ["lat", "lon"]
+columns = $by
 metric = "haversine"  # degrees, and distances in kilometers
 radius = 10.0  # who answered what is hidden among everybody so near
 
 [shuffler]
 kind = "auto"
 alpha = 4.0  # the loss of the order inside a group
-"""
-    + _RELEASE,
-    "walk": _HEAD
-    + _DROP
-    + _PEOPLE
-    + _ANSWERS
-    + """
+""",
+    "groups": """
+[groups]
+column = $by  # who answered what is hidden among everybody with the same entry
+
+[shuffler]
+kind = "auto"
+alpha = 4.0  # the loss of the order inside a group
+""",
+    "walk": """
 [shuffler]
 kind = "network"  # there is no shuffler: people pass reports on to each other
 overlay = {contacts = 100}  # to at most so many others; `shuffledp graph design` compares overlays
-"""
-    + _RELEASE,
-    "sum": _HEAD
-    + _DROP
-    + _PEOPLE
-    + """
-[protocol]
-kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
-epsilon = 1.0  # the loss of everything released
-statistic = "sum"
-integer = true  # answers are whole numbers
-"""
-    + _NUMBERS
-    + _CLIP
-    + 'dropout_fraction = 0.1  # of the people expected, how many may stay away\n\n[shuffler]\nkind = "uniform"\n'
-    + _RELEASE,
+""",
+    "sum": '\n[shuffler]\nkind = "uniform"\n',
 }
-Category = str | int | bool
+_BESIDE = {  # at the top: the public columns that the kind works by
+    "places": "public = $by  # columns that are released beside the answers\n",
+    "groups": "public = [$by]  # a column that is released beside the answers\n",
+    "regions": "by = $by  # an estimate for each region too, whose people are shuffled by themselves\n"
+    '# weight = "column"  # survey weights, by which people count\n',
+}
+BY_DEFAULT = {"places": ("lat", "lon"), "groups": ("region",), "regions": ("region",)}
 _TITLES = {
     "survey": "A survey",
+    "histogram": "A histogram",
+    "cross": "A cross table",
     "mean": "A mean",
+    "regions": "A survey by region",
+    "groups": "A survey in groups",
     "places": "A survey by place",
     "walk": "A survey from hand to hand",
     "sum": "A sum",
 }
+KINDS = tuple(_TITLES)
+FORM_OF_KIND = {"histogram": "bins", "cross": "pair", "mean": "mean", "sum": "sum"}  # of others: "categories"
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
 _LEAST_BATCH, _DELTA_DIGITS = 100, 6
 
 
-def task_text(kind: str, *, value: str, people: int, categories: Sequence[Category], read: bool = False) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question of a task to begin with.
+
+    Args:
+        columns: its private column, or two that are randomized jointly.
+        form: "categories", "pair", "bins", "mean" or "sum".
+        categories: of each column, the answers, for the first two forms.
+        read: whether they were read from answers, which a comment then says.
+        alike: categories that differ by case alone, which a comment then names.
+        integer: of a sum, whether answers are whole numbers.
+    """
+
+    columns: tuple[str, ...]
+    form: str
+    categories: tuple[tuple[Category, ...], ...] = ()
+    read: bool = False
+    alike: tuple[tuple[str, ...], ...] = ()
+    integer: bool = True
+
+    @property
+    def key(self) -> str:
+        """The table of the task file that says how it is randomized."""
+        return "protocol" if self.form == "sum" else "randomizer"
+
+    def named(self, key: str) -> str:
+        """The line that names the column, under this key, or both."""
+        if self.form == "pair":
+            return (
+                f"columns = {_toml(self.columns)}  # the private columns in the table of answers, randomized jointly\n"
+            )
+        return f"{key} = {_toml(self.columns[0])}  # the private column in the table of answers\n"
+
+    def table(self) -> str:
+        """The lines of its table."""
+        lines = _FORMS[self.form]
+        if self.form == "sum":
+            whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
+            dropouts = "dropout_fraction = 0.1  # of the people expected, how many may stay away\n"
+            return f"{lines}integer = {whole}\n{_RANGE}{_CLIP}{dropouts}"
+        if not self.categories:
+            return lines
+        lines += f"{_READ if self.read else _NAMED}\n"
+        for names in self.alike:
+            lines += (
+                f"# alike but for their case, and yet different answers: {printable(', '.join(map(repr, names)))}\n"
+            )
+        categories = [list(each) for each in self.categories]
+        return f"{lines}categories = {_toml(categories if self.form == 'pair' else categories[0])}\n"
+
+
+def task_text(
+    kind: str,
+    asked: Sequence[Asked],
+    *,
+    people: int,
+    by: Sequence[str] = (),
+    most_batch: int | None = None,
+    missing_values: Sequence[str] = (),
+    strip: bool = False,
+) -> str:
     """A task file of a kind, as people edit it.
 
     Args:
-        kind: one of ``TEMPLATES``.
-        value: name of the private column.
+        kind: one of ``KINDS``.
+        asked: the questions, one or more.
         people: how many will take part, 1 or more.
-        categories: the answers, for the kinds that have any.
-        read: whether the categories were read from answers, which a comment then says.
+        by: the public columns that the kind works by, if it does; none are ``BY_DEFAULT``.
+        most_batch: the largest minimum_batch with which a table that was given is released; None is any.
+        missing_values: texts that mean "did not answer", beside the empty one.
+        strip: whether the blanks around answers are taken off.
     """
-    return Template(TEMPLATES[kind]).substitute(
-        name=_toml(printable(f"{_TITLES[kind]}: {value}")),
-        value=_toml(value),
-        people=people,
-        categories=_toml(list(categories)),
-        categories_from=_READ if read else _NAMED,
-        delta=f"1e-{max(_DELTA_DIGITS, len(str(people)) + 1)}",
-        least=min(_LEAST_BATCH, people),
+    public = tuple(by) or BY_DEFAULT.get(kind, ())
+    place = _toml(list(public) if kind == "places" else "".join(public[:1]))
+    together = " and ".join(name for each in asked for name in each.columns)
+    head = f"{_FIRST}name = {_toml(printable(f'{_TITLES[kind]}: {together}'))}\n"
+    question = '# question = "what people read, where they answer on a page"\n'
+    questions = ""
+    if len(asked) == 1:
+        head += asked[0].named("value") + question
+        questions = f"\n[{asked[0].key}]\n{asked[0].table()}"
+    for each in asked if len(asked) > 1 else ():
+        questions += f"\n[[value]]\n{each.named('column')}{question}\n[value.{each.key}]\n{each.table()}"
+    head += _BESIDE.get(kind, "").replace("$by", place) + _DROP
+    if missing_values:
+        head += f"missing_values = {_toml(['', *missing_values])}  # texts that mean that somebody did not answer\n"
+    if strip:
+        head += "strip = true  # the blanks around texts in the table are taken off\n"
+    shuffled = _SHUFFLED.get(kind, "").replace("$by", place)
+    return f"{head}{_people(people)}{questions}{shuffled}{_release(people, most_batch)}"
+
+
+def _people(people: int) -> str:
+    return (
+        f"\n[people]\nexpected = {people}  # how many will take part\n"
+        '# id = "person"  # a column that names people: then nobody can answer twice\n'
     )
 
 
-def _toml(value: str | list[Category]) -> str:
+def _release(people: int, most_batch: int | None) -> str:
+    least = min(_LEAST_BATCH, people)
+    least = least if most_batch is None else max(1, min(least, most_batch))
+    return f"""
+[release]
+delta = 1e-{max(_DELTA_DIGITS, len(str(people)) + 1)}  # the remainder: far below one in the number of people
+minimum_batch = {least}  # with fewer answers nothing is released
+# contact = "who releases it, and where to ask"
+"""
+
+
+def _toml(value: str | Sequence[object]) -> str:
     """What JSON writes for texts, whole numbers, true and false, and lists of them is TOML too, but for one control."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

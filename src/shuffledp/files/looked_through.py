@@ -1,0 +1,190 @@
+"""A table of answers looked through for a task to begin with: what each column holds, and that the task runs on it.
+
+Whoever looks holds the answers. What is found goes into a task file, and is said to be a release of its own.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.files.numerals import NumberColumn, may_have_commas
+from shuffledp.files.randomizing import RandomizedReports
+from shuffledp.files.reading import Watch, read_batches
+from shuffledp.files.row_problems import is_number, is_text, plain, stripped
+from shuffledp.randomness.sources import resolve_source
+from shuffledp.survey import Task
+
+Category = str | int | bool
+MOST_CATEGORIES = 100
+_MORE_THAN_CATEGORIES = 12  # different numbers: so many are put into bins
+# Texts that mean that somebody did not answer, in lower case.
+_NOT_ANSWERED = {"na", "n/a", "#n/a", "nan", "null", "k.a.", "k. a.", "keine angabe", "no answer", "?", "-", "--", "."}
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a column of answers holds.
+
+    Args:
+        column: its name.
+        rows: rows of the table.
+        answers: the different answers in an order that tells nothing, blanks around texts taken off if any has some;
+            None where they are more than ``MOST_CATEGORIES``.
+        unanswered: texts among them that mean that somebody did not answer.
+        padded: whether texts have blanks around them.
+        is_number: whether all answers are numbers.
+        is_whole: whether all are whole.
+        is_date: whether all answers are dates.
+    """
+
+    column: str
+    rows: int
+    answers: tuple[Category, ...] | None
+    unanswered: tuple[str, ...]
+    padded: bool
+    is_number: bool
+    is_whole: bool
+    is_date: bool
+
+    @property
+    def wants_bins(self) -> bool:
+        """Whether answers are numbers, too many to be categories."""
+        return self.is_number and (self.answers is None or len(self.answers) > _MORE_THAN_CATEGORIES)
+
+    @property
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """Answers that differ by case alone, together."""
+        texts = [each for each in self.answers or () if isinstance(each, str)]
+        times = Counter(text.casefold() for text in texts)
+        several = (folded for folded, count in times.items() if count > 1)
+        return tuple(tuple(text for text in texts if text.casefold() == folded) for folded in several)
+
+    def categories(self) -> tuple[Category, ...]:
+        """The answers as categories; refused if they are too few or too many, or dates."""
+        if self.is_date and (self.answers is None or len(self.answers) > _MORE_THAN_CATEGORIES):
+            raise InputDataError(
+                f"column {self.column!r} must hold answers that can be categories; it holds dates. Put the month or "
+                "the year of each into a column of its own, or the number of days for --kind histogram, and name that."
+            )
+        if self.answers is None:
+            raise InputDataError(
+                f"column {self.column!r} must hold at most {MOST_CATEGORIES} different answers if no --categories are "
+                "given; numbers are put into bins by --kind histogram, and averaged by --kind mean."
+            )
+        if len(self.answers) < 2:
+            raise InputDataError(
+                f"column {self.column!r} must hold at least two different answers if no --categories are given."
+            )
+        return self.answers
+
+
+class _Column:
+    """What a column holds, batch after batch."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._rows, self._padded = name, 0, False
+        self._numbers, self._number, self._whole, self._date = NumberColumn(f"column {name!r}"), True, True, True
+        self._found: set[Any] = set()
+        self._unanswered: set[str] = set()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take a batch."""
+        self._rows += batch.num_rows
+        column = plain(batch.column(self._name)).drop_null()
+        if pa.types.is_floating(column.type):
+            column = column.filter(pc.invert(pc.is_nan(column)))
+        if is_text(column.type):
+            whole, column = column, stripped(column)
+            self._padded |= bool(pc.any(pc.not_equal(whole, column)).as_py())
+            unanswered = pc.is_in(pc.utf8_lower(column), pa.array([*_NOT_ANSWERED, ""], column.type))
+            self._unanswered |= {each for each in pc.unique(column.filter(unanswered)).to_pylist() if each}
+            column = column.filter(pc.invert(unanswered))
+        self._look(column, commas=may_have_commas(batch))
+
+    def _look(self, column: pa.Array, *, commas: bool) -> None:
+        different = pc.unique(column)
+        if len(self._found) <= MOST_CATEGORIES:
+            self._found |= set(different.to_pylist())
+        readable = is_text(column.type) or is_number(column.type) or pa.types.is_decimal(column.type)
+        numbers = self._numbers.read(different, commas=commas) if readable else np.array([np.nan])
+        self._number &= bool(np.isfinite(numbers).all()) or not len(column)
+        self._whole &= bool((numbers == np.rint(numbers)).all()) or not len(column)
+        dates = pa.types.is_temporal(column.type) or (
+            is_text(column.type) and all(_DATE.fullmatch(each) for each in different.to_pylist())
+        )
+        self._date &= bool(dates)
+
+    def found(self) -> Found:
+        """What it holds, after the last batch."""
+        few = len(self._found) <= MOST_CATEGORIES
+        return Found(
+            column=self._name,
+            rows=self._rows,
+            answers=tuple(sorted(self._found)) if few else None,
+            unanswered=tuple(sorted(self._unanswered)),
+            padded=self._padded,
+            is_number=self._number and bool(self._found),
+            is_whole=self._whole,
+            is_date=self._date and bool(self._found),
+        )
+
+
+def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[str] = ()) -> tuple[Found, ...]:
+    """What columns of a table hold, in their order; ``beside`` are further ones that must be there.
+
+    Raises:
+        InputDataError: as `read_batches`.
+    """
+    kept = [_Column(name) for name in dict.fromkeys(columns)]
+    for batch in read_batches(answers, list(dict.fromkeys(columns)), present=beside):
+        for column in kept:
+            column.add(batch)
+    return tuple(each.found() for each in kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How many people a task takes of a table: the fewest of a private column, and the fewest of a region."""
+
+    people: int
+    of_region: int
+
+
+def fit_of(task: Task, answers: Path) -> Fit:
+    """Read a table as a run of the task does; refused as that is, and nothing is randomized.
+
+    Raises:
+        InputDataError: for answers or public columns that do not fit the task.
+        InvalidParameterError: for places that are no degrees.
+    """
+    people, regions = [], []
+    for column in task.columns:
+        kept, beside = 0, []
+        for values, public in RandomizedReports(column, answers, resolve_source(None), Watch()).people():
+            kept += len(values)
+            beside += [] if public is None else [public]
+        people.append(kept)
+        if beside and task.shuffler.needs_strata:
+            sizes = pa.concat_tables(beside).column(str(task.written.by)).value_counts().field("counts")
+            regions.append(min(sizes.to_pylist()))
+        if beside and task.groups is not None and task.groups.metric == "haversine":
+            _require_degrees(pa.concat_tables(beside), task.groups.columns)
+    return Fit(min(people), min([*regions, *people]))
+
+
+def _require_degrees(table: pa.Table, columns: Sequence[str]) -> None:
+    for name, most in zip(columns, (90, 180), strict=True):
+        if (np.abs(table.column(name).to_numpy()) > most).any():
+            raise InvalidParameterError(
+                f"--by must name the columns of latitude and longitude, in degrees; column {name!r} has numbers beyond "
+                f"{most}."
+            )
