@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 import os
 import stat
 from collections import Counter
@@ -105,6 +106,51 @@ def test_a_member_killed_in_any_phase_goes_on_from_the_journal_with_the_same_byt
     assert folder.handed_in() == Counter(folder.reports)
     posted = dict(first.posted)
     assert all(letters == posted[number] for number, letters in again.posted if number in posted)
+
+
+class Rubbish:
+    """A transport on which the first letter of a stage has a bit changed."""
+
+    def __init__(self, transport, stage):
+        self.transport, self.stage, self.changed = transport, stage, {}
+
+    async def post(self, stage, person, letters):
+        await self.transport.post(stage, person, letters)
+
+    async def fetch(self, stage, recipient):
+        record, letters = await self.transport.fetch(stage, recipient)
+        if stage == self.stage:
+            sender, letter = min(letters.items())
+            self.changed = {sender: letter[:-1] + bytes([letter[-1] ^ 1])}
+        return record, letters | self.changed if stage == self.stage else letters
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_whoever_sends_rubbish_is_named_each_time_and_the_letter_is_kept_as_it_came(tmp_path, stage):
+    folder = Folder(tmp_path, patience=0.5)
+    rubbish = Rubbish(folder.transport, stage)
+
+    async def everybody():
+        others = (folder.member(person) for person in range(6) if person != 2)
+        return (await asyncio.gather(folder.member(2, rubbish), *others, return_exceptions=True))[0]
+
+    for attempt in (everybody, lambda: folder.member(2, rubbish)):
+        try:
+            said = str(asyncio.run(attempt()))
+        except RemoteProtocolError as error:
+            said = str(error)
+        ((sender, letter),) = rubbish.changed.items()
+        name = folder.terms.directory.entries[sender].name
+        (kept,) = (tmp_path / "2").glob("*.letter")
+        assert f"It came from member {name}, or was changed on its way. Nothing is handed in." in said
+        assert f"The letter is kept in {kept}." in said
+        assert said.endswith(f"shuffledp relay directory --without {name}.")
+        own = folder.terms.directory.entries[2].name
+        found = json.loads(kept.read_text())
+        assert bytes.fromhex(found.pop("letter")) == letter
+        assert found == {"collection": folder.terms.collection_id.hex(), "stage": stage, "from": name, "to": own}
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert name not in {each.name for each in folder.circle.directory.without([name])}
 
 
 def test_a_member_takes_part_once_and_in_one_process(tmp_path):

@@ -11,8 +11,9 @@ from relay.together import Together, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.core.instants import written
 from shuffledp.laws import sample_walks
+from shuffledp.relay.links import Link
 from shuffledp.relay.recorded import record_of
-from shuffledp.relay.rounds import HandInRefusedError, begin, finish, prepare
+from shuffledp.relay.rounds import HandInRefusedError, LetterRefusedError, begin, finish, prepare
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.testing import RecordedSource, SeededSource
@@ -129,6 +130,34 @@ def test_envelopes_that_are_replayed_reordered_or_of_another_link_are_refused():
     again.send()
     with pytest.raises(RemoteProtocolError, match="must be sealed for its round, link and collection"):
         received(again, person, mail={sender: old})  # of another collection
+
+
+def test_slots_that_hold_what_no_member_can_have_to_pass_on_name_their_sender():
+    together = Together(Circle(), [0] * 6)
+    together.send()
+    together.receive()
+    together.send()
+    terms, person = together.terms, 0
+    sender = next(iter(together.mail_of(person)))
+    link = Link(collection_id=terms.collection_id, sender=sender, recipient=person)
+    state = together.states[sender]
+    slots, size = terms.slots[0], terms.carried_bytes(1)
+    bad = {
+        "a mark that is none": b"\x02" + bytes(size),
+        "something in an empty slot": bytes(size) + b"x",
+        "no report": b"\x01" + bytes(size),
+        "of another key": b"\x01" + bytes([terms.config.id ^ 1]) + together.reports[0][1:],
+    }
+    rest = bytes((slots - 1) * (1 + size))
+    for first in bad.values():
+        letter = link.seal(state.keys.outward[person], 1, state.recorded.digest + first + rest)
+        with pytest.raises(
+            LetterRefusedError, match=r"slots must hold reports that .* one of round 1 does not"
+        ) as seen:
+            received(together, person, mail={sender: letter})
+        assert (seen.value.sender, seen.value.letter) == (sender, letter)
+    good = state.recorded.digest + b"\x01" + together.reports[0] + rest
+    received(together, person, mail={sender: link.seal(state.keys.outward[person], 1, good)})
 
 
 def test_an_envelope_of_an_earlier_round_is_refused():

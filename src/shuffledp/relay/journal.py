@@ -83,6 +83,14 @@ class Journal:
         """Have a state written before this returns, in place of the one before."""
         write_down(self._file, json.dumps(_written(state)).encode(), durable=self._durable)
 
+    def keep_letter(self, stage: int, sender: str, letter: bytes) -> Path:
+        """Keep a letter that is not as it must be, as it came, and nothing that opens others; the file."""
+        kept = self._file.with_name(f"{self._file.stem}.{stage}.letter")
+        to = self._terms.directory.entries[self._person].name
+        said = {"collection": self._terms.collection_id.hex(), "stage": stage, "from": sender, "to": to}
+        write_down(kept, json.dumps(said | {"letter": letter.hex()}).encode(), durable=self._durable)
+        return kept
+
     def end(self) -> None:
         """Forget everything but that the member's part has ended."""
         self._done.touch(mode=0o600)

@@ -9,11 +9,12 @@ from time import monotonic
 from typing import Protocol
 
 from shuffledp.core import validate
+from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.relay.journal import Journal, begun
 from shuffledp.relay.member_keys import MemberKey
-from shuffledp.relay.rounds import HandInRefusedError, Letters, finish, prepare
+from shuffledp.relay.rounds import HandInRefusedError, LetterRefusedError, Letters, finish, prepare
 from shuffledp.relay.terms import EVERYBODY, RelayTerms
 
 
@@ -70,6 +71,7 @@ async def take_part(
         InvalidParameterError: if the pace is below 0.
         LocalProtocolError: if the member's part has ended.
         RemoteProtocolError: if somebody does not do as the protocol says; nothing is handed in.
+            A letter that is not as it must be is kept, and its sender named.
         HandInRefusedError: if nothing is to be handed in after what happened; the part has ended.
     """
     validate.nonnegative(pace=pace)
@@ -94,6 +96,12 @@ async def take_part(
     except HandInRefusedError:
         journal.end()
         raise
+    except LetterRefusedError as error:
+        kept = journal.keep_letter(stage, error.name, error.letter)
+        raise RemoteProtocolError(
+            f"{error} The letter is kept in {kept}. A next directory can be made without that member: shuffledp relay "
+            f"directory --without {error.name}."
+        ) from None
     journal.end()
     if progress is not None:
         progress(terms.hand_in_stage + 1, terms.hand_in_stage + 1)

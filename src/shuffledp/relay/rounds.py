@@ -4,7 +4,8 @@ The walk is that of `shuffledp.shufflers.relay_protocol`, and the draws are thos
 them come encryption, and the rule by which all members take the same rounds for those that happened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import cast
@@ -40,6 +41,21 @@ Letters = Mapping[int, bytes]  # by recipient, or by sender
 
 class HandInRefusedError(RemoteProtocolError):
     """End of a relay without a hand-in: nobody is to be told what is held, and what was promised is kept."""
+
+
+class LetterRefusedError(RemoteProtocolError):
+    """A contact's letter that is not as it must be.
+
+    Args:
+        message: what is wrong with it.
+        sender: whose it is, by place in the directory.
+        name: of the sender.
+        letter: as it came.
+    """
+
+    def __init__(self, message: str, sender: int, name: str, letter: bytes) -> None:
+        super().__init__(f"{message} It came from member {name}, or was changed on its way. Nothing is handed in.")
+        self.sender, self.name, self.letter = sender, name, letter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -190,8 +206,8 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
         mail: what came, by sender, of all contacts who were there; or of all members, at the vote.
 
     Raises:
-        RemoteProtocolError: if somebody who was there is silent, a letter is not as its sender wrote it, or senders
-            were told of other stages than this member.
+        RemoteProtocolError: if somebody who was there is silent, or was told of other stages than this member.
+        LetterRefusedError: if a letter is not as a member must write it.
         HandInRefusedError: at the set-up, if this member came too late; at the vote, if too few saw the same.
     """
     if state.stage == terms.vote_stage:
@@ -214,10 +230,10 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
             "without you. Nothing of your answer was sent."
         )
     if state.stage == 0:
-        secrets = {
-            each: _link(terms, each, state.person).secret_in(letter, terms.directory, key)
-            for each, letter in mail.items()
-        }
+        secrets = {}
+        for each, letter in mail.items():
+            with _naming(terms, each, letter):
+                secrets[each] = _link(terms, each, state.person).secret_in(letter, terms.directory, key)
         return replace(state, recorded=recorded, keys=state.keys.hearing(secrets), stage=1, letters=None)
     walk = _received(terms, state, mail)
     walk, _ = step(walk, RoundEnded(round=state.stage, offline=recorded.absent))
@@ -231,15 +247,42 @@ def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayStat
     """The walk with what these contacts have passed on, each once."""
     walk = state.walk
     for sender, letter in mail.items():
-        opened = _link(terms, sender, state.person).open(state.keys.inward[sender], state.stage, letter)
-        if opened[:DIGEST_BYTES] != state.recorded.digest:
+        with _naming(terms, sender, letter):
+            opened = _link(terms, sender, state.person).open(state.keys.inward[sender], state.stage, letter)
+        if opened[:DIGEST_BYTES] != state.recorded.digest:  # whoever told them so, it need not be the sender
             raise RemoteProtocolError(
                 f"all members must be told the same of the stages before {state.stage}; member "
                 f"{terms.directory.entries[sender].name} was told something else. Nothing is handed in."
             )
-        reports = from_slots(opened[DIGEST_BYTES:], terms.carried_bytes(state.stage))
+        with _naming(terms, sender, letter):
+            reports = _passed_on(terms, state.stage, opened[DIGEST_BYTES:])
         walk, _ = step(walk, ReportsReceived(round=state.stage, sender=sender, reports=reports))
     return walk
+
+
+@contextmanager
+def _naming(terms: RelayTerms, sender: int, letter: bytes) -> Iterator[None]:
+    """Errors about a letter, with its sender and the letter."""
+    try:
+        yield
+    except RemoteProtocolError as error:
+        raise LetterRefusedError(str(error), sender, terms.directory.entries[sender].name, letter) from None
+
+
+def _passed_on(terms: RelayTerms, number: int, inside: bytes) -> tuple[bytes, ...]:
+    """The reports in the slots of an envelope of a round.
+
+    Raises:
+        RemoteProtocolError: if slots hold what no member can have to pass on.
+    """
+    length = terms.carried_bytes(number)
+    reports = from_slots(inside, length)
+    is_filled = in_slots(reports, terms.slots[number - 1], length) == inside
+    if not is_filled or not (terms.section.onion or all(map(terms.is_sealed, reports))):
+        raise RemoteProtocolError(
+            f"slots must hold reports that are sealed to the analyst, or nothing; one of round {number} does not."
+        )
+    return reports
 
 
 def _peeled(terms: RelayTerms, key: MemberKey, state: MemberState) -> MemberState:

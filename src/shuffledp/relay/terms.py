@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
+from shuffledp.core.errors import MalformedMessageError
 from shuffledp.core.instants import instant
 from shuffledp.laws.walk_distributions import Round, graphs_of_rounds
 from shuffledp.people.graphs import Graph, Overlay
@@ -125,7 +126,7 @@ class RelayTerms:
         twice = self.section.num_colluding(self.num_users)
         return (self.num_users + twice) // 2 + 1
 
-    @property
+    @cached_property
     def config(self) -> HpkeConfig:
         """The key of the analyst that all reports are sealed to: the one in use when the collection opens.
 
@@ -139,6 +140,15 @@ class RelayTerms:
         layout = ReportLayout.of(self.collection.task.columns[0].randomizer.randomizer().model)
         enc, payload = sealed_lengths(self.config, layout.length)
         return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode())
+
+    def is_sealed(self, report: bytes) -> bool:
+        """Whether something looks like a report that is sealed to the analyst's key; only the analyst can tell more."""
+        try:
+            found = HpkeCiphertext.decode(report)
+        except MalformedMessageError:
+            return False
+        enc, _ = sealed_lengths(self.config, 0)
+        return (found.config_id, len(found.enc), len(report)) == (self.config.id, enc, self.report_bytes)
 
     def carried_bytes(self, stage: int) -> int:
         """The length of what each slot of a round holds: a sealed report; in layers, one more for each round left."""
