@@ -84,7 +84,7 @@ def test_a_vector_has_a_row_for_each_coordinate_and_the_largest_in_the_picture(t
     page = page_of(tmp_path, vectors, randomizer={"kind": "priv-unit", "epsilon0": 4.0, "dimension": 60})
     assert page.errors == []
     assert "Coordinate" in page.text_unfolded
-    assert "Of 60 only the 40 largest in size are drawn" in page.text
+    assert "Of 60 only the 40 largest in size are drawn, with intervals that hold for all 60 together" in page.text
     assert len(page.all("ul", class_="remarks")) == 1
 
 

@@ -83,10 +83,41 @@ def test_the_most_frequent_of_many_answers_are_quoted():
     assert re.search(
         r' answered "d", [^a-z]*to[^a-z]* "b" and [^a-z]*to[^a-z]* "." to cheated, the most', quote(outcome)
     )
-    assert "the most frequent of 5 answers, estimated" in quote(outcome)
+    together = "the most frequent of 5 answers, with intervals that hold for all 5 together, estimated"
+    assert together in quote(outcome)
     (results,) = results_of([("", outcome.release)])
     assert [row[0] for row in results.rows][:2] == ["d", "b"]
-    assert results.rest == "and 1 more below"
+    assert results.rest == "and 1 more below; these are the largest, with intervals that hold for all 5 together"
+
+
+@pytest.mark.parametrize(("people", "exact"), [(90, True), (30_000, False)])
+def test_what_is_named_for_its_size_covers_as_its_level_says(people, exact):
+    """Twelve answers that are equally frequent: the intervals of each by itself would miss too often."""
+    names, runs = tuple(f"answer {number:02}" for number in range(12)), 60
+    answers = np.arange(people) % 12
+    truth, named, alone = 100 / 12, [], []
+    for run in range(runs):
+        release = make_outcome(answers, epsilon0=1.0, categories=names, numbers=SeededSource(run)).release
+        estimate = release.estimate
+        assert (estimate.interval is not None) == exact
+        (results,) = results_of([("", release)])
+        for name, _, ends in results.rows:
+            low, high = (float(end.rstrip("%").replace("\N{MINUS SIGN}", "-")) for end in ends.split(" to "))
+            named.append(low <= truth <= high)
+            row = names.index(name)
+            alone.append(estimate.lower[row] <= truth / 100 <= estimate.upper[row])
+    assert len(named) == 4 * runs
+    assert np.mean(named) >= 0.95
+    assert np.mean(alone) <= 0.96 if exact else np.mean(alone) <= 0.93
+
+
+def test_where_no_intervals_hold_for_all_together_the_first_answers_are_named():
+    names = tuple("abcdefgh")
+    release = make_outcome(np.arange(80) % 8, epsilon0=1.0, categories=names).release
+    half_widths = replace(release.estimate, interval=None, half_width=np.ones(8))
+    (results,) = results_of([("", replace(release, estimate=half_widths))])
+    assert [row[0] for row in results.rows] == list("abcd")
+    assert results.rest == "and 4 more below"
 
 
 def test_a_mean_and_several_coordinates_are_quoted():

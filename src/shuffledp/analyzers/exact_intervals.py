@@ -1,14 +1,22 @@
-"""Intervals of frequencies from few reports, whose counts have no normal law: the exact test is inverted."""
+"""Intervals of frequencies from few reports, whose counts have no normal law: the exact test is inverted.
+
+And those that hold for all rows of an estimate together.
+"""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import FrequencyModel, LocalModel
 from shuffledp.core.table import Floats
 
 _MOST_REPORTS = 10_000  # beyond, the time to invert the test is felt
 ALMOST_NORMAL = 25.0  # variance of a count from which its normal intervals cover as they should
+_WHOLE = 1e-6  # so near to a whole number are counts that floats were made of
 _SPREADS, _FURTHER = 7.0, 12  # half a window of a binomial law, in standard deviations, and some more places
 
 Integers = NDArray[np.int64]
@@ -51,6 +59,33 @@ def holders_between(counts: Integers, num_reports: int, p: float, q: float, leve
     unlikely = (lowest > num_reports) | (highest < 0) | (lowest > highest)
     lowest, highest = np.where(unlikely, 0, lowest), np.where(unlikely, num_reports, highest)
     return lowest[place], highest[place]
+
+
+def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
+    """The estimate with wider intervals, all of which hold together with the probability of one before (Bonferroni).
+
+    Whatever rows the estimates choose, such as the largest, their intervals then hold with that probability.
+
+    Args:
+        estimate: of frequencies, or with normal intervals.
+        model: of the reports that it is from; without it only normal intervals are widened.
+
+    Returns:
+        The estimate, whose ``level`` is that of each interval; None where intervals of another level are not known.
+    """
+    level = 1 - (1 - estimate.level) / len(estimate.target)
+    if estimate.interval is None:
+        return None if estimate.half_width is not None else cast(Estimate, replace(cast(Any, estimate), level=level))
+    if type(estimate) is not Estimate or estimate.statistic != "frequency" or not isinstance(model, FrequencyModel):
+        return None
+    total, p, q = estimate.num_reports, model.p, model.q
+    supports = (estimate.estimate * (p - q) + q) * total
+    counts = np.rint(supports).astype(np.int64)
+    if not needs_exact(total, p, q) or np.abs(supports - counts).max() > _WHOLE:
+        return None
+    low, high = holders_between(counts, total, p, q, level)
+    ends = np.minimum(low / total, estimate.estimate), np.maximum(high / total, estimate.estimate)
+    return replace(estimate, interval=np.stack(ends, axis=1), level=level)
 
 
 def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int) -> Integers:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.analyzers import Histogram
+from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.text import count_of
 from shuffledp.documents.document import Chart
@@ -37,13 +38,11 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
     if isinstance(estimate, Histogram):
         return histogram_chart(estimate, scale, column, name=name)
     estimate = replace(estimate, target=estimate.names, where=None)
-    shown = np.arange(len(estimate.target))
-    caption = f"Dots: estimates. Lines: {estimate.level * 100:.4g}% intervals."
+    shown, intervals = np.arange(len(estimate.target)), f"{estimate.level * 100:.4g}% intervals"
+    caption = f"Dots: estimates. Lines: {intervals}."
     if len(shown) > MOST_DRAWN:
-        size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
-        shown = np.sort(np.argsort(-size, kind="stable")[:MOST_DRAWN])
-        kind = "largest" if scale.is_share else "largest in size"
-        caption += f" Of {count(len(estimate.target))} only the {MOST_DRAWN} {kind} are drawn; the table has all."
+        estimate, shown, which = _drawn_of_many(estimate, scale)
+        caption += which
     if scale.is_share:
         shown = _by_size(estimate, shown)
     if scale.lies_outside(estimate):
@@ -53,7 +52,7 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
     largest = int(np.argmax(estimate.estimate))
     return Chart(
         name=name,
-        title=f"Estimated {estimate.statistic} with {estimate.level * 100:.4g}% intervals",
+        title=f"Estimated {estimate.statistic} with {intervals}",
         description=(
             f"A dot with an interval for each of {count_of(len(shown), 'row')}; the numbers are in the table "
             f"below. The largest is {estimate.target[largest]} with {scale.text(estimate.estimate[largest])}."
@@ -61,6 +60,20 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
         caption=caption,
         draw=partial(_draw, estimate, scale, shown, label),
     )
+
+
+def _drawn_of_many(estimate: Estimate, scale: Scale) -> tuple[Estimate, NDArray[np.intp], str]:
+    """The largest rows, whose intervals hold for all rows together; else the first ones. And which they are."""
+    rows, together = count(len(estimate.target)), simultaneous(estimate)
+    if together is None:
+        return estimate, np.arange(MOST_DRAWN), f" Of {rows} only the first {MOST_DRAWN} are drawn; the table has all."
+    size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
+    kind = "largest" if scale.is_share else "largest in size"
+    which = (
+        f" Of {rows} only the {MOST_DRAWN} {kind} are drawn, with intervals that hold for all {rows} together; the "
+        "table has all, each with an interval of its own."
+    )
+    return together, np.sort(np.argsort(-size, kind="stable")[:MOST_DRAWN]), which
 
 
 def picture_of(estimate: Estimate) -> Drawn:

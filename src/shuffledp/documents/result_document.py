@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shuffledp.analyzers import CrossTable, Histogram
+from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import is_weighted
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
@@ -34,17 +35,20 @@ class Results(Block):
 
 
 def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
-    """The main estimates of each question, by its name: all of a few, else the largest."""
+    """The main estimates of each question, by its name: all of a few, else the largest of all together."""
     alone, found = len(releases) == 1, []
     for name, release in releases:
-        estimate, rows = release.estimate, _largest(release, _MOST_SHOWN if alone else _MOST_OF_EACH)
+        estimate, (rows, are_chosen) = release.estimate, _main(release, _MOST_SHOWN if alone else _MOST_OF_EACH)
         level = f"{estimate.level * 100:.4g}% intervals"
         what = "quantile" if _quantiles_of(release) else estimate.statistic
         if isinstance(estimate, CrossTable):
             what = f"{what} of {shortened(' and '.join(estimate.columns), _LONGEST_NAME)}"
         title = f"Estimated {what}, with {level}" if alone else shortened(name, _LONGEST_NAME)
         left_out = len(estimate.rows() if _quantiles_of(release) else estimate.target) - len(rows)
-        found.append(Results(title, rows, f"and {count(left_out)} more below" if left_out else "", on=PAGE))
+        rest = f"and {count(left_out)} more below" if left_out else ""
+        if are_chosen:
+            rest += f"; these are the largest, with intervals that hold for all {count(len(estimate.target))} together"
+        found.append(Results(title, rows, rest, on=PAGE))
     return tuple(found)
 
 
@@ -67,24 +71,30 @@ def quote_of(
     )
 
 
-def _largest(release: Release, most: int) -> tuple[tuple[str, str, str], ...]:
-    """Names, values and intervals: of all rows in their order if they are few, else of the largest, by size.
+def _main(release: Release, most: int) -> tuple[tuple[tuple[str, str, str], ...], bool]:
+    """Names, values and intervals of all rows in their order if they are few, else of the largest; and whether these.
 
-    Of a histogram those of its quantiles.
+    What its size has chosen has intervals that hold for all rows together; where these are not known, the first rows
+    are taken in their order. Of a histogram those of its quantiles.
     """
     estimate, scale, quantiles = release.estimate, scale_of(release), _quantiles_of(release)
     if quantiles:
-        return tuple((f"{share} below".capitalize(), value, ends) for share, value, ends in quantiles[:most])
-    size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
-    places: list[int] = np.argsort(-size, kind="stable").tolist()
-    return tuple(
+        return tuple((f"{share} below".capitalize(), value, ends) for share, value, ends in quantiles[:most]), False
+    places, together = list(range(len(estimate.target))), None
+    if len(places) > most:
+        together = simultaneous(estimate, release.model.local)
+    if together is not None:
+        size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
+        estimate, places = together, np.argsort(-size, kind="stable").tolist()
+    rows = tuple(
         (
             shortened(estimate.target[place] if len(places) > 1 else estimate.statistic, _LONGEST_NAME),
             scale.text(estimate.estimate[place]),
             f"{scale.text(estimate.lower[place])} to {scale.text(estimate.upper[place])}",
         )
-        for place in (sorted(places) if len(places) <= most else places[:most])
+        for place in places[:most]
     )
+    return rows, together is not None
 
 
 def _quantiles_of(release: Release) -> list[tuple[str, str, str]]:
@@ -107,12 +117,16 @@ def _clause(name: str, release: Release) -> str:
     if quantiles := _quantiles_of(release):
         shares = [f"{share} are below {value} ({interval})" for share, value, interval in quantiles[:_MOST_QUOTED]]
         return f"{listed(shares)}{f' in {about}' * bool(about)}"
-    rows = _largest(release, _MOST_QUOTED)
+    rows, are_chosen = _main(release, _MOST_QUOTED)
     if scale_of(release).is_share:
         shares = [f"{value} ({interval})" for _, value, interval in rows]
         said = ["answered ", *[""] * (len(rows) - 1)]
         answered = listed([f'{share} {word}"{row[0]}"' for share, word, row in zip(shares, said, rows, strict=True)])
-        most = f", the most frequent of {count(len(estimate.target))} answers" * (len(rows) < len(estimate.target))
+        most, answers = "", count(len(estimate.target))
+        if are_chosen:
+            most = f", the most frequent of {answers} answers, with intervals that hold for all {answers} together"
+        elif len(rows) < len(estimate.target):
+            most = f", the first of {answers} answers"
         return f"{answered}{f' to {about}' * bool(about)}{most}"
     what = f"the {estimate.statistic}{f' of {about}' * bool(about)}"
     if len(estimate.target) > 1:
