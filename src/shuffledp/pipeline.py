@@ -95,7 +95,9 @@ class Pipeline:
         randomizer: what each person's device does with the answer.
         shuffler: what becomes of all reports.
         analyzer: what is estimated from the view.
-        fakes: how many of the senders of any batch may be fake, 0 or more: statements count the others alone.
+        fakes: how many of the senders of any batch may be fake, 0 or more, besides those who collude: statements count
+            the others alone.
+        fakes_collude: whether the shuffler counts the fake senders among its colluders already, as that of a task does.
 
     Raises:
         InvalidParameterError: if an argument is something else.
@@ -123,12 +125,14 @@ class Pipeline:
     shuffler: Shuffler
     analyzer: Analyzer[Any]
     fakes: int = 0
+    fakes_collude: bool = False
 
     def __post_init__(self) -> None:
         validate.instance_of(Randomizer, randomizer=self.randomizer)
         validate.instance_of(Shuffler, shuffler=self.shuffler)
         validate.instance_of(Analyzer, analyzer=self.analyzer)
         validate.integer_at_least(0, fakes=self.fakes)
+        validate.instance_of(bool, fakes_collude=self.fakes_collude)
 
     @property
     def in_numbers(self) -> "Pipeline":
@@ -138,7 +142,7 @@ class Pipeline:
     def model(self, num_users: int) -> ProtocolModel:
         """The public description of the whole protocol for this many users."""
         model = ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
-        return model.with_fakes(self.fakes)
+        return model.with_fakes(self.fakes, among_colluders=self.fakes_collude)
 
     def run(
         self, values: ArrayLike, *, delta: float, public: Table | None = None, source: RandomSource | None = None
@@ -228,7 +232,7 @@ class Pipeline:
             trust: see there.
         """
         _require_everybody(model, num_reports)
-        model = model.with_fakes(self.fakes)
+        model = model.with_fakes(self.fakes, among_colluders=self.fakes_collude)
         estimate = self._named(self.analyzer.estimate(summary))
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:

@@ -1,15 +1,18 @@
 """A task says how many senders may be fake; every statement counts the others alone, and says so."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+import shuffledp as sdp
 from cli.running import shuffledp, stub_pages, write_answers, write_csv, write_task
 from documents.outcomes import make_outcome
 from shuffledp.accounting import account, account_all
 from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local, d_sigma_of_shuffle
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import FAKE_SENDERS
 from shuffledp.documents.document import Listing
 from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.statement_document import promise_of
@@ -181,6 +184,36 @@ def test_walks_have_them_among_the_colluders(tmp_path, monkeypatch):
     assert shuffledp("run", path, "--input", answers, "--output", tmp_path / "out").code == 0
     again = ("analyze", path, "--input", tmp_path / "out" / "release.parquet", "--output", tmp_path / "again")
     assert shuffledp(*again).code == 0
+
+
+def test_fake_senders_and_colluders_of_walks_add_up_in_python_as_in_a_task():
+    """1% of 1,000 people collude, and ten are fake: twenty, and no fewer, are taken for relays that tell."""
+    overlay = sdp.Overlay(1000, (1000,))
+    section = {"kind": "network", "overlay": {"groups": [1000]}, "rounds": 6, "colluding": 0.01, "onion": True}
+    column = task(expected=1000, fakes=10, shuffler=section).column
+    randomizer = column.randomizer.randomizer()
+    in_task = column.model(1000, column.shuffler.walking(overlay, randomizer, 1e-6))
+
+    walks = sdp.RandomWalkShuffler(graph=overlay, num_rounds=6, num_colluding=10, onion=True)
+    parts = {"randomizer": randomizer, "shuffler": walks, "analyzer": sdp.FrequencyAnalyzer()}
+    in_python = sdp.Pipeline(**parts, fakes=10).model(1000)
+
+    assert in_python == in_task == sdp.ProtocolModel(local=randomizer.model, shuffle=walks.model(1000)).with_fakes(10)
+    statement = sdp.account(in_python, delta=1e-6)
+    without = sdp.account(replace(in_python, shuffle=walks.model(1000), fakes=0), delta=1e-6)
+    assert statement.guarantee.epsilon > 4 * without.guarantee.epsilon
+    assert "Of 1000 people 980 are counted as honest" in " ".join(statement.remarks)
+    (condition,) = [each for each in statement.basis.hypotheses if each.name == FAKE_SENDERS]
+    assert condition.requirement.startswith("at most 10 of the 1,000 reports are by fake senders")
+    assert condition.requirement.endswith(", besides 10 who may collude")
+
+
+def test_fake_senders_add_to_colluders_who_are_named_and_then_nobody_knows_who_they_are():
+    overlay = sdp.Overlay(64, (8, 8))
+    named = sdp.RandomWalkShuffler(graph=overlay, num_rounds=6, colluders=[1, 2], onion=True).model(64)
+    unnamed = sdp.RandomWalkShuffler(graph=overlay, num_rounds=6, num_colluding=5, onion=True).model(64)
+    local = sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
+    assert sdp.ProtocolModel(local=local, shuffle=named).with_fakes(3).shuffle == unnamed
 
 
 def test_a_release_says_it_and_counts_as_an_earlier_one(tmp_path, monkeypatch):

@@ -387,11 +387,13 @@ class ProtocolModel(Described):
         """Everybody who sends reports, fakes among them."""
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
-    def with_fakes(self, fakes: int) -> Self:
-        """The protocol where this number of senders, not all and told once, are fake: the others hide each other."""
-        if fakes > (most := 0 if self.fakes else self.shuffle.num_honest - 1):
+    def with_fakes(self, fakes: int, *, among_colluders: bool = False) -> Self:
+        """The protocol where this number of senders are fake, told once: beside those who collude, or among them."""
+        most = self.shuffle.num_users - self.shuffle.num_honest if among_colluders else self.shuffle.num_honest - 1
+        if fakes > (most := 0 if self.fakes else most):
             raise invalid(f"at most {most} beside {self.fakes} that are counted", fakes=fakes)
-        return replace(self, shuffle=self.shuffle.with_fakes(fakes), fakes=fakes) if fakes else self
+        shuffle = self.shuffle if among_colluders else self.shuffle.with_fakes(fakes)
+        return replace(self, shuffle=shuffle, fakes=fakes) if fakes else self
 
     def to_dict(self) -> dict[str, Any]:
         """The fields; ``fakes`` where there are some."""

@@ -181,7 +181,7 @@ class ShuffleModel(Described):
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
     def with_fakes(self, fakes: int) -> Self:
-        """The shuffle where this number of the people counted are fake senders."""
+        """The shuffle where this number of the people counted so far are fake senders."""
         return self.counting(self.num_honest - fakes)
 
     @property

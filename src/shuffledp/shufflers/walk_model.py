@@ -258,10 +258,6 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         found = ColludingShuffleModel.counting(self, num_honest)
         return found if num_honest == self.num_honest else replace(found, unseen_chances=(), unseen_overlaps=())
 
-    def with_fakes(self, fakes: int) -> Self:
-        """The shuffle with at least this number of colluders, since fake people pass reports on too."""
-        return self if fakes <= self.num_colluding else self.counting(self.num_users - fakes)
-
     def num_reports(self, num_messages: int) -> range:
         """As many as there are people, or ``submissions`` from each; where some get lost, hardly ever fewer."""
         handed_in = self.num_users * num_messages * (self.submissions or 1)

@@ -343,6 +343,7 @@ class Column(Described):
             shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
             analyzer=analyzer,
             fakes=self.people.fakes,
+            fakes_collude=self.shuffler.needs_graph,
         )
 
     def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:

@@ -121,8 +121,11 @@ def test_named_colluders_on_a_graph_are_known_of_each_round():
     assert model.unseen_chances[0] == pytest.approx(4 / 6)  # of who is beside both
     assert left.chances[1, 8] < left.chances[0, 8]
     more = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=model).with_fakes(3)
-    assert (more.shuffle.num_colluding, more.shuffle.unseen_chances) == (3, ())
-    assert model.with_fakes(2) == model
+    assert (more.shuffle.num_colluding, more.shuffle.unseen_chances) == (5, ())  # nobody says who the fake ones are
+    counted = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=model).with_fakes(2, among_colluders=True)
+    assert (counted.shuffle, counted.fakes) == (model, 2)
+    with pytest.raises(InvalidParameterError, match="fakes must be at most 2"):
+        ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=model).with_fakes(3, among_colluders=True)
 
 
 def test_more_colluders_are_never_better():
