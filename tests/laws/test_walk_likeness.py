@@ -133,6 +133,19 @@ def test_what_is_said_of_many_people_is_true_too(monkeypatch, graph, rounds, mos
     assert (descending <= together + 1e-9).all()
 
 
+def test_of_few_people_whose_laws_are_nearly_alike_the_bound_of_the_extremes_is_stated():
+    """On Paley's graph of 101 people: below 0.98 all pairs are compared, from there on what is stated is near them."""
+    compared = []
+    for rounds in range(2, 8):
+        stated = position_bounds(paley(101), rounds).likeness.mean_overlap
+        exact = exact_overlaps(position_distribution(paley(101), None, rounds)).min()
+        assert exact - 0.02 < stated <= exact + 1e-12
+        compared.append(stated == pytest.approx(exact, rel=1e-9))
+        assert compared[-1] or stated >= 0.98
+    assert compared[0]
+    assert not all(compared)
+
+
 def test_of_many_people_bounds_are_near_the_truth_once_walks_have_mixed(monkeypatch):
     exact = position_bounds(REGULAR, 16).likeness
     monkeypatch.setattr(walk_positions, "_FEW", 10)

@@ -116,6 +116,14 @@ def test_no_law_that_exchanges_allow_tells_more_than_the_worst(matrix, cost):
             assert worst >= max(corners) - 1e-14
 
 
+@pytest.mark.parametrize("cost", [1e-300, 1e-17, 1e-12])
+@pytest.mark.parametrize("size", [100, 400])
+def test_a_cost_that_floats_do_not_tell_from_none_tells_hardly_more_than_none(size, cost):
+    small = found(response(2, 1.0))
+    uniform = worst_within(small, size, 0.0)
+    assert uniform <= worst_within(small, size, cost) <= uniform * 1.01
+
+
 def test_bounds_of_many_people_hold_where_the_maximum_is_known():
     for prior in (None, [0.4, 0.6]):
         small = found(response(2, 0.9), prior).reduced()

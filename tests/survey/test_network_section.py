@@ -44,6 +44,10 @@ def section(**keys) -> NetworkSection:
         ({"links": "constant", "slots": "many"}, "'auto', or one number for each of the first rounds"),
         ({"links": "constant", "slots": ()}, "slots must be one number or more"),
         ({"links": "constant", "slots": (1, 0)}, "each of slots must be an integer that is 1 or more"),
+        (
+            {"links": "constant", "slots": (1, 10**20)},
+            "each of slots must be at most 1000000; got",
+        ),
         ({"links": "constant", "surplus": "stays"}, "surplus must be"),
         ({"links": "constant", "dropouts": 0.1}, "dropouts must be 0 where links have slots"),
         ({"rounds": "auto", "offline": 0.1}, "rounds must be a number where offline is above 0"),

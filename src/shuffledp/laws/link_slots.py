@@ -34,6 +34,7 @@ from shuffledp.laws.walk_distributions import (
 from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.overlays import OverlayRound
 
+MOST_SLOTS = 1_000_000  # of one envelope: hundreds of megabytes on each link in each round
 _ROUND_UP = 1 + 1e-9
 _NEVER = 1e-300
 
@@ -73,9 +74,16 @@ def checked_slots(slots: Sequence[int], num_rounds: int) -> tuple[int, ...]:
     validate.instance_of(Sequence, slots=slots)
     if len(slots) != num_rounds:
         raise InvalidParameterError(f"slots must be one number for each of {num_rounds} rounds; got {len(slots)}.")
+    check_numbers_of_slots(slots)
+    return tuple(int(each) for each in slots)
+
+
+def check_numbers_of_slots(slots: Sequence[int]) -> None:
+    """Refuse numbers of slots below 1, or beyond what anybody could send."""
     for each in slots:
         validate.integer_at_least(1, **{"each of slots": each})
-    return tuple(int(each) for each in slots)
+        if each > MOST_SLOTS:
+            raise validate.invalid(f"at most {MOST_SLOTS}", **{"each of slots": each})
 
 
 def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0) -> float:

@@ -1,9 +1,10 @@
 """Walk likeness: what the laws of everybody's position have in common, which is what hides one report among others.
 
 It counts how much every other's law overlaps with that of the person v who is hidden worst: a_jv, the least
-P_j(i) / P_v(i) over i. Of a few people it is worked out for all pairs; of more from the extremes of P_v(i) / pi_i,
-which a sweep of all starts gives; after more rounds than can be swept from the mean squares after half of them, as for
-a reversible walk with q_v(t) = sum over i of P_v(i)^2 / pi_i
+P_j(i) / P_v(i) over i. It is bounded by the extremes of P_v(i) / pi_i, which a sweep of all starts gives; of a few
+people, where the mean of these bounds is below 0.98, it is worked out for all pairs. After more rounds than can be
+swept it is bounded from the mean squares after half of them, as for a reversible walk with
+q_v(t) = sum over i of P_v(i)^2 / pi_i
 
     |P_v(i) / pi_i - 1| <= sqrt((q_v(a) - 1) (q_i(b) - 1)) (1 - gap)^(t - a - b),    a + b <= t,
 

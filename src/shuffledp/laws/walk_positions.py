@@ -20,7 +20,7 @@ from shuffledp.laws.walk_loads import DummyCount, Shortfalls, chances_of_few, ex
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.overlays import check_cycles
 
-_FEW = 2000  # people whose laws are all worked out, and compared: 32 MB
+_FEW = 2000  # people whose laws are all worked out, and compared unless they are nearly alike: 32 MB
 _SLACK = 1e-15  # of a probability, relative: what rounding may add in one round, for each neighbor
 _CLASS = 1.01  # ratio of the largest and the smallest probability of one class
 _NEGLIGIBLE = 1e-5  # of 1 / people: smaller probabilities are rounded up to this

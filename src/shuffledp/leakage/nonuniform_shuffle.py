@@ -32,6 +32,7 @@ _CLOSER = 0.001
 _SUM_TOLERANCE = 1e-9
 _MOST_WEIGHTS = 64
 _TINY = 1e-300
+_LEAST_COST = 1e-9  # below, floats hardly tell a heavy place from a light one
 
 
 def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
@@ -106,6 +107,7 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
         return local
     if cost == 0:
         return min(local, _uniform(small)(size))
+    cost = max(cost, _LEAST_COST)  # of a larger cost more laws are possible: errs upward
     if len(small.chances) == 2 and size <= _MOST_EXACT:
         return max(best_guess(small, _corner(size, heavy, cost)).upper for heavy in range(size))
     if len(small.chances) == 2 and size <= _MOST_SEARCHED and _is_moderate(size, cost):

@@ -9,7 +9,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.validate import invalid
-from shuffledp.laws.link_slots import slots_needed, slots_sent
+from shuffledp.laws.link_slots import check_numbers_of_slots, slots_needed, slots_sent
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_model import SURPLUS
@@ -149,5 +149,4 @@ def check_first_slots(first: Sequence[int]) -> None:
     """Refuse what are no slots of the first rounds."""
     if not first:
         raise validate.invalid("one number or more", slots=[])
-    for each in first:
-        validate.integer_at_least(1, **{"each of slots": each})
+    check_numbers_of_slots(first)
