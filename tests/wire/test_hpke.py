@@ -4,6 +4,7 @@ import dataclasses
 import sys
 
 import pytest
+from cryptography.exceptions import UnsupportedAlgorithm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ HERE = {"collection_id": bytes(range(32)), "column": 1}
 
 def available(kem):
     try:
-        KEMS[kem].suite()
+        KEMS[kem].generate()
     except InvalidParameterError:
         return False
     return True
@@ -129,8 +130,27 @@ def test_a_library_without_hpke_is_named_with_the_way_out(monkeypatch):
 
 def test_a_mechanism_that_the_library_lacks_is_refused_by_name(monkeypatch):
     monkeypatch.setattr(KEMS["mlkem768-x25519"], "member", "MLKEM_OF_ANOTHER_DAY", raising=False)
-    with pytest.raises(InvalidParameterError, match="such as 'x25519'; got kem='mlkem768-x25519'"):
+    with pytest.raises(InvalidParameterError, match=r"such as 'x25519' .*; got kem='mlkem768-x25519'"):
         AnalyzerKey.generate("mlkem768-x25519")
+
+
+def test_a_mechanism_that_the_library_names_and_cannot_do_is_refused_by_one_line(monkeypatch):
+    """As by cryptography 47, which knows the hybrid mechanism, on an OpenSSL without ML-KEM."""
+    if not available("mlkem768-x25519"):
+        pytest.skip("the installed cryptography lacks it")
+    public = AnalyzerKey.generate("mlkem768-x25519").config.public_key
+
+    def refuse(*_):
+        raise UnsupportedAlgorithm("ML-KEM-768 is not supported by this backend.")
+
+    for name, method in (("MLKEM768PrivateKey", "generate"), ("MLKEM768PublicKey", "from_public_bytes")):
+        backend = type(name, (), {method: staticmethod(refuse)})
+        monkeypatch.setattr(f"cryptography.hazmat.primitives.asymmetric.mlkem.{name}", backend)
+    for ask in (KEMS["mlkem768-x25519"].generate, lambda: KEMS["mlkem768-x25519"].public_key(public)):
+        with pytest.raises(
+            InvalidParameterError, match=r"version 48 or newer.*; got kem='mlkem768-x25519' with crypto"
+        ):
+            ask()
 
 
 def test_a_byte_that_moves_from_one_part_to_the_other_makes_another_ciphertext():

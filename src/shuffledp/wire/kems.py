@@ -58,9 +58,7 @@ class Kem(ABC):
         try:
             return hpke.Suite(getattr(hpke.KEM, self.member), hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
         except (AttributeError, UnsupportedAlgorithm):
-            raise InvalidParameterError(
-                f"kem must be one that the installed cryptography has, such as 'x25519'; got kem={self.name!r}."
-            ) from None
+            raise _not_there(self) from None
 
     @abstractmethod
     def generate(self) -> Parts:
@@ -121,7 +119,10 @@ class HybridX25519(Kem):
         self.suite()
         from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
 
-        return MLKEM768PrivateKey.generate(), X25519PrivateKey.generate()
+        try:
+            return MLKEM768PrivateKey.generate(), X25519PrivateKey.generate()
+        except UnsupportedAlgorithm:  # as of version 47, which names it and has none
+            raise _not_there(self) from None
 
     def private_key(self, parts: Parts) -> Any:
         """Both parts."""
@@ -141,7 +142,18 @@ class HybridX25519(Kem):
             lattice = MLKEM768PublicKey.from_public_bytes(data[:curve])
         except ValueError:
             raise _no_key(self) from None
+        except UnsupportedAlgorithm:
+            raise _not_there(self) from None
         return hpke_library().MLKEM768X25519PublicKey(lattice, X25519().public_key(data[curve:]))
+
+
+def _not_there(kem: Kem) -> InvalidParameterError:
+    from cryptography import __version__
+
+    return InvalidParameterError(
+        "kem must be one that the installed cryptography has, such as 'x25519' (mlkem768-x25519 takes version 48 or "
+        f"newer, with an OpenSSL that has ML-KEM); got kem={kem.name!r} with cryptography {__version__}."
+    )
 
 
 def _no_key(kem: Kem) -> InvalidParameterError:
