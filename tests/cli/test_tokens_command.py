@@ -17,6 +17,7 @@ from shuffledp.client.respondents_page import with_page
 from shuffledp.core.instants import written
 from shuffledp.files.key_files import write_key
 from shuffledp.service import client
+from shuffledp.service.http_messages import Problem
 from shuffledp.service.invitations import digest_of
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.grammar import ReportError
@@ -137,8 +138,9 @@ class IssuerOnly:
 def answering(folder, monkeypatch):
     shuffledp(*ISSUE, "--output", "invitations")
 
-    def answering(*arguments, answers=()):
+    def answering(*arguments, answers=(), ways=()):
         network = Network(*answers)
+        network.shuffler.ways = list(ways)
         monkeypatch.setattr(client, "new_client", lambda **_: httpx.Client(transport=network))
         return shuffledp("send", "survey.collection", *arguments), network
 
@@ -168,6 +170,27 @@ def test_where_the_shuffler_does_not_answer_the_same_report_comes_with_the_same_
     assert before.shuffler.bodies[0] == after.shuffler.bodies[0]
     assert before.shuffler.requests[0].headers["authorization"] == after.shuffler.requests[0].headers["authorization"]
     assert after.issuer.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [
+        (httpx.Response(401, text="a relay that asks for a password"), "must be reached; somebody else has answered"),
+        (httpx.Response(403), "must answer; got: 403"),
+        (httpx.Response(404), "must answer; got: 404"),
+        (Problem.UNAVAILABLE, "must answer; got: 503 unavailable"),
+        (Problem.NOT_AUTHORIZED, "must answer; got: 403 the collection is closed, or knows no such invitation"),
+    ],
+)
+def test_an_invitation_is_not_used_where_the_way_does_not_lead_to_the_shuffler(answering, way, words):
+    given = ("--value", "Yes", "--invitation", "invitations/1.invitation", "--patience", "0.01")
+    shut, network = answering(*given, ways=[way] * 50)
+    assert shut.code == 2
+    assert words in shut.err
+    assert shut.err.endswith("The invitation was not used.\n")
+    assert (network.issuer.bodies, network.shuffler.requests) == ([], [])
+    again, network = answering(*given)  # from any device
+    assert (again.code, len(network.shuffler.tries), len(network.issuer.bodies)) == (0, 1, 1)
 
 
 def test_a_spent_token_is_said_to_be(answering):

@@ -40,7 +40,7 @@ class Asked:
         self.parties = parties or Parties(task or asking())
         self.collection, self.page = with_page(self.parties.collection, address)
         self.uploads, self.requests, self.mood = [], [], "up"
-        self.shown, self.issued, self.issuer_mood = [], [], "up"
+        self.shown, self.issued, self.issuer_mood, self.tries = [], [], "up", 0
 
     @property
     def link(self):
@@ -64,9 +64,17 @@ class Asked:
             route.fulfill(status=204, headers=heard | ASKED_FOR)
             return
         body = route.request.post_data_buffer
+        if not body and self.collection.issuer is not None:
+            self.tries += 1
+            if self.mood == "down":
+                route.abort()
+                return
+            said = (Problem.NOT_AUTHORIZED if self.mood == "closed" else Problem.OTHER_TOKEN).response()
+            route.fulfill(status=said.status_code, body=said.body, headers=heard)
+            return
         self.uploads.append(body)
         self.shown.append(route.request.headers.get("authorization"))
-        if self.mood == "down":
+        if self.mood in ("down", "lost"):  # all, or all but what only asks whether the way is open
             route.abort()
             return
         request = UploadRequest.decode(body, num_columns=len(self.collection.task.columns))

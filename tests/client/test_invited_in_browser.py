@@ -60,6 +60,7 @@ def test_an_answer_spends_a_token_that_the_issuer_has_not_seen(asked, device, li
     collection = asked.collection
     assert [each for each in asked.requests if each[0] != "OPTIONS"] == [
         ("GET", link.partition("#")[0]),
+        ("POST", f"{collection.shuffler.url}{collection.path}/reports"),  # whether it can be reached
         ("POST", f"{collection.issuer.url}{collection.path}/token-request"),
         ("POST", f"{collection.shuffler.url}{collection.path}/reports"),
     ]
@@ -71,7 +72,7 @@ def test_the_issuer_is_asked_in_the_same_words_and_a_token_is_kept_until_it_is_s
         answer(tab)
         says(tab, "The issuer of tokens did not answer")
         assert not asked.uploads
-        asked.issuer_mood, asked.mood = "up", "down"
+        asked.issuer_mood, asked.mood = "up", "lost"
         tab.reload()
         tab.get_by_role("button", name=SEND).click()
         says(tab, "The shuffler did not answer")
@@ -96,6 +97,18 @@ def test_without_a_token_nothing_is_sent_and_it_says_why(asked, device, link, mo
         says(tab, said)
         assert tab.get_by_role("button", name=AGAIN).is_enabled()
     assert asked.uploads == []
+
+
+@pytest.mark.parametrize(
+    ("mood", "said"), [("down", "The shuffler did not answer"), ("closed", "collection is closed")]
+)
+def test_an_invitation_is_not_used_where_the_shuffler_takes_nothing(asked, device, link, mood, said):
+    asked.mood = mood
+    with asked.opened(device, link) as tab:
+        answer(tab)
+        says(tab, said)
+    assert asked.tries >= 1
+    assert (asked.issued, asked.uploads) == ([], [])
 
 
 def test_a_token_that_was_spent_is_told(asked, device, link):

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import pytest
 
-from service.at_work import looks_sealed, run, shuffler
+from service.at_work import Clock, looks_sealed, run, shuffler
 from service.given import Parties, task, task_of_two
 from service.issuing import WithTokens, issuer_key
 from service.test_gateway import KIND, request_of, through
@@ -86,6 +86,23 @@ def test_without_a_token_of_the_collection_nothing_is_stored(tmp_path):
     assert counts == {Count.REFUSED: len(tokens), Count.MALFORMED: 1}
     assert errors == []  # and none of this has spent it
     assert lines == []
+
+
+def test_an_empty_upload_without_a_token_says_whether_the_way_is_open_and_is_counted_nowhere(tmp_path):
+    parties = WithTokens()
+    clock = Clock(parties)
+
+    async def test():
+        async with shuffler(tmp_path, parties, clock=clock) as here:
+            is_open = await here.post(b"")
+            clock.now += 2 * 86_400
+            late = await here.post(b"")
+            return is_open, late, await here.desk.counts()
+
+    is_open, late, counts = run(test)
+    assert problem(is_open) == (401, "unauthorizedToken")
+    assert problem(late) == (403, "unauthorizedRequest")
+    assert counts == {}
 
 
 def test_a_token_is_not_lost_where_its_report_is_not_stored(tmp_path, monkeypatch):

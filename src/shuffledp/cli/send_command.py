@@ -155,7 +155,7 @@ class _Device:
 
         invitation = None if file is None else Invitation.read(file, self.collection)
         with new_client(certificates=self.certificates) as client:
-            return own.get(invitation, client, patience=self.patience).shown()
+            return own.get(invitation, client, patience=self.patience, to=self.client).shown()
 
 
 def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patience: float) -> "tuple[Receipt, int]":

@@ -39,8 +39,10 @@ _AT_A_TIME = 500  # submissions in a request
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
 _IN_WORDS = {
     "invitationUsed": "the invitation has been used on another device. Send the answer from there; if it was somebody "
-    "else's, tell whoever asked you"
+    "else's, tell whoever asked you",
+    "unauthorizedRequest": "the collection is closed, or knows no such invitation",
 }
+_NO_TOKEN = "unauthorizedToken"  # noqa: S105  the name of a refusal
 _LATER = "Run the same command again later"
 TRY_AGAIN = (429, 502, 503, 504)
 OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
@@ -165,6 +167,21 @@ def upload(
     raise RemoteProtocolError(f"the shuffler must answer an upload as the protocol says; {_named(collection)} did not.")
 
 
+def try_way(collection: Collection, client: httpx.Client, *, patience: float) -> None:
+    """Find out whether uploads come through, before an invitation is used: one without a token is refused by its name.
+
+    Raises:
+        RemoteProtocolError: if the shuffler, or the relay before it, does not answer, or the collection is closed.
+    """
+    url = f"{collection.shuffler.url}{collection.path}/reports"
+    try:
+        answer = asked(client, "POST", url, patience, wanted=httpx.codes.UNAUTHORIZED)
+        if not reason_of(answer).endswith(_NO_TOKEN):
+            raise RemoteProtocolError(f"{_named(collection)} must be reached; somebody else has answered.")
+    except RemoteProtocolError as error:
+        raise RemoteProtocolError(f"{error} The invitation was not used.") from None
+
+
 def asked(
     client: httpx.Client,
     method: str,
@@ -174,6 +191,7 @@ def asked(
     body: bytes = b"",
     media_type: str = UPLOAD_TYPE,
     authorization: str = "",
+    wanted: int = httpx.codes.OK,
 ) -> httpx.Response:
     """The answer to a request, asked for again with growing pauses while there is none.
 
@@ -181,13 +199,13 @@ def asked(
         RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
     """
     until, wait = time.monotonic() + patience, FIRST_WAIT
-    headers = {"Content-Type": media_type} if body else {}
+    headers = {"Content-Type": media_type} if method == "POST" else {}
     headers |= {"Authorization": authorization} if authorization else {}
     while True:
         reason = f"no answer. {_LATER}"
         try:
             answer = client.request(method, url, content=body or None, headers=headers)
-            if answer.status_code == httpx.codes.OK:
+            if answer.status_code == wanted:
                 return answer
             reason = reason_of(answer)
             if answer.status_code not in TRY_AGAIN:

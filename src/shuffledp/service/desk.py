@@ -98,7 +98,8 @@ class Desk:
     async def upload(self, body: bytes, authorization: str = "") -> bytes:
         """Take an upload in; the answer, when everything that it does not refuse is on the disk.
 
-        A token, where the collection has such, is spent by what is stored, and by nothing else.
+        A token, where the collection has such, is spent by what is stored, and by nothing else. An empty upload without
+        one is refused, and counted nowhere: by it a device finds out that the way is open before it asks for its token.
 
         Args:
             body: the upload; where there are tokens, of one submission.
@@ -106,9 +107,12 @@ class Desk:
 
         Raises:
             MalformedMessageError: if it is none.
-            Refused: if its token is not of this collection.
+            Refused: if its token is not of this collection; an empty one differently after the close.
             StorageError: if the disk did not take it.
         """
+        if self._check is not None and not body and not authorization:  # to find out whether uploads come through
+            is_closed = self._phase is not Phase.OPEN or self._clock() >= self.terms.closes
+            raise Refused(Problem.NOT_AUTHORIZED if is_closed else Problem.OTHER_TOKEN)
         nonce = self._nonce(authorization)
         try:
             request = UploadRequest.decode(body, num_columns=len(self.terms.columns))

@@ -9,7 +9,7 @@ import httpx
 
 from shuffledp.core.errors import LocalProtocolError, MalformedMessageError, RemoteProtocolError
 from shuffledp.service.answered import write_down
-from shuffledp.service.client import asked
+from shuffledp.service.client import asked, try_way
 from shuffledp.service.invitations import Invitation
 from shuffledp.survey import Collection
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, Token, TokenResponse
@@ -28,22 +28,28 @@ class OwnToken:
         self._collection = collection
         self._asked, self._token = (folder / f"{name}.{end}" for end in ("token-request", "token"))
 
-    def get(self, invitation: Invitation | None, client: httpx.Client, *, patience: float) -> Token:
+    def get(
+        self, invitation: Invitation | None, client: httpx.Client, *, patience: float, to: httpx.Client | None = None
+    ) -> Token:
         """The token: the one that is kept, or that of the invitation.
 
         Args:
             invitation: of this person; None where a token is kept already.
             client: goes to the issuer, and not through a relay.
-            patience: seconds for which an issuer that does not answer is asked again.
+            patience: seconds for which a service that does not answer is asked again.
+            to: goes to the shuffler; None to use the invitation without having tried whether it can be reached.
 
         Raises:
             LocalProtocolError: if there is none, and no invitation.
-            RemoteProtocolError: if the issuer does not sign; the request stays to be sent.
+            RemoteProtocolError: if the issuer does not sign, and the request stays to be sent; or if the shuffler is
+                not reached, and the invitation is not used.
         """
         if self._token.exists():
             return Token.decode(self._token.read_bytes())
         if invitation is None:
             raise LocalProtocolError("--invitation must be given: people answer this collection by invitation alone.")
+        if to is not None and invitation.token is None:
+            try_way(self._collection, to, patience=patience)
         token = invitation.ready_token() or self._signed(invitation, client, patience)
         write_down(self._token, token.encode())
         self._asked.unlink(missing_ok=True)

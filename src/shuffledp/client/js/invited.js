@@ -15,8 +15,9 @@ export function isInvitation(collection, text) {
   return text?.length === (collection.ready_made ? TOKEN_LENGTH : CODE_LENGTH);
 }
 
-// Get a token and keep it; null, or why there is none.
-export function obtain(collection, id, invitation, memory) {
+// Get a token and keep it; null, or why there is none. The invitation is not used before the `way` of what it is for was
+// tried.
+export function obtain(collection, id, invitation, memory, way) {
   return memory.alone(async () => {
     if (memory.token !== null) {
       return null;
@@ -24,6 +25,10 @@ export function obtain(collection, id, invitation, memory) {
     if (collection.ready_made) {
       memory.keep("token", fromText(invitation));
       return null;
+    }
+    const isShut = await way();
+    if (isShut !== null) {
+      return isShut;
     }
     const key = await issuerKey(collection.issuer.key.key);
     const challenge = await challengeDigest(collection, id);

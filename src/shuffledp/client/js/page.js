@@ -6,7 +6,7 @@ import { throughRelay } from "./oblivious.js";
 import { answered, element, filled, inWords, shownQuestion } from "./questions.js";
 import { randomized } from "./randomizers.js";
 import { submission } from "./sealing.js";
-import { send } from "./sending.js";
+import { send, tried } from "./sending.js";
 import { collectionId, configIdOf, decodedConfig, fromText, inText } from "./wire.js";
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
@@ -127,15 +127,14 @@ async function whenSent() {
 // What became of the upload that is kept, sealed to one key of the analyzer after the other while it has to be.
 async function delivered() {
   const address = `${COLLECTION.shuffler.url}/collections/${inText(memory.id)}/reports`;
+  const options = COLLECTION.relay ? { way: throughRelay(COLLECTION, configs(COLLECTION.gateway)) } : {};
   if (COLLECTION.issuer) {
-    const why = await obtain(COLLECTION, memory.id, memory.invitation, memory.held).catch(() => "forgetful");
+    const way = () => tried(address, options);
+    const why = await obtain(COLLECTION, memory.id, memory.invitation, memory.held, way).catch(() => "forgetful");
     if (why !== null) {
       return why;
     }
-  }
-  const options = COLLECTION.issuer ? { spending: spending(memory.held.token) } : {};
-  if (COLLECTION.relay) {
-    options.way = throughRelay(COLLECTION, configs(COLLECTION.gateway));
+    options.spending = spending(memory.held.token);
   }
   const successors = configs().slice(1);
   for (;;) {

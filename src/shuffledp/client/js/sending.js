@@ -22,6 +22,20 @@ export async function send(address, upload, { spending = {}, ...further } = {}) 
   return error === INVALID ? "refused" : ERRORS[error] ?? "refused";
 }
 
+// Whether uploads come through, before an invitation is used for one: without a token they are refused by that name. Null,
+// or why not.
+export async function tried(address, further = {}) {
+  const answer = await asked(address, new Uint8Array(0), { "Content-Type": UPLOAD_TYPE }, further);
+  if (answer === null) {
+    return "unreachable";
+  }
+  const said = new TextDecoder().decode(answer.body);
+  if (said.includes(":unauthorizedRequest\"")) {
+    return "late";
+  }
+  return said.includes(":unauthorizedToken\"") ? null : "refused";
+}
+
 // The status and the body of an answer, which is asked for again while there is none; null if there is none in time, or
 // the device has no connection, which the browser tells when it is back.
 export async function asked(address, body, headers, further = {}) {
