@@ -35,7 +35,8 @@ INTAKE = (Desk, "upload"), [(SqliteStore, "_run")]
 RECEPTION = (Reception, "take"), [(BatchStore, "_run"), (Incoming, "publish"), (reception, "write_batches")]
 MOMENTS_OF_ISSUING = 8  # before and after: all of it, the mark of the invitation, its reading, and the signature
 MOMENTS_OF_INTAKE = 16  # all of it; beginning, token, report, token, report, count, commit
-MOMENTS_OF_RECEPTION = 12  # all of it; whether it is there, its body, its row; what is complete, the release
+# All of it; whether it is there and before the last, its body, its row; what is complete and seen before, the release.
+MOMENTS_OF_RECEPTION = 22
 
 
 @contextmanager
