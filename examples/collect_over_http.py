@@ -44,7 +44,8 @@ shuffledp("keys", "new", "--role", "analyzer", "--output", "office.key")  # at t
 shuffledp("keys", "new", "--role", "shuffler", "--output", "university.key")  # at the university
 parties = ["--shuffler", university, "--shuffler-key", "university.key.pub"]
 parties += ["--analyzer", office, "--analyzer-key", "office.key.pub"]
-shuffledp("collect", "new", "task.toml", *parties, "--closes", "2999-12-31", "--output", "smoking.collection")
+made = ["--closes", "2999-12-31", "--demonstration", "--output", "smoking.collection"]  # so that a crowd may be made up
+shuffledp("collect", "new", "task.toml", *parties, *made)
 shuffler = serve("shuffler", university, 'key = "university.key"\n')
 analyzer = serve("analyzer", office, 'keys = ["office.key"]\nreleases = "releases"\n')
 try:

@@ -76,6 +76,58 @@ def test_json_holds_the_file_its_id_and_the_statements_of_the_smallest_batch(fol
     )
 
 
+def test_one_host_for_two_parties_is_warned_of_with_what_is_left(folder):
+    given = ("--shuffler", "https://vps.example.org", "--analyzer", "https://vps.example.org:8444")
+    made = shuffledp(
+        "collect", "new", "task.toml", *given, *KEYS, "--closes", "9000-12-01", "--output", "one.collection"
+    )
+    (warning,) = [line for line in made.out.splitlines() if line.startswith("WARNING: One operator")]
+    assert "the shuffler (https://vps.example.org) and the analyst (https://vps.example.org:8444)" in warning
+    collection = Collection.read(folder / "one.collection")
+    left = next(each for each in collection.promised() if each.guarantee.type == "local-dp")
+    assert left.guarantee.epsilon == pytest.approx(2)
+    assert warning.endswith(f"leaves this: {left.sentence_of(left.guarantee)}")
+    assert "operator" in made.out
+    assert "One operator" not in new("--closes", "9000-12-01").out
+
+
+def test_two_names_of_one_address_are_warned_of_when_a_collection_is_made_and_not_later(folder, monkeypatch):
+    monkeypatch.setattr("socket.getaddrinfo", lambda host, _: [(2, 1, 6, "", ("192.0.2.1", 0))])
+    made, shown = new("--closes", "9000-12-01"), shuffledp("collect", "show", "survey.collection")
+    assert "WARNING: mixer.example and office.example have the same address of the network" in made.out
+    assert "same address" not in shown.out
+    assert not Collection.read(folder / "survey.collection").one_operator
+
+
+def test_a_demonstration_and_the_names_of_parties_are_shown_and_named_as_claims(folder):
+    names = ("--shuffler-name", "University of X", "--analyzer-name", "The union's office")
+    made = new("--closes", "9000-12-01", "--demonstration", *names, "--result", "https://union.example/result")
+    assert "WARNING: Demonstration: answers are made up" in made.out
+    assert 'Shuffler              "University of X", https://mixer.example, key ' in made.out
+    assert "nobody has checked them" in made.out
+    assert "Result                https://union.example/result, after the close" in made.out
+    read = Collection.read(folder / "survey.collection")
+    assert (read.demonstration, read.names.shuffler, read.result) == (
+        True, "University of X", "https://union.example/result",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--page-name", "Paper"], "--page-name must be left out without --web"),
+        (["--relay-name", "Paper"], "--relay-name must be left out where there is no relay"),
+        (["--shuffler-name", 'X" at'], "--shuffler-name must be at most 80 letters without quotation marks"),
+        (["--result", "http://union.example"], "--result must be an https address"),
+    ],
+)
+def test_a_name_or_a_result_that_cannot_be_is_refused(folder, options, words):
+    done = new("--closes", "9000-12-01", *options)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err
+    assert not (folder / "survey.collection").exists()
+
+
 def test_the_same_task_twice_is_two_collections(folder):
     first = new("--closes", "9000-12-01", "--json").json["collection_id"]
     assert "must be a file that does not exist yet" in new("--closes", "9000-12-01").err

@@ -22,9 +22,9 @@ def sending(tmp_path, monkeypatch):
     monkeypatch.setattr(client, "FIRST_WAIT", 0.001)
     file = tmp_path / "survey.collection"
 
-    def sending(*arguments, answers=(), task=None):
+    def sending(*arguments, answers=(), task=None, **further):
         if not file.exists():
-            file.write_bytes(collection_of(task).canonical)
+            file.write_bytes(collection_of(task, **further).canonical)
         shuffler = Shuffler(*answers, num_columns=len(Collection.read(file).task.columns))
         monkeypatch.setattr(client, "new_client", lambda **_: shuffler.client())
         return shuffledp("send", file.name, *arguments), shuffler
@@ -101,12 +101,26 @@ def test_a_public_column_that_goes_beside_the_report_is_asked_for_by_the_name_of
 
 def test_a_crowd_is_said_to_be_simulated(sending, tmp_path):
     (tmp_path / "answers.csv").write_text("smokes,drinks\n" + "Yes,No\n" * 7)
-    done, shuffler = sending("--input", "answers.csv", "--people-are-simulated")
-    assert done.out.splitlines() == [
+    done, shuffler = sending("--input", "answers.csv", "--people-are-simulated", demonstration=True)
+    shown, *others = done.out.splitlines()
+    assert shown.startswith("WARNING: Demonstration: answers are made up")
+    assert others == [
         "WARNING: The people are simulated: nothing of this may be released as if people had answered.",
         "7 answers stored by https://mixer.example, each randomized here.",
     ]
     assert b"Yes" not in shuffler.bodies[0]
+
+
+def test_a_crowd_is_refused_where_people_answer(sending, tmp_path):
+    (tmp_path / "answers.csv").write_text("smokes,drinks\n" + "Yes,No\n" * 7)
+    done, shuffler = sending("--input", "answers.csv", "--people-are-simulated")
+    assert (done.code, done.out, shuffler.bodies) == (2, "", [])
+    assert "must be left out of a collection that is no demonstration" in done.err
+
+
+def test_a_person_who_answers_a_demonstration_is_told_that_it_is_one(sending):
+    done, _ = sending("--value", "Yes", task=ONE, demonstration=True)
+    assert done.out.startswith("WARNING: Demonstration: answers are made up")
 
 
 def test_a_refusal_is_told_and_ends_the_command_with_an_error(sending):

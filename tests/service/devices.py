@@ -27,13 +27,14 @@ def service(url, key, *successors) -> Service:
     return Service(url=url, key=published)
 
 
-def collection_of(task=None) -> Collection:
+def collection_of(task=None, **further) -> Collection:
     return Collection.new(
         Task.from_dict(task or TWO),
         shuffler=service("https://mixer.example", SHUFFLER_KEY),
         analyzer=service("https://office.example", KEY, NEXT),
         closes=written(NOW + timedelta(days=9)),
         now=NOW,
+        **further,
     )
 
 

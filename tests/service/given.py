@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from shuffledp.core.instants import written
-from shuffledp.survey import Task
-from shuffledp.survey.collection import Collection, Service
+from shuffledp.survey import Collection, Service, Task
 from shuffledp.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey, in_text
 from shuffledp.wire.published_keys import PublishedKey
 

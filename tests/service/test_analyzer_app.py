@@ -3,15 +3,19 @@
 import asyncio
 import hashlib
 import json
+import re
 from dataclasses import replace
 
 import httpx
 import numpy as np
 import pytest
 
+from client.answering import ADDRESS, asking
+from client.test_respondents_page import data_of
 from files.whole import read_view
 from service.at_work import analyzer, collected, reports_of, run, sealed, shuffler
 from service.given import Parties, task, task_near_an_order, task_of_two
+from shuffledp.client.respondents_page import with_page
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.core.statement_terms import Trust
@@ -22,7 +26,7 @@ from shuffledp.service import forwarder, reception
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder
 from shuffledp.service.public_columns import extensions_of
-from shuffledp.service.releasing import is_released, trust_of
+from shuffledp.service.releasing import is_released
 from shuffledp.survey import DataFlow
 from shuffledp.wire.grammar import (
     BATCH_TYPE,
@@ -197,9 +201,53 @@ def test_no_batch_follows_its_address_to_another_place():
 def test_parties_on_one_machine_are_one_operator_and_several_batches_rest_on_time():
     local = {"shuffler": "http://127.0.0.1:1", "analyzer": "http://localhost:2"}
     always = (Trust.ONE_ANSWER,)
-    assert trust_of(Parties().collection) == always
-    assert trust_of(Parties(**local).collection) == (*always, Trust.OPERATOR)
-    assert trust_of(Parties(shuffler=local["shuffler"], every=15).collection) == (*always, Trust.TIME_OF_ANSWER)
+    assert Parties().collection.trust == always
+    assert Parties(**local).collection.trust == (*always, Trust.OPERATOR)
+    assert Parties(shuffler=local["shuffler"], every=15).collection.trust == (*always, Trust.TIME_OF_ANSWER)
+
+
+ONE_HOST = {"shuffler": "https://vps.example.org", "analyzer": "https://VPS.example.org:8444"}
+
+
+@pytest.mark.parametrize("given", [{}, ONE_HOST, {"demonstration": True}], ids=["apart", "one-host", "demonstration"])
+def test_a_release_states_the_trust_that_its_answering_page_states(tmp_path, given):
+    parties = Parties(asking(), **given)
+    parties.collection, page = with_page(parties.collection, ADDRESS)
+    run(collected, tmp_path, parties, submissions_of(parties))
+    first, *_ = statement(tmp_path)["columns"] if "columns" in statement(tmp_path) else [statement(tmp_path)]
+    stated = statement(tmp_path)["statements"][0]
+    assert stated["trust"] == [each.value for each in parties.collection.promised()[0].trust]
+    needed = [words for words, _ in data_of(page)["trust"]]
+    assert len(needed) == len(stated["trust"])
+    assert ("operator" in stated["trust"]) == (given == ONE_HOST)
+    assert any(each.startswith("whoever ran the steps of several parties") for each in needed) == (given == ONE_HOST)
+    assert first["num_reports"] == 40
+
+
+def test_a_release_whose_parties_have_one_host_says_first_what_their_operator_could_and_what_is_left(tmp_path):
+    parties = Parties(**ONE_HOST)
+    run(collected, tmp_path, parties, submissions_of(parties))
+    (warning,) = statement(tmp_path)["warnings"]
+    assert warning.startswith("One operator runs several of the parties")
+    assert "could see who sent which report" in warning
+    assert "epsilon = 1" in warning or "at most 1 " in warning, warning
+    page = (tmp_path / "release" / "release.html").read_text()
+    assert page.index("One operator runs several of the parties") < page.index('class="promise"')
+
+
+def test_a_release_of_a_demonstration_says_so_everywhere_and_of_another_nowhere(tmp_path):
+    for place, demonstration in (("shown", True), ("real", False)):
+        parties = Parties(demonstration=demonstration)
+        run(collected, tmp_path / place, parties, submissions_of(parties))
+        page = (tmp_path / place / "release" / "release.html").read_text()
+        (quote,) = re.findall(r'<p class="quote">(.*?)</p>', page)
+        assert (
+            any(each.startswith("Demonstration: ") for each in statement(tmp_path / place)["warnings"]) is demonstration
+        )
+        assert ('<aside class="banner"' in page) is demonstration
+        assert ("In a demonstration with made-up answers" in quote) is demonstration
+        assert ("demonstration" in page.lower()) is demonstration
+        assert ("DEMONSTRATION" in (tmp_path / place / "release" / "estimates.svg").read_text()) is demonstration
 
 
 @pytest.mark.usefixtures("without_a_page")

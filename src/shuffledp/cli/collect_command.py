@@ -15,7 +15,8 @@ from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 if TYPE_CHECKING:
     from shuffledp.documents.document import Block
     from shuffledp.relay.directory import Directory
-    from shuffledp.survey import Collection
+    from shuffledp.survey import Collection, Service
+    from shuffledp.wire.published_keys import PublishedKey
 
 collect_app = typer.Typer(
     name="collect",
@@ -50,8 +51,20 @@ Issuer = Annotated[str | None, typer.Option(metavar="URL", help="Who gives a tok
 IssuerKeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, help="The issuer's public key file.")
 ]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="What you call it; shown beside its address alone.")]
 ReadyMade = Annotated[
     bool, typer.Option("--ready-made", help="The issuer makes the tokens, and can then tell whose is which.")
+]
+Every = Annotated[int | None, whole("Send a batch on whenever there are so many reports, and not only at the close.")]
+DirectoryFile = Annotated[
+    Path | None, typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on.")
+]
+Web = Annotated[
+    str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
+]
+Result = Annotated[str | None, typer.Option(metavar="URL", help="Where the release will be, for those who answer.")]
+ForShow = Annotated[
+    bool, typer.Option("--demonstration", help="For show: answers may be made up, and all that comes of it says so.")
 ]
 
 
@@ -70,22 +83,22 @@ def new(
     closes: Annotated[str, typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z.")],
     output: Annotated[Path, typer.Option(metavar="COLLECTION", help="The collection file to write.")],
     opens: Annotated[str | None, typer.Option(metavar="DATE", help="In UTC; at once if left out.")] = None,
-    every: Annotated[
-        int | None, whole("Send a batch on whenever there are so many reports, and not only at the close.")
-    ] = None,
-    directory: Annotated[
-        Path | None,
-        typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on."),
-    ] = None,
+    every: Every = None,
+    directory: DirectoryFile = None,
     transport: Transport = TransportName.DIRECT,
     relay: Relay = None,
     gateway_key: GatewayKeyFile = None,
     issuer: Issuer = None,
     issuer_key: IssuerKeyFile = None,
     ready_made: ReadyMade = False,
-    web: Annotated[
-        str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
-    ] = None,
+    web: Web = None,
+    shuffler_name: Name = None,
+    analyzer_name: Name = None,
+    relay_name: Name = None,
+    issuer_name: Name = None,
+    page_name: Name = None,
+    result: Result = None,
+    demonstration: ForShow = False,
     json: Json = False,
     force: Force = False,
 ) -> None:
@@ -95,27 +108,28 @@ def new(
     same task next week is another collection.
     """
     from shuffledp.core.instants import end_of_day, instant, written
-    from shuffledp.files.key_files import read_public
     from shuffledp.relay.directory import Directory
-    from shuffledp.survey import Collection, Service, Task
+    from shuffledp.survey import Collection, PartyNames, Task
 
     _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=issuer, web=web)
+    _check_pairs(issuer=issuer, issuer_key=issuer_key, page_name=page_name, web=web)
     listed = None if directory is None else Directory.read(directory)
-    if (issuer is None) != (issuer_key is None):
-        raise InvalidParameterError("--issuer and --issuer-key must be given together, or neither of them.")
     collection = Collection.new(
         Task.read(task),
-        shuffler=Service(url=shuffler, key=read_public(shuffler_key)),
-        analyzer=Service(url=analyzer, key=read_public(analyzer_key)),
+        shuffler=_service(shuffler, shuffler_key),
+        analyzer=_service(analyzer, analyzer_key),
         opens=None if opens is None else written(instant(opens=opens)),
         closes=end_of_day(closes),
         every=every,
         directory=None if listed is None else listed.bound,
         transport=transport.value,
         relay=relay,
-        gateway=None if gateway_key is None else read_public(gateway_key),
-        issuer=None if issuer is None or issuer_key is None else Service(url=issuer, key=read_public(issuer_key)),
+        gateway=None if gateway_key is None else _published(gateway_key),
+        issuer=None if issuer is None or issuer_key is None else _service(issuer, issuer_key),
         ready_made=ready_made,
+        names=PartyNames(shuffler_name, analyzer_name, relay_name, issuer_name, page_name),
+        result=result,
+        demonstration=demonstration,
         now=datetime.now(UTC),
     )
     if listed is not None:
@@ -208,8 +222,30 @@ def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> N
     if as_json:
         print_json(collection_as_dict(collection))
         return
-    files = Section(anchor="files", title="Files", blocks=() if written is None else _written(collection, written))
+    blocks = () if written is None else (*_looked_up(collection), *_written(collection, written))
+    files = Section(anchor="files", title="Files", blocks=blocks)
     show_document(lambda: collection_document(collection).followed_by(files))
+
+
+def _check_pairs(*, issuer: str | None, issuer_key: Path | None, page_name: str | None, web: str | None) -> None:
+    """Refuse an option without the one that it goes with."""
+    if (issuer is None) != (issuer_key is None):
+        raise InvalidParameterError("--issuer and --issuer-key must be given together, or neither of them.")
+    if page_name is not None and web is None:
+        raise InvalidParameterError("--page-name must be left out without --web, the address of the page.")
+
+
+def _service(url: str, key: Path) -> "Service":
+    """A party at an address, with the key in a public file."""
+    from shuffledp.survey import Service
+
+    return Service(url=url, key=_published(key))
+
+
+def _published(key: Path) -> "PublishedKey":
+    from shuffledp.files.key_files import read_public
+
+    return read_public(key)
 
 
 def _check_addresses(**given: str | None) -> None:
@@ -249,6 +285,22 @@ def _write(collection: "Collection", output: Path, web: str | None, *, force: bo
             file.with_suffix(_CODE).write_bytes(link_code(page.link))
         file.write_bytes(collection.canonical + b"\n")
     return collection
+
+
+def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
+    """A warning where parties of two names have the same address of the network, as far as this machine can tell."""
+    from shuffledp.documents.document import Role, told
+    from shuffledp.survey.parties import at_one_address
+
+    pairs = at_one_address([url for role, url in collection.addresses.items() if url and role != "page"])
+    return told(
+        *(
+            f"{first} and {second} have the same address of the network: if one operator runs both, it could see who "
+            "sent which report. Two organizations may also share a provider; ask them."
+            for first, second in pairs
+        ),
+        role=Role.DANGER,
+    )
 
 
 def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":

@@ -157,7 +157,7 @@ def demo(
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
         with new_folder(folder / _RELEASE, force=False) as release:
-            outcome, document = _run(task_file, [survey], release, seed, drawn)
+            outcome, document = _run(task_file, [survey], release, seed, drawn, demonstration=True)
     show_release(outcome, document, output / _RELEASE, as_json=json)
 
 
@@ -170,6 +170,7 @@ def _run(
     *,
     earlier: Sequence[Path] = (),
     engine: Engine = Engine.ONE_MACHINE,
+    demonstration: bool = False,
 ) -> "tuple[Outcome, Document]":
     """All stages at once, and their pages."""
     from shuffledp.cli.progress_bars import watching
@@ -182,8 +183,9 @@ def _run(
     if engine is Engine.SPARK:
         outcome = _on_spark("run_on", task, _in_files(given), folder, seed=seed, earlier=earlier)
         return write_release(outcome, folder, **drawn)
+    further: dict[str, Any] = {"earlier": earlier, "beside": beside, "demonstration": demonstration}
     with watching() as watch:
-        outcome = stages.run(task, given, folder, source=_source(seed), watch=watch, earlier=earlier, beside=beside)
+        outcome = stages.run(task, given, folder, source=_source(seed), watch=watch, **further)
     return write_release(outcome, folder, **drawn)
 
 

@@ -73,6 +73,7 @@ def send(
     read, left_out = Collection.read(collection), 0
     _check(input, value or public, simulated=people_are_simulated)
     _check_invitation(read, input, invitation)
+    _check_crowd(read, input)
     folder = usual_folder() if state is None else state
     with new_client(certificates=ca, to=read) as client:
         if input is None:
@@ -110,6 +111,15 @@ def _check(table: Path | None, typed: Sequence[str] | None, *, simulated: bool) 
         raise InvalidParameterError(
             "--people-are-simulated must be given beside --input: whoever has people's answers in a table has seen "
             "them, and a release of the collection would say that nobody has. For answers that you hold: shuffledp run."
+        )
+
+
+def _check_crowd(collection: "Collection", table: Path | None) -> None:
+    """Refuse simulated people where real ones answer: the release would say that all of them did."""
+    if table is not None and not collection.demonstration:
+        raise InvalidParameterError(
+            "--people-are-simulated must be left out of a collection that is no demonstration, where simulated people "
+            "would be counted among those who answer. To try it out, make it by collect new --demonstration."
         )
 
 

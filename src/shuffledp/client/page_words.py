@@ -65,6 +65,15 @@ class PageWords:
         """
         return str(self.table["numbers"]["percent"]).format(number=self.written(f"{100 * chance:.3g}"))
 
+    def percent_of(self, text: str) -> str:
+        r"""A chance that is written as "78.7%", as this language writes it, and in no other digits.
+
+        Example:
+            >>> PageWords.of("de").percent_of("78.7%")
+            '78,7\xa0%'
+        """
+        return str(self.table["numbers"]["percent"]).format(number=self.written(text.removesuffix("%")))
+
     def why(self, model: Any) -> str:
         """How the randomizer that a model describes changes an answer.
 

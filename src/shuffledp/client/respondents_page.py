@@ -24,7 +24,7 @@ from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import edge_names, names_of, printable
 from shuffledp.core.validate import invalid
-from shuffledp.documents.statement_document import meaning_in_short
+from shuffledp.documents.statement_document import guess_of, meaning_in_short, per_report
 from shuffledp.survey import Collection, Column, WebPage
 
 _MOST_BYTES = 150_000
@@ -88,6 +88,7 @@ def _page(draft: Collection) -> str:
         "language": _language(draft),
         "title": escape(printable(draft.task.name)),
         "in_english": f'<p class="note">{escape(note)}</p>' if note else "",
+        "banner": f'<div class="banner"><p>{escape(words.told("demonstration"))}</p></div>\n' * draft.demonstration,
         "style": style,
         "data": _SCRIPT.sub(r"\\u003c", json.dumps(_data(draft, words), separators=(",", ":"))),
         "script": script,
@@ -108,27 +109,48 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
     first, *others = draft.promised()
     alone = [each for each in others if each.guarantee.type == LocalDP.type]
     told = "If the shuffler tells the analyst who sent what, this is left:"
+    claimed = [words.told("claimed")] if draft.names.to_dict() else []
     remains = [f"{told} {each.sentence_of(each.guarantee)}" for each in alone]
     return {
         "collection": draft.canonical.decode(),
         "language": _language(draft),
         "words": words.table["script"],
         "until": words.told("until", date="{date}").split("{date}"),
+        "result": _result(draft, words),
+        "dangers": [] if not draft.one_operator else [words.told("one_operator", parties=_several(draft))],
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
         "questions": [_question(column, words) for column in draft.task.columns],
         "sentences": [
-            words.told("device", analyst=draft.analyzer.url),
+            words.told("device", analyst=_party(draft, "analyzer")),
             " ".join([_received(draft, words), *_once(draft, words)]),
-            words.told("promised"),
+            " ".join([words.told("promised"), *_plainly(first, words)]),
         ],
         "meaning": _meaning(first),
-        "promise": [first.sentence_of(first.guarantee), *remains],
+        "promise": [first.sentence_of(first.guarantee), *(each.text for each in meaning_in_short(first)), *remains],
         "trust": [
             [needed, any(each.is_danger and first.words_of(each) == needed for each in first.trust)]
             for needed in first.needs
         ],
-        "check": [words.told("check"), words.told("check_how")],
+        "check": [words.told("check"), words.told("check_how"), *claimed],
     }
+
+
+def _party(draft: Collection, role: str) -> str:
+    """A party as people know it: its address, after its name in quotation marks, if it has one."""
+    address, name = str(draft.addresses[role]), draft.names.to_dict().get(role)
+    return address if name is None else f'"{printable(name)}" ({address})'
+
+
+def _several(draft: Collection) -> str:
+    """The parties that have one operator."""
+    return ", ".join(_party(draft, role) for role in draft.one_operator)
+
+
+def _result(draft: Collection, words: PageWords) -> list[str] | None:
+    """What stands before the address of the result, and after it; None where nobody has said where it will be."""
+    if draft.result is None:
+        return None
+    return words.told("result", result="{result}", minimum=words.number(draft.minimum)).split("{result}")
 
 
 def _language(draft: Collection) -> str:
@@ -138,22 +160,33 @@ def _language(draft: Collection) -> str:
 
 def _received(draft: Collection, words: PageWords) -> str:
     """Who sees where it comes from."""
-    parts = {"shuffler": draft.shuffler.url, "minimum": words.number(draft.task.release.minimum_batch)}
+    parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.task.release.minimum_batch)}
     if draft.relay is None:
         return words.told("direct", **parts)
-    return words.told("relayed", relay=draft.relay, **parts)
+    return words.told("relayed", relay=_party(draft, "relay"), **parts)
 
 
 def _once(draft: Collection, words: PageWords) -> list[str]:
     """How it is seen to that people answer once, and what that tells of them; nothing where nobody sees to it."""
     if draft.issuer is None:
         return []
-    return [words.told("ready_made" if draft.ready_made else "signed", issuer=draft.issuer.url)]
+    return [words.told("ready_made" if draft.ready_made else "signed", issuer=_party(draft, "issuer"))]
+
+
+def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
+    """What a statement means for one person, as everybody can read it; nothing where it is no matter of guessing."""
+    guess = guess_of(statement)
+    if guess is None:
+        return []
+    percent = words.percent_of(guess.text)
+    return [words.told("plain_several" if statement.parts else "plain", percent=percent)]
 
 
 def _meaning(statement: PrivacyStatement) -> str:
-    """What a statement means in a line; the statement itself where there is no such line."""
-    return " ".join(each.text for each in meaning_in_short(statement)) or statement.sentence_of(statement.guarantee)
+    """What must be known besides of how much is promised, in the statement's words; all of it if nothing was said."""
+    if guess_of(statement) is None:
+        return statement.sentence_of(statement.guarantee)
+    return " ".join(filter(None, [per_report(statement), statement.guarantee.weakness]))
 
 
 def _question(column: Column, words: PageWords) -> dict[str, Any]:

@@ -109,7 +109,8 @@ _TRUST_IN_WORDS = {
     Trust.EVERYBODY_COUNTED: "everybody counted really randomized, and works with nobody, online or not",
     Trust.ONE_ANSWER: "nobody sends more reports than one, but for the fake senders that are counted: no one checks it",
     Trust.TIME_OF_ANSWER: "when somebody answers, and so in which batch, does not depend on the answer",
-    Trust.OPERATOR: "whoever ran all the steps in one place saw the raw answers, and keeps them to themselves",
+    Trust.OPERATOR: "whoever ran the steps of several parties in one place saw the raw answers or, where devices "
+    "randomized them, could see who sent which report, and keeps that to themselves",
 }
 
 _TRUSTED = {

@@ -4,6 +4,7 @@ Code may only weaken a statement: post-process, compose, mix, convert, trust mor
 theorem.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,9 +126,12 @@ class PrivacyStatement(Described, Shown):
 
     def words_of(self, member: Trust) -> str:
         """What is asked of a party, with the party's name where it is known."""
-        words = member.text
-        for party in self.parties:
-            words = words.replace(f"the {party.role}", f"the {party.role} ({party.name})", 1)
+        words, named = member.text, list[tuple[int, str]]()
+        for party in self.parties:  # in the text itself, and never in the name of another party
+            if found := re.search(rf"\bthe {party.role}\b", member.text):
+                named.append((found.end(), f" ({party.name})"))
+        for place, name in sorted(named, reverse=True):
+            words = words[:place] + name + words[place:]
         return words
 
     @property

@@ -1,6 +1,6 @@
 """Collections and keys in words: who the parties are, what is asked and until when, and what will be guaranteed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,8 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.document import DETAIL, Block, Document, Pairs, Role, Section, Text, told
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.survey import Collection, Column, Service
+from shuffledp.documents.words import listed
+from shuffledp.survey import DEMONSTRATION, Collection, Column, Service, said_of_one_operator
 from shuffledp.wire.keys import fingerprint, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
@@ -18,6 +19,8 @@ _UNKNOWN = (
     "What will be guaranteed depends on who comes, and where they are: `shuffledp plan TASK.toml --input PEOPLE.csv` "
     "says it of people like them."
 )
+_CALLED = {"analyzer": "analyst"}  # parties that statements call by another word
+_CLAIMED = "Names in quotation marks are what whoever made the collection calls the parties: nobody has checked them."
 _COMPARE = (
     "Members who compare this fingerprint know that they have the same keys of everybody. It is fixed in the "
     "collection: nobody can be shown another directory without being invited to another collection."
@@ -33,7 +36,20 @@ def collection_document(collection: Collection) -> Document:
     else:
         least = f"from {least} on"
     promise = promise_of(statements, least) if statements else None
-    return Document(title=collection.task.name, digest=collection.id.hex(), promise=promise, sections=sections)
+    dangers = Section(anchor="dangers", title="", blocks=told(*_dangers(collection), role=Role.DANGER))
+    return Document(
+        title=collection.task.name, digest=collection.id.hex(), promise=promise, sections=(dangers, *sections)
+    )
+
+
+def _dangers(collection: Collection) -> Iterator[str]:
+    """What whoever makes a collection, or is invited to it, must know first."""
+    if collection.demonstration:
+        yield DEMONSTRATION
+    if roles := collection.one_operator:
+        who = [f"the {_CALLED.get(role, role)} ({collection.addresses[role]})" for role in roles]
+        said = f"One operator runs {listed(who)}, as far as their addresses tell: it could see who sent which report."
+        yield said_of_one_operator(collection.promised(), said)
 
 
 def collection_as_dict(collection: Collection) -> dict[str, Any]:
@@ -54,29 +70,31 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
         rule = f"whenever there are {collection.every:,}, and the rest {rule}"
     asked = "; ".join(_question(column) for column in task.columns)
     bound = collection.directory
-    shuffler: tuple[tuple[str, str], ...] = (("Shuffler", _party(collection.shuffler)),)
+    shuffler: tuple[tuple[str, str], ...] = (("Shuffler", _party(collection, "shuffler")),)
     if bound is not None:
         rule = "when more than half of all have voted that they saw the same rounds"
         shuffler = (
-            ("Post office", _party(collection.shuffler)),
+            ("Post office", _party(collection, "shuffler")),
             ("Directory", f"{bound.people:,} members, SHA-256 {bound.sha256}"),
         )
     pairs = (
         ("Asked", asked),
         *shuffler,
-        *(() if collection.relay is None else (("Relay", collection.relay),)),
-        ("Analyzer", _party(collection.analyzer)),
-        *(() if collection.page is None else (("Page", collection.page.link),)),
-        *(() if collection.issuer is None else (("Issuer", _issuer(collection.issuer, collection.ready_made)),)),
+        *(() if collection.relay is None else (("Relay", collection.named("relay")),)),
+        ("Analyzer", _party(collection, "analyzer")),
+        *(() if collection.page is None else (("Page", collection.named("page", known_by=collection.page.link)),)),
+        *(() if collection.issuer is None else (("Issuer", _issuer(collection)),)),
         ("Opens", shown(collection.opens)),
         ("Closes", shown(collection.closes)),
+        *(() if collection.result is None else (("Result", f"{collection.result}, after the close"),)),
         ("Reports leave", rule),
         ("Collection", in_text(collection.id)),
     )
+    claimed = told(_CLAIMED if collection.names.to_dict() else "")
     if promised:
-        return (Pairs(pairs),)
+        return (Pairs(pairs), *claimed)
     danger = told(f"Whatever will be promised holds only as long as {Trust.ONE_ANSWER.text}.", role=Role.DANGER)
-    return (*danger, *told(_UNKNOWN), Pairs(pairs))
+    return (*danger, *told(_UNKNOWN), Pairs(pairs), *claimed)
 
 
 def _question(column: Column) -> str:
@@ -88,14 +106,16 @@ def _question(column: Column) -> str:
     return f"{named} ({listed}; {kind})" if answers else f"{named} ({kind})"
 
 
-def _issuer(issuer: Service, ready_made: bool) -> str:
-    how = "makes a token for each invited person" if ready_made else "signs a token for each invited person, blindly"
-    return f"{_party(issuer)}; {how}"
+def _issuer(collection: Collection) -> str:
+    made, signed = "makes a token for each invited person", "signs a token for each invited person, blindly"
+    return f"{_party(collection, 'issuer')}; {made if collection.ready_made else signed}"
 
 
-def _party(party: Service) -> str:
+def _party(collection: Collection, role: str) -> str:
+    """A party with a key, by name, address and fingerprint."""
+    party: Service = getattr(collection, role)
     more = len(party.key.successors)
-    return party.words + (f", and {count_of(more, 'successor')}" if more else "")
+    return collection.named(role, known_by=party.words) + (f", and {count_of(more, 'successor')}" if more else "")
 
 
 def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:

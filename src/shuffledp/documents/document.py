@@ -333,6 +333,7 @@ class Document:
         summary: a line below it, with the private ``values`` at its end.
         byline: when it was released, and by whom, or "".
         withdrawn: why nothing is promised, or None.
+        demonstration: that its answers may be made up, in words, or "".
         promise: what is promised; None for a result that promises nothing.
         results: the main ones, which a page shows beside the promise.
         quote: both in one sentence, or "".
@@ -346,6 +347,7 @@ class Document:
     values: tuple[str, ...] = ()
     byline: str = ""
     withdrawn: str | None = None
+    demonstration: str = ""
     promise: Promise | None = None
     results: tuple[Block, ...] = ()
     quote: str = ""

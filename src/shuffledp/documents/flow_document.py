@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
-from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Block, Document, Role, Section, Text, told
+from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Block, Document, Medium, Role, Section, Text, told
 from shuffledp.documents.words import count, listed, percent
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.shufflers import ParallelShuffleModel
-from shuffledp.survey import ColumnOutcome, ColumnStage, DataFlow, Missing
+from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
 _ORDER = {
     LabelMeaning.NONE: "in an order that tells nothing",
@@ -68,6 +68,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
     ]
     beside = " ".join([*_labels(outcome), *_detached(flow)])
     blocks = (
+        *(Text(each, Role.DANGER, on=_where(each)) for each in outcome.how_answered),
         *told(*model.local.warnings, role=Role.DANGER),
         Text(_in_and_out(flow, model), on=TERMINAL if _left_out(flow) or flow.released < model.num_senders else DETAIL),
         *told(beside, on=TERMINAL if model.shuffle.kind == "none" else DETAIL),
@@ -75,6 +76,11 @@ def flow_section(outcome: ColumnOutcome) -> Section:
         *told(*sentences, *_labels(outcome), *_detached(flow), on=PAGE),
     )
     return Section(anchor="flow", title="From answers to release", blocks=blocks)
+
+
+def _where(danger: str) -> Medium:
+    """Where a danger is shown: a page says in its banner that it is of a demonstration."""
+    return TERMINAL if danger == DEMONSTRATION else Medium.BOTH
 
 
 def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:

@@ -42,6 +42,15 @@ class Guess:
             "released."
         )
 
+    def plainly(self, *, several: bool = False) -> str:
+        """What it means for one of those who answered, in words that need no other."""
+        answers = "sets of answers" if several else "answers"
+        return (
+            f"Of two {answers} that a person might have given, a coin toss names the true one half of the time. "
+            "Somebody who sees all that is released, and even knows what everybody else answered, names it at most "
+            f"{self.text} of the time."
+        )
+
     def in_short(self, *, several: bool = False) -> str:
         """The same on one line."""
         answers, sets = ("answers", "sets of answers ") if several else ("answer", "")

@@ -49,7 +49,11 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
     if section is None or regional is None:
         return None
     mixing = regional.mixing
-    own = {*outcome.model.local.warnings, *(outcome.walked.plan.warnings if outcome.walked else ())}
+    own = {
+        *outcome.how_answered,
+        *outcome.model.local.warnings,
+        *(outcome.walked.plan.warnings if outcome.walked else ()),
+    }
     blocks = (
         *told(*(each for each in outcome.warnings if each not in own), role=Role.DANGER),
         Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=PAGE),

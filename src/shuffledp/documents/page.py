@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _LONGEST_HEADING = 50
 _POWER = re.compile(r"\b\d[\d.]*e-\d+")
+_MARK_OF_DEMONSTRATION = "DEMONSTRATION: made-up answers"
 _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
@@ -46,7 +47,7 @@ def write_page(
 
     Guarantees:
         1. Text from the task is shown as text, whatever it contains.
-        2. A withdrawn statement is marked as such on the page and on every chart.
+        2. A withdrawn statement is marked as such on the page and on every chart, and so is a demonstration.
     """
     if not figures:
         document = _without_pictures(document)
@@ -54,7 +55,8 @@ def write_page(
     drawn: dict[str, Drawn] = {}
     files = {name: page_of(document, drawn=drawn, endings=endings)}
     heading = shortened(document.title, _LONGEST_HEADING)
-    mark = "WITHDRAWN: nothing is promised" if document.withdrawn else None
+    mark = _MARK_OF_DEMONSTRATION if document.demonstration else None
+    mark = "WITHDRAWN: nothing is promised" if document.withdrawn else mark
     for chart in document.charts:
         for ending in endings:
             files[f"{chart.name}{ending}"] = drawn[chart.name].as_file(ending, heading=heading, mark=mark)

@@ -38,7 +38,7 @@ from shuffledp.documents.result_document import quote_of, results_of
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import sent
 from shuffledp.pipeline import Release
-from shuffledp.survey import Column, ColumnOutcome, Outcome, Task
+from shuffledp.survey import DEMONSTRATION, Column, ColumnOutcome, Outcome, Task
 
 RELEASE_PAGE = "release.html"
 
@@ -178,6 +178,7 @@ def _document(
         summary=summary,
         values=tuple(name for name, _ in releases),
         withdrawn=_withdrawn(outcome),
+        demonstration=DEMONSTRATION * outcome.demonstration,
         promise=promise_of(outcome.statements, counted),
         results=results_of(releases),
         sections=tuple(sections),
@@ -196,8 +197,12 @@ def _released(
     """The document with the day and the people of its release, as far as there was one, and a sentence to quote."""
     if not day:
         return document
-    byline = f"{'Made' if document.withdrawn else 'Released'} on {day}{f' by {contact}' if contact else ''}."
-    return replace(document, byline=byline, quote=quote_of(releases, statement, day=day, contact=contact))
+    made = document.withdrawn or document.demonstration
+    byline = f"{'Made' if made else 'Released'} on {day}{f' by {contact}' if contact else ''}."
+    quote = quote_of(releases, statement, day=day, contact=contact)
+    if quote and document.demonstration:
+        quote = f"In a demonstration with made-up answers, which says nothing about real people: {quote}"
+    return replace(document, byline=byline, quote=quote)
 
 
 def _today() -> str:
@@ -209,6 +214,8 @@ def _kicker(outcome: ColumnOutcome | Outcome | Release) -> str:
     """What kind of release this is, in three words."""
     if _withdrawn(outcome):
         return "Trial run, not private"
+    if not isinstance(outcome, Release) and outcome.demonstration:
+        return "Demonstration, not a release"
     headline = outcome.statements[0].guarantee
     if headline.is_trivial:
         return "Not private"

@@ -6,8 +6,8 @@ from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import DETAIL, Document, Role, Section, Text, told
-from shuffledp.survey import Collection, WebPage
+from shuffledp.documents.document import DETAIL, Document, Role, Section, told
+from shuffledp.survey import DEMONSTRATION, Collection, WebPage
 
 _PHASES = {
     "open": "open",
@@ -24,10 +24,11 @@ def sent_document(
     """How many reports the shuffler has stored, and why others are not."""
     models = [(column.label, column.randomizer.randomizer().model) for column in collection.task.columns]
     losses = "; ".join(f"{of}: {each.kind}, epsilon0 = {in_digits(each.epsilon0, 'exactly')}" for of, each in models)
-    made_up = Text("The people are simulated: nothing of this may be released as if people had answered.", Role.DANGER)
+    for_show = DEMONSTRATION * collection.demonstration
+    made_up = "The people are simulated: nothing of this may be released as if people had answered." * simulated
     dropped = f"{count_of(left_out, 'person', 'people')} left a question out, and sent nothing."
     blocks = (
-        *((made_up,) if simulated else ()),
+        *told(for_show, made_up, role=Role.DANGER),
         *told(f"{count_of(stored, 'answer', 'answers')} stored by {collection.shuffler.url}, each randomized here."),
         *told(dropped if left_out else ""),
         *told(*(f"Refused {each}." for each in refused), role=Role.DANGER),
@@ -104,7 +105,11 @@ def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out:
     said = (
         f"{count_of(people, 'person', 'people')} sent a report each, which the shuffler mixed and the analyzer opened."
     )
-    blocks = (*told(said + dropped), *told(f"Page: {folder / RELEASE_PAGE}", role=Role.PATH))
+    blocks = (
+        *told(DEMONSTRATION, role=Role.DANGER),
+        *told(said + dropped),
+        *told(f"Page: {folder / RELEASE_PAGE}", role=Role.PATH),
+    )
     return Document(promise=promise, sections=(Section(anchor="files", title="Files", blocks=blocks),))
 
 

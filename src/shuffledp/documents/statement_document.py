@@ -48,7 +48,7 @@ def promise_of(statements: Sequence[PrivacyStatement], counted: str = "") -> Pro
     return Promise(
         title="Nothing is promised" if first.guarantee.is_trivial else "In short",
         facts=facts,
-        headline=(*headline, _large(first)),
+        headline=(*headline, *_plainly(first), _large(first)),
         meaning=(*meaning_in_short(first), *_meaning(first)),
         trust=(
             *trust_in_short(first),
@@ -118,11 +118,19 @@ def said_first(statement: PrivacyStatement) -> tuple[Text, ...]:
 
 def meaning_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
     """How often somebody guesses right, on one line."""
+    guess = guess_of(statement)
+    if guess is None:
+        return ()
+    said = guess.in_short(several=bool(statement.parts))
+    return told(" ".join(filter(None, [said, per_report(statement), statement.guarantee.weakness])), on=TERMINAL)
+
+
+def guess_of(statement: PrivacyStatement) -> Guess | None:
+    """The statement as a game of guessing; None where it promises nothing, or nothing of the kind."""
     guarantee = statement.guarantee
     if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial or not statement.kind.promises:
-        return ()
-    guess = Guess.under(guarantee).in_short(several=bool(statement.parts))
-    return told(" ".join(filter(None, [guess, _per_report(statement), guarantee.weakness])), on=TERMINAL)
+        return None
+    return Guess.under(guarantee)
 
 
 def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
@@ -161,6 +169,12 @@ def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> I
         yield Text(f"The other statements about this run ({kinds}) are withdrawn too.", on=PAGE)
 
 
+def _plainly(statement: PrivacyStatement) -> tuple[Text, ...]:
+    """What the numbers mean for one person, for readers who know none of them."""
+    guess = guess_of(statement)
+    return () if guess is None else told(guess.plainly(several=bool(statement.parts)), role=Role.LEAD, on=PAGE)
+
+
 def _large(statement: PrivacyStatement) -> Headline:
     """The numbers, the sentence, and that the promise is a weak one, if it is."""
     loss = Loss.of(statement.guarantee, statement.kind.relation)
@@ -171,7 +185,8 @@ def _large(statement: PrivacyStatement) -> Headline:
     return Headline(numbers, statement.sentence_of(statement.guarantee), _weakness(statement), on=PAGE)
 
 
-def _per_report(statement: PrivacyStatement) -> str:
+def per_report(statement: PrivacyStatement) -> str:
+    """That a person who sends several reports loses more; "" where that is counted."""
     return "This is per report: somebody who sends several must add them up." * (statement.unit is Unit.REPORT)
 
 
@@ -189,6 +204,6 @@ def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
         yield Meter(guess.share, guess.text, on=PAGE)
     if loss is not None and loss.allowance:
         yield Text(f"The remainder is an allowance on top of every probability: {loss.allowance}.", on=PAGE)
-    yield from told(_per_report(statement), on=PAGE)
+    yield from told(per_report(statement), on=PAGE)
     if isinstance(guarantee, DifferentialPrivacy) and guarantee.neighbors is Neighbors.REPLACE_ONE:
         yield Text("The number of people is public.", on=PAGE)

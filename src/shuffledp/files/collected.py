@@ -48,6 +48,7 @@ def release_collected(
     *,
     parties: Sequence[Party],
     trust: Sequence[Trust] = (),
+    demonstration: bool = False,
     earlier: Sequence[Path] = (),
     watch: Watch = _NOBODY,
 ) -> Outcome:
@@ -62,6 +63,7 @@ def release_collected(
         folder: an empty one, which is filled.
         parties: the shuffler and the analyst by name.
         trust: whom, or what, people must trust besides.
+        demonstration: whether the answers may be made up, which the release then says.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
         watch: told how far it is.
 
@@ -83,7 +85,14 @@ def release_collected(
             collected=refused,
         )
         facts = FileFacts.of(
-            column, "view", flow, seeded=False, shuffle=view.shuffle, trust=trust, parties=tuple(parties)
+            column,
+            "view",
+            flow,
+            seeded=False,
+            shuffle=view.shuffle,
+            trust=trust,
+            parties=tuple(parties),
+            demonstration=demonstration,
         )
         done[place] = release_of_column(column, iter([view]), facts, place, watch, beside=folder, shuffler=shuffler)
     return composed_release(task, done, releases, folder)

@@ -24,6 +24,7 @@ class FileFacts(Described):
         shuffle: the shuffler's model, for a view.
         trust: whom people must trust besides, for how it was made.
         parties: who the trusted ones are, where that is known.
+        demonstration: whether the answers may be made up.
         labels_sha256: digest of the file of labels beside a view, so that those of another run are not taken for them.
         library_version: the version that wrote it.
     """
@@ -36,8 +37,14 @@ class FileFacts(Described):
     shuffle: ShuffleModel | None = None
     trust: tuple[Trust, ...] = ()
     parties: tuple[Party, ...] = ()
+    demonstration: bool = False
     labels_sha256: str | None = None
     library_version: str = __version__
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts; without ``demonstration`` where it is none."""
+        written = super(FileFacts, self).to_dict()
+        return written if self.demonstration else {key: each for key, each in written.items() if key != "demonstration"}
 
     @classmethod
     def of(cls, column: Column, content: str, flow: DataFlow, **further: Any) -> Self:

@@ -169,6 +169,7 @@ def run(
     watch: Watch = _NOBODY,
     earlier: Sequence[Path] = (),
     beside: Path = _HERE,
+    demonstration: bool = False,
 ) -> Outcome:
     """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
 
@@ -176,7 +177,7 @@ def run(
     together, and nothing is kept of one column for the next but its estimate.
 
     The arguments are as of the stages, and ``answers`` may be a table in memory; in ``folder`` each column of a task
-    with blocks gets a folder of its own.
+    with blocks gets a folder of its own. Of a ``demonstration`` the release says that its answers may be made up.
 
     Raises:
         InvalidParameterError: if ``earlier`` is not as the task says.
@@ -188,7 +189,8 @@ def run(
         randomized = RandomizedReports(column, answers, source, watch)
         with shuffled(column, randomized, place, beside=beside, source=source) as result:
             flow, trust = _released(column, randomized.flow, result), (Trust.OPERATOR,)
-            facts = FileFacts.of(column, "view", flow, seeded=source.reproducible, shuffle=result.shuffle, trust=trust)
+            made = {"seeded": source.reproducible, "trust": trust, "demonstration": demonstration}
+            facts = FileFacts.of(column, "view", flow, shuffle=result.shuffle, **made)
             done[place] = release_of_column(
                 column, result.views, facts, place, watch, beside=beside, shuffler=result.shuffler
             )
@@ -250,6 +252,7 @@ def outcome_of(
 ) -> ColumnOutcome:
     """The outcome of a column from its release, with the files of its view and whatever ``further`` is known."""
     release = _with_remarks(column, release, facts)
+    further["demonstration"] = facts.demonstration
     return ColumnOutcome(column=column, flow=facts.flow, release=release, **further).with_files(place, names)
 
 

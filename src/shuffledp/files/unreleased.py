@@ -16,7 +16,16 @@ from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.files.writing import new_folder, write_statement
 from shuffledp.shufflers import IdentityShuffleModel
-from shuffledp.survey import Collected, Column, DataFlow, Task, composed_columns, composed_with, read_earlier
+from shuffledp.survey import (
+    DEMONSTRATION,
+    Collected,
+    Column,
+    DataFlow,
+    Task,
+    composed_columns,
+    composed_with,
+    read_earlier,
+)
 
 COUNT_IT = "Reports were seen: count that with --earlier {file} in a next attempt."
 _NOT_SHUFFLED = "Of the shuffle nothing is counted: all that is promised is what each device did by itself."
@@ -32,6 +41,7 @@ def write_unreleased(
     is_shuffled: bool,
     parties: Sequence[Party],
     trust: Sequence[Trust] = (),
+    demonstration: bool = False,
     earlier: Sequence[Path] = (),
     force: bool = False,
     maker: str = "",
@@ -51,6 +61,7 @@ def write_unreleased(
         is_shuffled: whether all reports of each column came in one shuffled batch.
         parties: the shuffler and the analyst by name.
         trust: whom, or what, people must trust besides.
+        demonstration: whether the answers may be made up.
         earlier: the ``statement.json`` of earlier releases about the same people.
         force: replace an earlier output.
         maker: as of `new_folder`.
@@ -75,6 +86,7 @@ def write_unreleased(
         }
         for column, model in zip(task.columns, models, strict=True)
     ]
+    for_show = [DEMONSTRATION] * demonstration
     content: dict[str, Any] = {
         "task": task.to_dict() if task.in_blocks else task.column.to_dict(),
         "task_sha256": task.sha256,
@@ -83,7 +95,7 @@ def write_unreleased(
         "estimates": [],
         "statements": [each.to_dict() for each in statements],
         "earlier": list({each: each.to_dict() for release in releases for each in release.counted}.values()),
-        "warnings": list(dict.fromkeys(each for model in models for each in model.local.warnings)),
+        "warnings": for_show + list(dict.fromkeys(each for model in models for each in model.local.warnings)),
         "seeded": False,
         "files": {},
     }

@@ -182,6 +182,7 @@ def demonstration(
         closes=written(now + _LIFE),
         now=now,
         directory=directory.bound,
+        demonstration=True,
     )
     (folder / _FILE).write_bytes(collection.canonical)
     (folder / _DIRECTORY).write_bytes(directory.canonical)

@@ -9,7 +9,6 @@ import numpy as np
 
 from shuffledp.core.errors import InputDataError, RemoteProtocolError, UndecryptableReportError
 from shuffledp.core.flow import View
-from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.documents.document import Document
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import new_folder
@@ -135,10 +134,10 @@ def write_relayed(
     """
     collection, (column,) = terms.collection, terms.collection.task.columns
     releases = read_earlier(collection.task, earlier)
-    local = (Trust.OPERATOR,) if collection.shuffler.is_local and collection.analyzer.is_local else ()
     beside: dict[str, Any] = {
-        "trust": (Trust.ONE_ANSWER, *local),
-        "parties": (Party("analyst", collection.analyzer.words),),
+        "trust": collection.trust,
+        "parties": collection.parties(),
+        "demonstration": collection.demonstration,
     }
     try:
         view, collected = view_of(terms, found, keys)

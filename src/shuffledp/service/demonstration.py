@@ -149,7 +149,14 @@ def demonstration(
         further = {"gateway": gateway, "relay": f"http://127.0.0.1:{ports['relay']}/relay"}
     closes = written(now + _LIFE)
     collection = Collection.new(
-        task, shuffler=mixer, analyzer=office, transport=transport, closes=closes, now=now, **further
+        task,
+        shuffler=mixer,
+        analyzer=office,
+        transport=transport,
+        closes=closes,
+        now=now,
+        demonstration=True,
+        **further,
     )
     if web:
         collection, page = with_page(collection, f"{mixer.url}{PLACE}demo")

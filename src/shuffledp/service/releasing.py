@@ -11,7 +11,6 @@ import numpy as np
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError
 from shuffledp.core.flow import Reports
-from shuffledp.core.statement_terms import Trust
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
@@ -56,7 +55,8 @@ def write_batches(
         MalformedMessageError: if a batch is no sequence of so many reports.
     """
     task, parties = collection.task, collection.parties()
-    beside: dict[str, Any] = {"trust": trust_of(collection), "parties": parties, "earlier": earlier}
+    beside: dict[str, Any] = {"trust": collection.trust, "parties": parties, "earlier": earlier}
+    beside["demonstration"] = collection.demonstration
     unreleased: Callable[..., None] = partial(write_unreleased, task, folder, maker=maker, **beside)
     try:
         found, refused = _opened(collection, several, keys, in_others)
@@ -128,13 +128,6 @@ def is_released(folder: Path, collection: Collection) -> bool | None:
         if all(flow["collected"]["collection"] == collection.id.hex() for flow in flows):
             return "not_released" not in found
     return None
-
-
-def trust_of(collection: Collection) -> tuple[Trust, ...]:
-    """What must hold besides the shuffle: of several batches, that time tells nothing; of one machine, its operator."""
-    batches = () if collection.every is None else (Trust.TIME_OF_ANSWER,)
-    alone = collection.shuffler.is_local and collection.analyzer.is_local
-    return (*collection.trust, *batches, *((Trust.OPERATOR,) if alone else ()))
 
 
 def _batch(column: Column, inside: Opened, num_reports: int) -> Batch:

@@ -46,3 +46,23 @@ def is_loopback(host: str | None) -> bool:
         return host == "localhost" or ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def same_host(url: str, other: str) -> bool:
+    """Whether two addresses are of one host, whatever the port, the case of letters or a final dot.
+
+    Example:
+        >>> same_host("https://VPS.example.org", "https://vps.example.org.:8444/reports")
+        True
+    """
+    one, two = host_of(url), host_of(other)
+    return one == two or (is_loopback(one) and is_loopback(two))
+
+
+def host_of(url: str) -> str:
+    """The host of an address in one spelling."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        return ip_address(host).compressed
+    except ValueError:
+        return host

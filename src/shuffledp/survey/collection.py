@@ -8,7 +8,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -20,10 +20,12 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.validate import invalid
-from shuffledp.survey.addresses import check_address, is_loopback
+from shuffledp.survey.addresses import check_address, same_host
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.columns import Column
 from shuffledp.survey.network_section import NetworkSection
+from shuffledp.survey.one_operator import on_one_host
+from shuffledp.survey.parties import PartyNames, Service
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 from shuffledp.survey.web_page import WebPage
@@ -39,7 +41,7 @@ _CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
-_UNSAID = {  # not written where they have these values
+_UNSAID: dict[str, Any] = {  # not written where they have these values
     "page": None,
     "every": None,
     "transport": "direct",
@@ -48,35 +50,11 @@ _UNSAID = {  # not written where they have these values
     "issuer": None,
     "ready_made": False,
     "directory": None,
+    "names": {},
+    "result": None,
+    "demonstration": False,
 }
 TRANSPORTS = ("direct", "token", "oblivious")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service(Described):
-    """One of the two parties, as devices and the other one find it.
-
-    Args:
-        url: where its service is: https, or http on the machine itself; without a path's last slash.
-        key: the key that it uses, with the successors that may follow it.
-    """
-
-    title: ClassVar[str] = "a party"
-    url: str
-    key: PublishedKey
-
-    def __post_init__(self) -> None:
-        check_address(url=self.url)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on the machine of whoever asks."""
-        return is_loopback(urlsplit(self.url).hostname)
-
-    @property
-    def words(self) -> str:
-        """The party for people: its address and the fingerprint of its key."""
-        return f"{self.url}, key {self.key.fingerprint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +84,9 @@ class Collection(Described):
             "token", and possible with "oblivious".
         ready_made: whether the issuer makes the tokens, and would know them again, in place of signing them blindly.
         directory: of the members who pass reports on among themselves; None is a shuffler that mixes.
+        names: what whoever made the collection calls the parties; shown beside their addresses alone.
+        result: address where the release will be; None where nobody has said it.
+        demonstration: whether it is for show, so that its answers may be made up; then all that comes of it says so.
         version: of the protocol.
 
     Raises:
@@ -128,6 +109,9 @@ class Collection(Described):
     issuer: Service | None = None
     ready_made: bool = False
     directory: BoundDirectory | None = None
+    names: PartyNames = field(default_factory=PartyNames)
+    result: str | None = None
+    demonstration: bool = False
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -150,6 +134,8 @@ class Collection(Described):
         for role, key in self.keys.items():
             if key.role is not role:
                 raise invalid(f"the {role}'s", **{f"{role}_key": f"the {key.role}'s"})
+        if self.result is not None:
+            check_address(result=self.result)
         self._check_transport()
 
     def _check_transport(self) -> None:
@@ -167,16 +153,18 @@ class Collection(Described):
             raise InvalidParameterError(f"issuer must be {wanted} for transport={self.transport!r}.")
         if self.ready_made and self.issuer is None:
             raise invalid("left out without an issuer, who makes tokens", ready_made=self.ready_made)
+        for name in ("relay", "issuer"):
+            if getattr(self.names, name) is not None and getattr(self, name) is None:
+                raise InvalidParameterError(f"{name}_name must be left out where there is no {name}.")
         if self.relay is not None:
             check_address(relay=self.relay)
-            self._check_hosts(relay=self.relay)
+            self._check_hosts()
 
-    def _check_hosts(self, *, relay: str) -> None:
+    def _check_hosts(self) -> None:
         """Refuse what would show senders to the shuffler on another way than the one that a relay hides them on."""
-        seen_by = {"relay": relay, "issuer": self.issuer and self.issuer.url, "page": self.page and self.page.url}
-        shuffler = urlsplit(self.shuffler.url).hostname
-        for name, url in seen_by.items():
-            if url and urlsplit(url).hostname == shuffler and not self.shuffler.is_local:
+        for name in ("relay", "issuer", "page"):
+            url = self.addresses[name]
+            if url and same_host(url, self.shuffler.url) and not self.shuffler.is_local:
                 raise invalid("of another host than the shuffler, whom a relay hides senders from", **{name: url})
 
     @property
@@ -289,19 +277,49 @@ class Collection(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """What must hold of how reports came: of a page; that people answer once, by tokens or not; and of a relay."""
+        """What must hold besides the shuffle, in the release as on the page, for how reports came.
+
+        Of a page; that people answer once, by tokens or not; of a relay; of several batches that time tells nothing;
+        and of parties on one host their operator.
+        """
         once = Trust.ONE_ANSWER if self.issuer is None else Trust.ISSUER
-        more = {Trust.READY_MADE_TOKENS: self.ready_made, Trust.RELAY_APART: self.is_oblivious}
-        return (*((Trust.PAGE,) if self.page else ()), once, *(each for each, holds in more.items() if holds))
+        more = {
+            Trust.PAGE: self.page is not None,
+            Trust.READY_MADE_TOKENS: self.ready_made,
+            Trust.RELAY_APART: self.is_oblivious,
+            Trust.TIME_OF_ANSWER: self.every is not None,
+            Trust.OPERATOR: bool(self.one_operator),
+        }
+        return (once, *(each for each, holds in more.items() if holds))
+
+    @property
+    def addresses(self) -> dict[str, str | None]:
+        """Where the parties are, by their roles; None for who takes no part."""
+        issuer, page = self.issuer and self.issuer.url, self.page and self.page.url
+        served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url}
+        return {**served, "issuer": issuer, "page": page, "relay": self.relay}
+
+    @property
+    def one_operator(self) -> tuple[str, ...]:
+        """The parties that one operator runs, as far as their addresses tell: those on the host of another.
+
+        Whoever serves the page is not among them: that one is named, and trusted, by itself.
+        """
+        return on_one_host({role: url for role, url in self.addresses.items() if url and role != "page"})
+
+    def named(self, role: str, *, known_by: str = "") -> str:
+        """A party for people: its name, if it has one, and its address, or what else it is ``known_by``."""
+        return self.names.beside(role, known_by or str(self.addresses[role]))
 
     def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
-        """Whom people must trust, by addresses and the fingerprints of keys; of walks, nobody who mixes."""
-        known = {"shuffler": self.shuffler} if self.directory is None else {}
-        relay = () if self.relay is None else (Party("relay", self.relay),)
-        page = () if self.page is None else (Party("page", self.page.words),)
-        issuer = {} if self.issuer is None else {"issuer": self.issuer}
-        named = (known | {"analyst": self.analyzer} | issuer).items()
-        return (*(Party(role, each.words if fingerprints else each.url) for role, each in named), *relay, *page)
+        """Whom people must trust, by names, addresses and the fingerprints of keys; of walks, nobody who mixes."""
+        served = {} if self.directory is not None else {"shuffler": self.shuffler}
+        served |= {"analyzer": self.analyzer} | ({} if self.issuer is None else {"issuer": self.issuer})
+        known = {role: each.words if fingerprints else each.url for role, each in served.items()}
+        known |= {} if self.relay is None else {"relay": self.relay}
+        known |= {} if self.page is None else {"page": self.page.words}
+        told = {"analyzer": "analyst"}
+        return tuple(Party(told.get(role, role), self.named(role, known_by=words)) for role, words in known.items())
 
     def to_dict(self) -> dict[str, Any]:
         """All keys, less those that are as if they were not there."""

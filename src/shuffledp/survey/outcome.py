@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from shuffledp._version import __version__
 from shuffledp.accounting import ReidentificationBound
-from shuffledp.core import validate
-from shuffledp.core.described import Described
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shown import Saved
+from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
-from shuffledp.survey.columns import Column, without_none
+from shuffledp.survey.columns import Column
+from shuffledp.survey.data_flow import DataFlow
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.section import require_sha256
+from shuffledp.survey.one_operator import DEMONSTRATION, said_of_one_operator
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
@@ -29,69 +29,6 @@ if TYPE_CHECKING:
     from shuffledp.survey.stratified_section import Stratified
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collected(Described):
-    """What a collection service received and did not release, by reason; counts only.
-
-    Args:
-        collection: the SHA-256 of the collection file.
-        duplicates: copies of reports, which count once.
-        late: reports that came after the closing date.
-        malformed: what is no report of the collection, also after it is opened.
-        undecryptable: what the analyst's key does not open.
-    """
-
-    collection: str
-    duplicates: int = 0
-    late: int = 0
-    malformed: int = 0
-    undecryptable: int = 0
-
-    def __post_init__(self) -> None:
-        require_sha256(collection=self.collection)
-        validate.integer_at_least(0, **self.refused)
-
-    @property
-    def refused(self) -> dict[str, int]:
-        """The counts by reason."""
-        return {
-            "duplicates": self.duplicates,
-            "late": self.late,
-            "malformed": self.malformed,
-            "undecryptable": self.undecryptable,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataFlow(Described):
-    """How many people went in and how many reports came out; counts only.
-
-    Args:
-        received: rows in the input, or reports that a service received; None for a stage that saw neither.
-        missing: rows without an answer that were dropped.
-        released: reports in the view; 0 before there is one.
-        expected: people planned for, if the task says.
-        detached: public columns that the shuffle took off.
-        collected: what a service did not release of what it received; None where there was none.
-    """
-
-    received: int | None
-    missing: int
-    released: int
-    expected: int | None = None
-    detached: tuple[str, ...] = ()
-    collected: Collected | None = None
-
-    def __post_init__(self) -> None:
-        validate.integer_at_least(0, missing=self.missing, released=self.released)
-        if self.received is not None:
-            validate.integer_at_least(self.missing, received=self.received)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts; without ``collected`` where no service took the reports in."""
-        return without_none(super(DataFlow, self).to_dict(), "collected")
 
 
 class WithFiles:
@@ -222,6 +159,7 @@ class ColumnOutcome(WithFiles):
         regional: estimates by place, if the shuffle is one near a reference order.
         stratified: the strata and estimates by region, if the shuffle is one inside strata.
         walked: what came of walks along a graph, if the shuffle is one of them.
+        demonstration: whether the answers may be made up.
         composed: what holds for one person over all columns and ``earlier`` releases; empty if there is only this one.
         files: names of the files written so far, with their SHA-256 digests.
     """
@@ -232,6 +170,7 @@ class ColumnOutcome(WithFiles):
     regional: Regional | None = None
     stratified: "Stratified | None" = None
     walked: "Walked | None" = None
+    demonstration: bool = False
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
@@ -275,7 +214,14 @@ class ColumnOutcome(WithFiles):
 
             by_place = mixing_warnings(self.regional.mixing, [self.model])
         of_walks = self.walked.plan.warnings if self.walked else ()
-        return (*self.model.local.warnings, *by_place, *of_walks)
+        return (*self.how_answered, *self.model.local.warnings, *by_place, *of_walks)
+
+    @property
+    def how_answered(self) -> tuple[str, ...]:
+        """What must be known of how its reports came: by a demonstration, or to parties that have one operator."""
+        shown = (DEMONSTRATION,) if self.demonstration else ()
+        alone = self.flow.collected is not None and Trust.OPERATOR in self.release.statements[0].trust
+        return (*shown, *((said_of_one_operator(self.statements),) if alone else ()))
 
     def to_dict(self) -> dict[str, Any]:
         """What ``statement.json`` beside the view says (``release`` in docs/schema.json)."""
@@ -336,6 +282,11 @@ class Outcome(WithFiles, Saved):
     def regions(self) -> Estimate | None:
         """The estimates by region or by place of the only private column."""
         return self.column.regions
+
+    @property
+    def demonstration(self) -> bool:
+        """Whether the answers may be made up."""
+        return any(column.demonstration for column in self.columns.values())
 
     def __str__(self) -> str:
         found = [

@@ -13,6 +13,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const UNFINISHED = '"page":{"sha256":""';  // where the digest of this page belongs, which it cannot hold itself
 const COLLECTION = JSON.parse(DATA.collection);
 const THEIRS = { lang: DATA.language };  // of what is asked; all else is in the language of the page
+const SETTLED = ["stored", "answered", "late"];  // after which people only wait for the result
 const FINAL = ["late", "spent"];  // refusals that sending again does not change
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -27,7 +28,8 @@ let reports = null;  // randomized here and now, to be sealed anew if the analyz
 // ---- what is said
 
 function say(what) {
-  at("notice").replaceChildren(element("p", { class: LOOKS[what] ?? "danger" }, WORDS.said[what]));
+  const further = SETTLED.includes(what) && DATA.result ? [element("p", { class: "note" }, ...whereResultIs())] : [];
+  at("notice").replaceChildren(element("p", { class: LOOKS[what] ?? "danger" }, WORDS.said[what]), ...further);
   at("notice").scrollIntoView({ block: "nearest" });  // on a small screen it is far from what was pressed
 }
 
@@ -37,10 +39,21 @@ function show(...parts) {
   }
 }
 
+// A point in time as people know it who are where the browser is, with the zone.
+function inLocalTime(text) {
+  const how = { year: "numeric", month: "long", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+  return element("time", { datetime: text }, new Date(text).toLocaleString(document.documentElement.lang, how));
+}
+
+function whereResultIs() {
+  const [before, after] = DATA.result;
+  return [before, element("a", { href: COLLECTION.result }, COLLECTION.result), after];
+}
+
 function introduce() {
-  const day = (text) => element("time", { datetime: text }, text.slice(0, 16).replace("T", " "));
   const [before, after] = DATA.until;
-  at("facts").append(before, day(COLLECTION.closes), after);
+  at("facts").append(before, inLocalTime(COLLECTION.closes), after, ...(DATA.result ? [" ", ...whereResultIs()] : []));
+  at("sentences").append(...DATA.dangers.map((each) => element("p", { class: "danger" }, each)));
   at("sentences").append(...DATA.sentences.map((each) => element("p", {}, each)));
   at("sentences").lastChild.append(" ", element("span", { lang: "en" }, DATA.meaning));
   at("in-full").append(...DATA.promise.map((each) => element("p", {}, each)));

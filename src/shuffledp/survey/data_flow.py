@@ -1,0 +1,72 @@
+"""The way of the data in counts: what came in, what was refused, what went out; nothing of what anybody answered."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.survey.columns import without_none
+from shuffledp.survey.section import require_sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected(Described):
+    """What a collection service received and did not release, by reason; counts only.
+
+    Args:
+        collection: the SHA-256 of the collection file.
+        duplicates: copies of reports, which count once.
+        late: reports that came after the closing date.
+        malformed: what is no report of the collection, also after it is opened.
+        undecryptable: what the analyst's key does not open.
+    """
+
+    collection: str
+    duplicates: int = 0
+    late: int = 0
+    malformed: int = 0
+    undecryptable: int = 0
+
+    def __post_init__(self) -> None:
+        require_sha256(collection=self.collection)
+        validate.integer_at_least(0, **self.refused)
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """The counts by reason."""
+        return {
+            "duplicates": self.duplicates,
+            "late": self.late,
+            "malformed": self.malformed,
+            "undecryptable": self.undecryptable,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFlow(Described):
+    """How many people went in and how many reports came out; counts only.
+
+    Args:
+        received: rows in the input, or reports that a service received; None for a stage that saw neither.
+        missing: rows without an answer that were dropped.
+        released: reports in the view; 0 before there is one.
+        expected: people planned for, if the task says.
+        detached: public columns that the shuffle took off.
+        collected: what a service did not release of what it received; None where there was none.
+    """
+
+    received: int | None
+    missing: int
+    released: int
+    expected: int | None = None
+    detached: tuple[str, ...] = ()
+    collected: Collected | None = None
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(0, missing=self.missing, released=self.released)
+        if self.received is not None:
+            validate.integer_at_least(self.missing, received=self.received)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts; without ``collected`` where no service took the reports in."""
+        return without_none(super(DataFlow, self).to_dict(), "collected")

@@ -1,0 +1,114 @@
+"""The parties of a collection: where each is and by which key, what it is called, and who shares an address."""
+
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from shuffledp.core.described import Described
+from shuffledp.core.validate import invalid, one_line
+from shuffledp.survey.addresses import check_address, host_of, is_loopback
+from shuffledp.wire.published_keys import PublishedKey
+
+_LONGEST_NAME = 80
+_SECONDS_TO_LOOK_UP = 2.0  # for all names together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service(Described):
+    """One of the two parties, as devices and the other one find it.
+
+    Args:
+        url: where its service is: https, or http on the machine itself; without a path's last slash.
+        key: the key that it uses, with the successors that may follow it.
+    """
+
+    title: ClassVar[str] = "a party"
+    url: str
+    key: PublishedKey
+
+    def __post_init__(self) -> None:
+        check_address(url=self.url)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on the machine of whoever asks."""
+        return is_loopback(urlsplit(self.url).hostname)
+
+    @property
+    def words(self) -> str:
+        """The party for people: its address and the fingerprint of its key."""
+        return f"{self.url}, key {self.key.fingerprint}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartyNames(Described):
+    """What whoever makes a collection calls its parties: a claim that nobody has checked, and so in quotation marks.
+
+    Guarantees:
+        1. A name is never shown without the address beside it, and cannot end its own quotation marks.
+
+    Args:
+        shuffler, analyzer, relay, issuer, page: each one line of at most 80 letters, without quotation marks; None for
+            a party that is known by its address alone.
+
+    Raises:
+        InvalidParameterError: for other text.
+    """
+
+    title: ClassVar[str] = "the names of parties"
+    shuffler: str | None = None
+    analyzer: str | None = None
+    relay: str | None = None
+    issuer: str | None = None
+    page: str | None = None
+
+    def __post_init__(self) -> None:
+        for role, name in self.to_dict().items():
+            one_line(**{f"{role}_name": name})
+            if '"' in name or len(name) > _LONGEST_NAME:
+                raise invalid(f"at most {_LONGEST_NAME} letters without quotation marks", **{f"{role}_name": name})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The names that there are, by roles."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {role: name for role, name in given.items() if name is not None}
+
+    def beside(self, role: str, address: str) -> str:
+        """An address, or what else a party is known by, with its name before it, if it has one.
+
+        Example:
+            >>> PartyNames(shuffler="University of X").beside("shuffler", "https://mixer.example.org")
+            '"University of X", https://mixer.example.org'
+        """
+        name = getattr(self, role)
+        return address if name is None else f'"{name}", {address}'
+
+
+def at_one_address(urls: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of hosts with different names that lead to the same address of the network.
+
+    None of what cannot be looked up, or not within two seconds: without a network that is no failure. Nothing is asked
+    about the machine itself, nor where there is only one other host.
+    """
+    hosts = [host for host in dict.fromkeys(map(host_of, urls)) if not is_loopback(host)]
+    found: dict[str, set[str]] = {}
+    threads = [threading.Thread(target=_look_up, args=(each, found), daemon=True) for each in hosts if len(hosts) > 1]
+    until = time.monotonic() + _SECONDS_TO_LOOK_UP
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(until - time.monotonic(), 0))
+    known = dict(found)
+    return [pair for pair in combinations(hosts, 2) if known.get(pair[0], set()) & known.get(pair[1], set())]
+
+
+def _look_up(host: str, found: dict[str, set[str]]) -> None:
+    """Add the addresses of a host, if there are any."""
+    with suppress(OSError, UnicodeError):
+        found[host] = {str(each[4][0]) for each in socket.getaddrinfo(host, None)}

@@ -1,0 +1,121 @@
+"""The parties of a collection: which have one operator, what they are called, and what a name cannot pretend."""
+
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from service.given import Parties
+from service.issuing import WithTokens
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.statement_terms import Trust
+from shuffledp.survey import Collection, PartyNames
+from shuffledp.survey.addresses import same_host
+from shuffledp.survey.parties import at_one_address
+
+SHUFFLER = "https://vps.example.org"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://vps.example.org",
+        "https://vps.example.org:8444",
+        "https://VPS.Example.ORG/reports",
+        "https://vps.example.org.",
+    ],
+)
+def test_one_host_is_one_whatever_the_port_the_case_or_a_final_dot(other):
+    assert same_host(SHUFFLER, other)
+    assert same_host(other, SHUFFLER)
+
+
+@pytest.mark.parametrize("other", ["https://vps.example.net", "https://a.vps.example.org", "http://127.0.0.1:1"])
+def test_other_hosts_are_others(other):
+    assert not same_host(SHUFFLER, other)
+
+
+def test_this_machine_has_several_names_and_a_host_several_spellings():
+    assert same_host("http://127.0.0.1:1", "http://localhost:2")
+    assert same_host("https://[2001:db8::1]", "https://[2001:db8:0:0::1]:8444")
+
+
+def test_parties_on_one_host_have_one_operator_in_what_is_promised():
+    apart, together = Parties().collection, Parties(shuffler=SHUFFLER, analyzer=f"{SHUFFLER}:8444").collection
+    assert (apart.one_operator, together.one_operator) == ((), ("shuffler", "analyzer"))
+    assert not any(Trust.OPERATOR in each.trust for each in apart.promised())
+    assert all(Trust.OPERATOR in each.trust for each in together.promised())
+
+
+def test_an_issuer_and_a_relay_beside_another_party_are_found_and_a_page_is_not():
+    issuing = WithTokens(analyzer="https://issuer.example:9").collection
+    assert issuing.one_operator == ("analyzer", "issuer")
+    relayed = Parties.with_relay(relay="https://office.example/relay").collection
+    assert relayed.one_operator == ("analyzer", "relay")
+    assert Parties.with_relay().collection.one_operator == ()
+
+
+def test_what_is_not_said_is_not_written_so_that_digests_hold():
+    written = Parties().collection.to_dict()
+    assert not {"names", "result", "demonstration"} & written.keys()
+    told = {"names": PartyNames(shuffler="University"), "result": "https://union.example/result", "demonstration": True}
+    said = Parties(**told).collection
+    assert said.to_dict()["names"] == {"shuffler": "University"}
+    assert said.to_dict()["demonstration"] is True
+    assert Collection.from_dict(json.loads(said.canonical)) == said
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", 'X" at https://real.example', "x" * 81, "\u202egnol"])
+def test_a_name_that_could_pretend_to_be_something_else_is_refused(name):
+    with pytest.raises(InvalidParameterError, match="analyzer_name must be"):
+        PartyNames(analyzer=name)
+
+
+@pytest.mark.parametrize("role", ["relay", "issuer"])
+def test_a_party_that_is_not_there_has_no_name(role):
+    with pytest.raises(InvalidParameterError, match=f"{role}_name must be left out where there is no {role}"):
+        Parties(names=PartyNames(**{role: "Somebody"}))
+
+
+def test_names_stand_beside_addresses_and_no_name_is_taken_for_another_party():
+    named = PartyNames(shuffler="Friends of the analyst", analyzer="the shuffler's office")
+    said = " ".join(Parties(names=named).collection.promised()[0].needs)
+    assert 'the shuffler ("Friends of the analyst", https://mixer.example) shuffles as stated' in said
+    assert (
+        'the analyst ("the shuffler\'s office", https://office.example) does not work together with the shuffler '
+        '("Friends of the analyst", https://mixer.example)'
+    ) in said
+
+
+def test_two_names_of_one_address_are_found_and_what_cannot_be_looked_up_is_no_failure(monkeypatch):
+    places = {"a.example": "192.0.2.1", "b.example": "192.0.2.1", "c.example": "192.0.2.2"}
+
+    def look_up(host, _):
+        if host not in places:
+            raise socket.gaierror(-2, "Name or service not known")
+        return [(socket.AF_INET, None, 6, "", (places[host], 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    assert at_one_address([f"https://{each}.example" for each in "abcd"]) == [("a.example", "b.example")]
+    assert at_one_address(["https://d.example", "https://e.example"]) == []
+
+
+def test_nothing_is_looked_up_of_this_machine_or_where_there_is_one_host(monkeypatch):
+    asked = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, _: asked.append(host) or [])
+    assert (
+        at_one_address(["http://127.0.0.1:1", "http://localhost:2", "https://a.example", "https://A.example:3"]) == []
+    )
+    assert asked == []
+
+
+def test_a_network_that_does_not_answer_is_waited_for_two_seconds_at_most(monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: ended.wait(30) and [])
+    monkeypatch.setattr("shuffledp.survey.parties._SECONDS_TO_LOOK_UP", 0.05)
+    began = time.monotonic()
+    assert at_one_address(["https://a.example", "https://b.example"]) == []
+    assert time.monotonic() - began < 5
+    ended.set()
