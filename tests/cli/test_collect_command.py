@@ -92,7 +92,7 @@ def test_one_host_for_two_parties_is_warned_of_with_what_is_left(folder):
 
 
 def test_two_names_of_one_address_are_warned_of_when_a_collection_is_made_and_not_later(folder, monkeypatch):
-    monkeypatch.setattr("socket.getaddrinfo", lambda host, _: [(2, 1, 6, "", ("192.0.2.1", 0))])
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_: [(2, 1, 6, "", ("192.0.2.1", 0))])
     made, shown = new("--closes", "9000-12-01"), shuffledp("collect", "show", "survey.collection")
     assert "WARNING: mixer.example and office.example have the same address of the network" in made.out
     assert "same address" not in shown.out

@@ -59,6 +59,24 @@ def test_an_answer_is_randomized_shown_sent_and_remembered(asked, device):
     ]
 
 
+def test_until_when_is_said_in_local_time_and_where_the_result_will_be_before_and_after(browser):
+    further = {"result": "https://union.example/result", "closes": "2999-12-31T23:30:00Z"}
+    asked = Asked(parties=Parties(asking(), demonstration=True, **further))
+    with asked.device(browser, timezone_id="Asia/Tokyo") as device, asked.opened(device) as tab:
+        facts = tab.locator("#facts").inner_text()
+        assert "Open until January 1, 3000 at 08:30 AM GMT+9." in facts
+        assert "the result will be at https://union.example/result, if at least 10 people have answered." in facts
+        assert tab.locator("#facts time").get_attribute("datetime") == "2999-12-31T23:30:00Z"
+        assert tab.locator(".banner").bounding_box()["y"] == 0
+        assert "Demonstration: this survey is for show." in tab.locator(".banner").inner_text()
+        tab.get_by_label("Yes").check()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND, exact=True).click()
+        says(tab, "Stored by the shuffler")
+        assert tab.locator("#notice a").get_attribute("href") == "https://union.example/result"
+        picture(tab, "demonstration")
+
+
 def test_without_a_connection_the_page_says_so_at_once_and_sends_when_there_is_one(asked, device):
     with asked.opened(device) as tab:
         tab.get_by_label("No").check()

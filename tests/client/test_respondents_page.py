@@ -11,11 +11,12 @@ from client.answering import ADDRESS, SMOKES, asking
 from service.given import Parties, task, task_near_an_order
 from service.issuing import WithTokens
 from shuffledp.client.browser_randomizers import KINDS, model_in_text, require_browser
-from shuffledp.client.page_words import PageWords
+from shuffledp.client.page_words import LANGUAGES, PageWords
 from shuffledp.client.respondents_page import is_page, with_page
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
-from shuffledp.survey import Collection
+from shuffledp.documents.guarantee_words import Guess
+from shuffledp.survey import Collection, PartyNames
 from shuffledp.wire.keys import AnalyzerKey
 
 LARGEST = 150_000
@@ -102,6 +103,48 @@ def test_the_numbers_of_the_page_are_those_of_the_statement(made):
     assert "73.1%" in said["questions"][0]["why"]
     assert "at least 10 people" in said["sentences"][1]
     assert len(said["sentences"]) == 3
+
+
+def test_the_page_of_a_demonstration_says_so_on_top_and_that_of_another_nowhere():
+    for demonstration in (True, False):
+        _, page = with_page(Parties(asking(), demonstration=demonstration).collection, ADDRESS)
+        top = page.decode().partition("<header>")[0]
+        assert ("Demonstration: this survey is for show." in top) is demonstration
+        assert ("this survey is for show" in page.decode()) is demonstration
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_chance_of_guessing_right_is_the_statement_s_in_each_language(language):
+    collection, page = with_page(Parties(asking(language=language)).collection, ADDRESS)
+    first = collection.promised()[0]
+    percent = Guess.under(first.guarantee).text.removesuffix("%")
+    said = data_of(page)["sentences"][-1]
+    assert PageWords.of(language).written(percent) in said
+    assert f"{percent}% of the time" in data_of(page)["promise"][1]  # in the statement's words
+
+
+def test_a_promise_that_is_weak_is_called_so_beside_the_chance():
+    weak = SMOKES | {"randomizer": SMOKES["randomizer"] | {"epsilon0": 5.0}}
+    _, page = with_page(Parties(asking(weak)).collection, ADDRESS)
+    assert "This is a weak promise" in data_of(page)["meaning"]
+
+
+def test_parties_on_one_host_are_one_operator_on_the_page():
+    together = Parties(asking(), shuffler="https://vps.example.org", analyzer="https://vps.example.org:8444")
+    said = data_of(with_page(together.collection, ADDRESS)[1])
+    (danger,) = said["dangers"]
+    assert "(https://vps.example.org, https://vps.example.org:8444)" in danger
+    assert any("could see who sent which report" in words for words, _ in said["trust"])
+    assert data_of(with_page(Parties(asking()).collection, ADDRESS)[1])["dangers"] == []
+
+
+def test_names_stand_before_addresses_and_are_called_claims():
+    names = PartyNames(shuffler="University of X", analyzer="The office", page="The paper")
+    said = data_of(with_page(Parties(asking(), names=names).collection, ADDRESS)[1])
+    assert 'nobody but "The office" (https://office.example) can read it' in said["sentences"][0]
+    assert said["sentences"][1].startswith('"University of X" (https://mixer.example) receives it')
+    assert said["trust"][0][0].startswith(f'whoever serves the page ("The paper", {ADDRESS}) serves')
+    assert "Nobody has checked them" in said["check"][-1]
 
 
 def test_the_same_collection_has_the_same_page():

@@ -14,6 +14,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.documents import release_document
 from shuffledp.documents.document import Document, Role, Text
+from shuffledp.documents.guarantee_words import Guess
 from shuffledp.documents.page import page_of, write_page
 from shuffledp.documents.release_document import column_document, joint_document
 from shuffledp.documents.result_document import quote_of, results_of
@@ -76,6 +77,65 @@ def test_the_sentence_to_quote_has_the_results_the_promise_the_people_and_the_da
         r"\(Office, 2026-02-03\)\.$",
         said,
     )
+
+
+def test_a_demonstration_says_so_on_top_in_the_quote_and_on_each_picture_and_another_release_nowhere(tmp_path, yes_no):
+    for demonstration in (True, False):
+        document = column_document(replace(yes_no, demonstration=demonstration), day=DAY)
+        write_page(document, tmp_path, "page.html", figures=False)
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert ("<strong>DEMONSTRATION</strong> <span>Answers are made up" in page) is demonstration
+        assert ("demonstration" in page.lower()) is demonstration
+        assert ("In a demonstration with made-up answers" in document.quote) is demonstration
+        assert any(each.text.startswith("Demonstration: ") for each in document.dangers) is demonstration
+    one = replace(column_document(replace(yes_no, demonstration=True)), sections=_with_a_picture(yes_no))
+    write_page(one, tmp_path, "page.html")
+    assert "DEMONSTRATION: made-up answers" in (tmp_path / "estimates.svg").read_text()
+
+
+def _with_a_picture(outcome):
+    return tuple(each for each in column_document(outcome).sections if each.anchor == "estimates")
+
+
+QUESTION = "Have you thought about leaving your job, for whatever reason, in the last month?"
+
+
+def test_heading_and_quote_carry_the_question_as_it_was_asked(tmp_path):
+    outcome = make_outcome([0, 1] * 100, question=QUESTION, release=RELEASE)
+    document = column_document(outcome, day=DAY)
+    assert f'"Yes" to the question "{QUESTION}", estimated with' in document.quote
+    assert "cheated" not in document.quote
+    write_page(document, tmp_path, "page.html", figures=False)
+    page = Page.read((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert [each.text for each in page.all("h1")] == [QUESTION]
+    assert "risk survey: 200 reports about the private column cheated" in page.text
+
+
+def test_a_mean_and_a_histogram_are_quoted_with_the_question():
+    ages = {"kind": "laplace-mean", "epsilon0": 2.0, "lower": 0, "upper": 120}
+    mean = make_outcome([30.0] * 100, value="age", question="How old are you?", randomizer=ages)
+    said = column_document(mean, day=DAY).quote
+    assert 'the mean of the answers to "How old are you?" is ' in said
+
+
+def test_of_several_questions_each_heads_its_part_and_stands_in_the_quote():
+    block = {"randomizer": {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}}
+    asked = {"smokes": "Do you smoke?", "drinks": "Do you drink?"}
+    blocks = [{"column": name, "question": question, **block} for name, question in asked.items()]
+    outcome = Task.from_dict({"name": "habits", "value": blocks, "release": RELEASE}).run(
+        {each: ["No", "Yes"] * 100 for each in asked}
+    )
+    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), day=DAY)
+    assert document.title == "habits"
+    assert [each.title for each in document.sections][:2] == list(asked.values())
+    assert all(f'to the question "{each}"' in document.quote for each in asked.values())
+
+
+def test_a_sentence_that_needs_no_epsilon_stands_before_it(yes_no, read):
+    first = read.all("section")[0].text
+    said = Guess.under(yes_no.statements[0].guarantee).plainly()
+    assert "epsilon" not in said
+    assert first.index(said) < first.index("epsilon, at most")
 
 
 def test_the_most_frequent_of_many_answers_are_quoted():

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,17 @@ from shuffledp.survey import Column, ColumnOutcome, Outcome, Task, joint_name
 _ALL_STAGES = ("shuffledp run TASK.toml", "--input FILE", "--output DIR")
 _LAST_STAGE = ("shuffledp analyze TASK.toml", "--input VIEW", "--output DIR")
 _OF_RELAY = ("shuffledp relay release COLLECTION", "--directory DIRECTORY", "--key FILE", "--output DIR")
+_OF_SERVICE = ("shuffledp serve analyzer", "--config FILE")
+_COLLECTED = (
+    "Each person's own device randomized the answer and sealed it to the analyst, the shuffler mixed the reports, and "
+    "the analyst's service opened them and wrote this. The same batches give the same estimates and statements."
+)
+_WALKED = (
+    "Each member's own device randomized the answer and sealed it to the analyst, members passed the reports on among "
+    "themselves, and the analyst opened what they handed in. The same hand-ins give the same estimates and the same "
+    "statements."
+)
+_NONE: Mapping[str, str] = MappingProxyType({})
 _MOST_ITEMS = 16
 
 
@@ -28,7 +40,9 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
     counted = {each for release in outcome.earlier for each in release.counted}
     covered = f"this release and {count_of(len(counted), 'earlier one')}" if counted else "this release alone"
     again = f"A further release about the same people adds to the loss: what is promised here covers {covered}."
-    facts = Beside((_parameters("The task, fixed beforehand", task), tuple(_versions(task, outcome.files))))
+    facts = Beside(
+        (_parameters("The task, fixed beforehand", task), tuple(_versions(task, outcome.files, _collection(outcome))))
+    )
     blocks = (
         Code(command, on=PAGE),
         *told(repeats, "" if outcome.seeded else again, on=PAGE),
@@ -68,13 +82,20 @@ def _parameters(title: str, task: Column | Task) -> tuple[Block, ...]:
     return (Text(title, Role.HEADING), Pairs(said))
 
 
-def _versions(task: Column | Task, files: Mapping[str, str]) -> Iterable[Block]:
-    """What the numbers were made with, and the digests of the task and of files."""
+def _collection(outcome: ColumnOutcome | Outcome) -> Mapping[str, str]:
+    """The digest of the collection file that everybody had, if it was a collection."""
+    column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
+    collected = column.flow.collected
+    return {} if collected is None else {"the collection": collected.collection}
+
+
+def _versions(task: Column | Task, files: Mapping[str, str], beside: Mapping[str, str] = _NONE) -> Iterable[Block]:
+    """What the numbers were made with, and the digests of the task, of what is ``beside`` it, and of files."""
     versions = {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__}
     yield Text("Versions", Role.HEADING)
     yield Pairs(tuple(versions.items()))
     yield Text("Digests (SHA-256)", Role.HEADING)
-    yield Pairs((("the task", task.sha256), *files.items()), "files")
+    yield Pairs((("the task", task.sha256), *beside.items(), *files.items()), "files")
 
 
 def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
@@ -82,10 +103,11 @@ def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
     earlier = ("--earlier FILE",) * len(outcome.earlier)
     # What is about this release alone: the sum is with others, which may have been made in another way.
     column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
-    ran_all = Trust.OPERATOR in column.release.statements[0].trust and column.flow.collected is None
-    if column.flow.collected is not None and column.model.shuffle.labels is LabelMeaning.SUBMITTER:
-        return (*_OF_RELAY, *earlier), "The same hand-ins give the same estimates and the same statements."
-    if not ran_all:  # whoever plays all parties of a collection has the view, and not the answers
+    ran_all = Trust.OPERATOR in column.release.statements[0].trust
+    if column.flow.collected is not None:  # by a service; the earlier releases are in its configuration
+        walked = column.model.shuffle.labels is LabelMeaning.SUBMITTER
+        return ((*_OF_RELAY, *earlier), _WALKED) if walked else (_OF_SERVICE, _COLLECTED)
+    if not ran_all:
         return (*_LAST_STAGE, *earlier), "The same view gives the same estimates and the same statements."
     if outcome.seeded:
         return (*_ALL_STAGES, *earlier, "--seed N"), (

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits
@@ -171,11 +173,13 @@ def _document(
 ) -> Document:
     parts = list(outcome.columns.values()) if isinstance(outcome, Outcome) else [outcome]
     releases = [(part.column.value, part.release) for part in parts]
+    questions = {part.column.value: part.column.question for part in parts}
+    question = parts[0].column.question if len(parts) == 1 else None
     document = Document(
-        title=task.name,
+        title=question or task.name,
         digest=task.sha256,
         kicker=_kicker(outcome),
-        summary=summary,
+        summary=f"{task.name}: {summary}" if question else summary,
         values=tuple(name for name, _ in releases),
         withdrawn=_withdrawn(outcome),
         demonstration=DEMONSTRATION * outcome.demonstration,
@@ -183,7 +187,8 @@ def _document(
         results=results_of(releases),
         sections=tuple(sections),
     )
-    return _released(document, releases, outcome.statements[0], day=day, contact=task.release.contact)
+    about: dict[str, Any] = {"contact": task.release.contact, "questions": questions}
+    return _released(document, releases, outcome.statements[0], day=day, **about)
 
 
 def _released(
@@ -193,13 +198,14 @@ def _released(
     *,
     day: str,
     contact: str | None = None,
+    questions: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Document:
     """The document with the day and the people of its release, as far as there was one, and a sentence to quote."""
     if not day:
         return document
     made = document.withdrawn or document.demonstration
     byline = f"{'Made' if made else 'Released'} on {day}{f' by {contact}' if contact else ''}."
-    quote = quote_of(releases, statement, day=day, contact=contact)
+    quote = quote_of(releases, statement, day=day, contact=contact, questions=questions)
     if quote and document.demonstration:
         quote = f"In a demonstration with made-up answers, which says nothing about real people: {quote}"
     return replace(document, byline=byline, quote=quote)
@@ -247,7 +253,9 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
         *drawn,
         Link(f"{folder}/{RELEASE_PAGE}", "The page of this column", onward, on=PAGE),
     )
-    return Section(anchor=f"column-{folder}", title=value, blocks=blocks, titled=Medium.BOTH, place=Place.RESULTS)
+    return Section(
+        anchor=f"column-{folder}", title=outcome.column.asked, blocks=blocks, titled=Medium.BOTH, place=Place.RESULTS
+    )
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:

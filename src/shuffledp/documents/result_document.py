@@ -1,7 +1,8 @@
 """The main results of a release in a few lines, and in one sentence that can be quoted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Unit
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.document import PAGE, Block
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.flow_document import shuffled_by
@@ -53,13 +54,21 @@ def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
 
 
 def quote_of(
-    releases: Sequence[tuple[str, Release]], statement: PrivacyStatement, *, day: str, contact: str | None
+    releases: Sequence[tuple[str, Release]],
+    statement: PrivacyStatement,
+    *,
+    day: str,
+    contact: str | None,
+    questions: Mapping[str, str | None] = MappingProxyType({}),
 ) -> str:
-    """The main results with the promise, who released them and when, in a sentence; "" if the promise is withdrawn."""
+    """The main results with the promise, who released them and when, in a sentence; "" if the promise is withdrawn.
+
+    ``questions`` are what people were asked, by the names of the releases; it is quoted as they read it.
+    """
     if statement.withdrawn or any(release.seeded for _, release in releases):
         return ""
     models = [release.model for _, release in releases]
-    clauses = "; ".join(_clause(name, release) for name, release in releases[:_MOST_QUESTIONS])
+    clauses = "; ".join(_clause(name, release, questions.get(name)) for name, release in releases[:_MOST_QUESTIONS])
     if len(releases) > _MOST_QUESTIONS:
         clauses += f"; and {count_of(len(releases) - _MOST_QUESTIONS, 'further question')}"
     levels = sorted({f"{release.estimate.level * 100:.4g}%" for _, release in releases})
@@ -111,24 +120,26 @@ def _who(models: Sequence[ProtocolModel]) -> str:
     return f"{people}, of whom up to {count(fakes)} may be fake" if fakes else people
 
 
-def _clause(name: str, release: Release) -> str:
+def _clause(name: str, release: Release, question: str | None) -> str:
     """What is estimated of one question."""
     estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
+    answers = about if question is None else f'the answers to "{printable(question)}"'
+    asked = about if question is None else f'the question "{printable(question)}"'
     if quantiles := _quantiles_of(release):
         shares = [f"{share} are below {value} ({interval})" for share, value, interval in quantiles[:_MOST_QUOTED]]
-        return f"{listed(shares)}{f' in {about}' * bool(about)}"
+        return f"{listed(shares)}{f' in {answers}' * bool(answers)}"
     rows, are_chosen = _main(release, _MOST_QUOTED)
     if scale_of(release).is_share:
         shares = [f"{value} ({interval})" for _, value, interval in rows]
         said = ["answered ", *[""] * (len(rows) - 1)]
         answered = listed([f'{share} {word}"{row[0]}"' for share, word, row in zip(shares, said, rows, strict=True)])
-        most, answers = "", count(len(estimate.target))
+        most, number = "", count(len(estimate.target))
         if are_chosen:
-            most = f", the most frequent of {answers} answers, with intervals that hold for all {answers} together"
+            most = f", the most frequent of {number} answers, with intervals that hold for all {number} together"
         elif len(rows) < len(estimate.target):
-            most = f", the first of {answers} answers"
-        return f"{answered}{f' to {about}' * bool(about)}{most}"
-    what = f"the {estimate.statistic}{f' of {about}' * bool(about)}"
+            most = f", the first of {number} answers"
+        return f"{answered}{f' to {asked}' * bool(asked)}{most}"
+    what = f"the {estimate.statistic}{f' of {answers}' * bool(answers)}"
     if len(estimate.target) > 1:
         return f"{what} was estimated in {count(len(estimate.target))} coordinates"
     ((_, value, interval),) = rows

@@ -295,7 +295,8 @@ class Collection(Described):
     @property
     def addresses(self) -> dict[str, str | None]:
         """Where the parties are, by their roles; None for who takes no part."""
-        issuer, page = self.issuer and self.issuer.url, self.page and self.page.url
+        issuer = None if self.issuer is None else self.issuer.url
+        page = None if self.page is None else self.page.url
         served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url}
         return {**served, "issuer": issuer, "page": page, "relay": self.relay}
 
