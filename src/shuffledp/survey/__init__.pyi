@@ -34,8 +34,6 @@ from .network_section import Walked as Walked
 
 # the collection file
 from .collection import Collection as Collection
-from .one_operator import DEMONSTRATION as DEMONSTRATION
-from .one_operator import said_of_one_operator as said_of_one_operator
 from .parties import PartyNames as PartyNames
 from .parties import Service as Service
 from .web_page import WebPage as WebPage
@@ -48,7 +46,9 @@ from .earlier import read_earlier as read_earlier
 from .outcome import ColumnOutcome as ColumnOutcome
 from .outcome import ColumnStage as ColumnStage
 from .data_flow import Collected as Collected
+from .data_flow import DEMONSTRATION as DEMONSTRATION
 from .data_flow import DataFlow as DataFlow
+from .data_flow import said_of_one_operator as said_of_one_operator
 from .outcome import Outcome as Outcome
 from .outcome import Regional as Regional
 from .outcome import StageOutcome as StageOutcome

@@ -24,8 +24,7 @@ from shuffledp.survey.addresses import check_address, same_host
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.columns import Column
 from shuffledp.survey.network_section import NetworkSection
-from shuffledp.survey.one_operator import on_one_host
-from shuffledp.survey.parties import PartyNames, Service
+from shuffledp.survey.parties import PartyNames, Service, on_one_host
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 from shuffledp.survey.web_page import WebPage

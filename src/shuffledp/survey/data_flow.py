@@ -1,12 +1,23 @@
-"""The way of the data in counts: what came in, what was refused, what went out; nothing of what anybody answered."""
+"""The way of the data: how many came in, were refused and went out, and what must be known of how they came."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
+from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.survey.columns import without_none
 from shuffledp.survey.section import require_sha256
+
+DEMONSTRATION = (
+    "Demonstration: answers are made up, in whole or in part, and one operator may play all parties. It protects "
+    "nobody, and says nothing about real people."
+)
+_ONE_OPERATOR = (
+    "One operator runs several of the parties, as far as their addresses tell, and could see who sent which report."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +81,9 @@ class DataFlow(Described):
     def to_dict(self) -> dict[str, Any]:
         """The counts; without ``collected`` where no service took the reports in."""
         return without_none(super(DataFlow, self).to_dict(), "collected")
+
+
+def said_of_one_operator(statements: Sequence[PrivacyStatement], who: str = _ONE_OPERATOR) -> str:
+    """What one operator of several parties could do, and what is left to people whatever such a one does."""
+    left = [each.sentence_of(each.guarantee) for each in statements if each.guarantee.type == LocalDP.type]
+    return " ".join([who, *(f"Whatever operators do, the chance on each device leaves this: {each}" for each in left)])

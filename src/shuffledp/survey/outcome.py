@@ -18,9 +18,8 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
 from shuffledp.survey.columns import Column
-from shuffledp.survey.data_flow import DataFlow
+from shuffledp.survey.data_flow import DEMONSTRATION, DataFlow, said_of_one_operator
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.one_operator import DEMONSTRATION, said_of_one_operator
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:

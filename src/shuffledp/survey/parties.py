@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import combinations
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from shuffledp.core.described import Described
 from shuffledp.core.validate import invalid, one_line
-from shuffledp.survey.addresses import check_address, host_of, is_loopback
+from shuffledp.survey.addresses import check_address, host_of, is_loopback, same_host
 from shuffledp.wire.published_keys import PublishedKey
 
 _LONGEST_NAME = 80
@@ -88,6 +88,21 @@ class PartyNames(Described):
         """
         name = getattr(self, role)
         return address if name is None else f'"{name}", {address}'
+
+
+def on_one_host(addresses: Mapping[str, str]) -> tuple[str, ...]:
+    """The roles whose addresses have the host of another role, in their order.
+
+    Example:
+        >>> parties = {"shuffler": "https://a.example", "analyzer": "https://A.example:8444"}
+        >>> on_one_host(parties | {"relay": "https://b.example"})
+        ('shuffler', 'analyzer')
+    """
+    return tuple(
+        role
+        for role, url in addresses.items()
+        if any(same_host(url, other) for beside, other in addresses.items() if beside != role)
+    )
 
 
 def at_one_address(urls: Sequence[str]) -> list[tuple[str, str]]:
