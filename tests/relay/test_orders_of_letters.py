@@ -16,7 +16,7 @@ from shuffledp.relay.terms import DIGEST_BYTES, from_slots
 from shuffledp.shufflers.relay_protocol import start_relay
 from shuffledp.testing import SeededSource
 
-LETTERS, REPORTS = 600, 3
+LETTERS, REPORTS = 300, 3
 
 
 def is_uniform(orders):

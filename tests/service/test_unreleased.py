@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -12,6 +13,8 @@ from service.given import Parties, task, task_near_an_order, task_of_two
 from service.test_analyzer_app import posted, statement, submissions_of
 from service.test_seen_reports import signed, submissions
 from shuffledp.accounting import account
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.service import demonstration
 from shuffledp.service.public_columns import extensions_of
 from shuffledp.survey import EarlierRelease
 from shuffledp.wire.keys import AnalyzerKey
@@ -140,3 +143,16 @@ def test_a_batch_that_was_seen_and_not_released_is_none_of_those_together_also_a
         {"batch-1": 20, "batch-2": 5, "batch-3": 20, "together": 40}
     )
     assert [name for name, each in said.items() if "not_released" in each] == ["batch-2"]
+
+
+def test_a_demonstration_does_not_take_such_a_statement_for_a_release(tmp_path, monkeypatch):
+    parties = Parties()
+    _, log = run(collected, tmp_path, parties, [*strangers(parties, [0] * 40), *submissions_of(parties, [1] * 9)])
+    (tmp_path / "releases").mkdir()
+    (tmp_path / "release").rename(tmp_path / "releases" / Path(demonstration._FILE).stem)
+    (tmp_path / "analyzer.log").write_text("".join(log.lines))
+    enough = httpx.Response(200, json={"at_least_minimum": True})
+    monkeypatch.setattr(demonstration, "asked", lambda *_, **__: enough)
+    shown = demonstration.Demonstration(parties.collection, parties.shuffler_key, tmp_path)
+    with pytest.raises(RemoteProtocolError, match=r"must write a release; its log says: .*seen-not-released"):
+        shown.release()

@@ -121,7 +121,8 @@ def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolMo
         except (HypothesisError, UnsupportedModelError):
             pass
     alone = ProtocolModel(local=local, shuffle=IdentityShuffleModel(num_users=max(people, 1)))
-    return alone, account_all(alone, delta=delta)
+    *_, of_devices = account_all(alone, delta=delta)
+    return alone, (of_devices.to_central(), of_devices)
 
 
 def _flow(column: Column, people: int, collected: Collected) -> DataFlow:

@@ -21,6 +21,7 @@ from shuffledp.client.respondents_page import with_page
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.core.instants import written
+from shuffledp.documents.release_document import RELEASE_PAGE
 from shuffledp.files.devices import Sent
 from shuffledp.files.key_files import write_key
 from shuffledp.service.client import Receipt, asked, new_client, send
@@ -113,7 +114,7 @@ class Demonstration:
             asked(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
         release = self._folder / "releases" / Path(_FILE).stem
         until = time.monotonic() + _SECONDS_TO_RELEASE + self._num_sent / _REPORTS_PER_SECOND
-        while not (release / "statement.json").exists():
+        while not (release / RELEASE_PAGE).exists():  # which only a release has
             events = [json.loads(line)["event"] for line in (self._folder / "analyzer.log").read_text().splitlines()]
             if _BAD_ENDS & set(events) or time.monotonic() > until:
                 raise RemoteProtocolError(f"the analyzer must write a release; its log says: {', '.join(events)}.")
