@@ -160,11 +160,11 @@ def test_shares_of_a_table_that_write_decimals_in_two_ways_are_refused_together(
         counted_flow(column, [share, dataclasses.replace(share, decimals={"cheated": (0, 3)})], watch)
 
 
-def test_a_run_says_that_commas_are_decimal(tmp_path, monkeypatch):
+def test_a_command_says_that_commas_are_decimal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_task(tmp_path, randomizer=RANGE)
     (tmp_path / "answers.csv").write_text("a;cheated\n" + "x;3101,30\n" * 9, encoding="utf-8")
-    done = shuffledp("run", "task.toml", "--input", "answers.csv", "--output", "out")
+    done = shuffledp("randomize", "task.toml", "--input", "answers.csv", "--output", "out.parquet")
     assert done.code == 0
     assert "commas in the numbers of column 'cheated' are read as decimal points: 1,5 is 1.5." in done.err
 
@@ -192,7 +192,7 @@ def test_blanks_are_taken_off_public_columns_and_names_of_people_too(tmp_path, m
     rows = "".join(f"Yes,A{' ' * (row % 2)},p{row}\n No,B ,q{row}\n" for row in range(8))
     (tmp_path / "answers.csv").write_text("cheated,region,who\n" + rows, encoding="utf-8")
     write_task(tmp_path, **task, strip=True)
-    done = shuffledp("run", "task.toml", "--input", "answers.csv", "--output", "out", "--json")
+    done = shuffledp("run", "task.toml", "--input", "answers.csv", "--output", "out", "--json", "--no-figures")
     assert done.code == 0, done.err
     regions = {row["where"]["region"] for row in done.json["estimates"] if row.get("where")}
     assert regions == {"A", "B"}, regions
