@@ -13,7 +13,7 @@ from shufflers.enumerated import law_of
 from soundness.exact_deltas import hockey_stick
 from soundness.exact_rounds import mallows_cayley
 
-STEPS = 40  # of a bisection: epsilon to twelve digits
+STEPS = 64  # of a bisection: epsilon to the last digit of a float
 
 
 def place_law(law, person):
