@@ -9,6 +9,8 @@ import pytest
 from cli.running import task_with, write_csv
 from documents.outcomes import write_page
 from documents.reading import Page
+from shuffledp.documents.document import Picture, Text
+from shuffledp.documents.place_document import places_section
 from shuffledp.documents.words import percent
 from shuffledp.files import stages
 from shuffledp.survey import Task
@@ -178,3 +180,30 @@ def test_where_everybody_is_in_one_group_the_page_says_so(tmp_path):
     write_page(outcome, tmp_path / "out")
     page = Page.read((tmp_path / "out" / "release.html").read_text(encoding="utf-8"))
     assert "Everybody is in everybody\u2019s group" in page.text
+
+
+@pytest.mark.parametrize(("answers", "drawn"), [(2, ["b"]), (6, ["a", "b", "c", "d"])])
+def test_the_answers_that_are_drawn_by_place_are_not_chosen_by_their_numbers(tmp_path, answers, drawn):
+    names = list("abcdef"[:answers])
+    draw = np.random.default_rng(4)
+    rows = [[f"t{person % 4}", str(draw.choice(names))] for person in range(60)]
+    randomizer = {"kind": "k-rr", "epsilon0": 2.0, "categories": names}
+    task = Task.from_dict(
+        task_with(
+            public=["town"],
+            shuffler={"kind": "mallows", "alpha": 2.0},
+            groups={"column": "town"},
+            randomizer=randomizer,
+            release={"delta": 1e-3, "minimum_batch": 5},
+        )
+    )
+    outcome = stages.run(task, write_csv(tmp_path / "people.csv", ["town", "cheated"], rows), tmp_path).column
+    assert (outcome.regions.lower >= 0).all()
+    assert (outcome.regions.upper <= 1).all()
+    blocks = places_section(outcome).blocks
+    charts = [each.chart for each in blocks if isinstance(each, Picture)]
+    assert [chart.title for chart in charts] == [f"cheated: {name}, share of people, by place" for name in drawn]
+    assert [chart.name for chart in charts] == ["places", "places-2", "places-3", "places-4"][: len(drawn)]
+    said = " ".join(each.text for each in blocks if isinstance(each, Text))
+    assert ("Drawn is the second of the two answers" in said) == (answers == 2)
+    assert ("Drawn are the first 4 of 6 answers, in the order of the task" in said) == (answers == 6)

@@ -94,7 +94,7 @@ def laid_out(browser, html, width):
 
 
 @pytest.mark.parametrize("styled", [as_jupyterlab, as_vs_code])
-@pytest.mark.parametrize("width", [1200, 760])
+@pytest.mark.parametrize("width", [1200, pytest.param(760, marks=pytest.mark.deep)])
 def test_no_text_lies_over_another_and_none_is_cut(browser, outputs, styled, width):
     found = laid_out(browser, styled(outputs), width)
     assert len(found) == len(outputs)
@@ -109,6 +109,7 @@ def test_no_text_lies_over_another_and_none_is_cut(browser, outputs, styled, wid
         assert set(each["stripes"]) <= {"rgba(0, 0, 0, 0)"}
 
 
+@pytest.mark.deep
 def test_labels_over_numbers_are_found(browser, outputs):
     """The styles of a notebook, were they not undone."""
     bare = [

@@ -150,7 +150,7 @@ def test_the_most_frequent_of_many_answers_are_quoted():
     assert results.rest == "and 1 more below; these are the largest, with intervals that hold for all 5 together"
 
 
-@pytest.mark.parametrize(("people", "exact"), [(90, True), (30_000, False)])
+@pytest.mark.parametrize(("people", "exact"), [(90, True), pytest.param(30_000, False, marks=pytest.mark.deep)])
 def test_what_is_named_for_its_size_covers_as_its_level_says(people, exact):
     """Twelve answers that are equally frequent: the intervals of each by itself would miss too often."""
     names, runs = tuple(f"answer {number:02}" for number in range(12)), 60
