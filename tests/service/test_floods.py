@@ -16,9 +16,9 @@ from shuffledp.service.config import ShufflerConfig
 from shuffledp.service.connections import Connections, Limits, _network
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest
 
-FEW = "[limits]\nmost_connections = 200\n"
+FEW = "[limits]\nmost_connections = 100\n"
 TALL = pytest.mark.deep
-SIZES = [(240, FEW, 5), pytest.param(4400, "", 30, marks=TALL)]
+SIZES = [(130, FEW, 4), pytest.param(4400, "", 30, marks=TALL)]
 
 
 def half_an_upload(where):
