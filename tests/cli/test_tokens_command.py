@@ -227,7 +227,7 @@ def test_invitations_are_replaced_by_others_and_the_issuer_is_told_which_are_goo
     replace = ("tokens", "replace", "survey.collection", "--invitation", "invitations/2.invitation")
     done = shuffledp(*replace, "--output", "again")
     assert "good no more" in done.out
-    assert "the task's `fakes` = 0 covers 0 of these" in " ".join(done.out.split())
+    assert "the task's `fakes` = 0 covers none of them" in " ".join(done.out.split())
     old, new = (json.loads((folder / name / "invited.json").read_text()) for name in ("invitations", "again"))
     code = json.loads((folder / "invitations" / "2.invitation").read_text())["code"]
     assert new["cancelled"] == [in_text(digest_of(from_text(code, name="code")))]

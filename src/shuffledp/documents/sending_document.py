@@ -57,7 +57,7 @@ def replaced_document(
     number: int, folder: Path, *, fakes: int, page: WebPage | None = None, sheet: bool = False
 ) -> Document:
     """What there is for whom, after invitations were replaced; and who might answer twice."""
-    covered = "all of these" if fakes >= number else f"{fakes:,} of these, and of all who pretend"
+    covered = "all of them" if fakes >= number else f"{fakes or 'none'} of them"
     twice = (
         "An invitation that was used before it is cancelled has given a token: its holder can answer twice. At most "
         f"{count_of(number, 'person', 'people')} could: the task's `fakes` = {fakes:,} covers {covered}. How many were "
