@@ -26,7 +26,7 @@ def test_there_is_a_template_for_each_kind():
     "kind", [pytest.param(each, marks=pytest.mark.deep) if each == "groups" else each for each in KINDS]
 )
 def test_a_template_can_be_planned_at_once_and_every_setting_is_explained(folder, kind):
-    made = init("--kind", kind)
+    made = init("--kind", kind, "--users", 100)
     assert (made.code, made.err) == (0, "")
     assert made.out.startswith("Written: made.toml. What it promises, and how far it errs: shuffledp plan made.toml")
     places = write_csv(folder / "p.csv", ["lat", "lon", "region"], [[45 + row / 100, 5, row % 3] for row in range(100)])

@@ -108,7 +108,7 @@ def test_what_few_people_tell_is_said_of_the_reports_that_arrive(monkeypatch):
     assert half > 1.3 * 100 * 1.96 * expected_error(task.column.randomizer.randomizer().model, 9).standard_error
     said = [block.text for section in plan_document(planned).sections
             for block in section.blocks if isinstance(block, Text)]  # fmt: skip
-    assert any(f"tell a share to about ±{half:.0f} percentage points." in line for line in said)
+    assert any(f"tell a share to about ±{half:.0f} percentage points" in line for line in said)
 
 
 @pytest.mark.parametrize("walked", [False, True])

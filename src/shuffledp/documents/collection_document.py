@@ -1,15 +1,17 @@
 """Collections and keys in words: who the parties are, what is asked and until when, and what will be guaranteed."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.statement_terms import Trust
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.document import DETAIL, Block, Document, Pairs, Role, Section, Text, told
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.words import listed
+from shuffledp.documents.words import all_or_nothing, listed, little_shuffled
 from shuffledp.survey import DEMONSTRATION, Collection, Column, Service, said_of_one_operator
 from shuffledp.wire.keys import fingerprint, in_text
 from shuffledp.wire.published_keys import PublishedKey
@@ -36,6 +38,8 @@ def collection_document(collection: Collection) -> Document:
     else:
         least = f"from {least} on"
     promise = promise_of(statements, least) if statements else None
+    if promise is not None:
+        promise = replace(promise, meaning=(*promise.meaning, *told(*_few(collection, statements))))
     dangers = Section(anchor="dangers", title="", blocks=told(*_dangers(collection), role=Role.DANGER))
     return Document(
         title=collection.task.name, digest=collection.id.hex(), promise=promise, sections=(dangers, *sections)
@@ -50,6 +54,14 @@ def _dangers(collection: Collection) -> Iterator[str]:
         who = [f"the {_CALLED.get(role, role)} ({collection.addresses[role]})" for role in roles]
         said = f"One operator runs {listed(who)}, as far as their addresses tell: it could see who sent which report."
         yield said_of_one_operator(collection.promised(), said)
+
+
+def _few(collection: Collection, statements: Sequence[PrivacyStatement]) -> tuple[str, ...]:
+    """What becomes of too few answers, and what the shuffle of the fewest is worth."""
+    if collection.directory is not None:
+        return ()
+    lost = all_or_nothing(collection.minimum, collection.task.people.expected)
+    return lost, little_shuffled(statements, collection.minimum)
 
 
 def collection_as_dict(collection: Collection) -> dict[str, Any]:

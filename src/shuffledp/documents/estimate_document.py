@@ -31,7 +31,7 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.histogram_document import histogram_on_page, histogram_on_terminal
-from shuffledp.documents.words import NOTHING, Scale, count, number, small_sample
+from shuffledp.documents.words import NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
 from shuffledp.survey import ColumnOutcome, ProtocolSection
@@ -44,6 +44,7 @@ _DRAWN = ("Standard error", "Drawn")
 def estimates_section(outcome: ColumnOutcome) -> Section:
     """How to read the estimates, their picture and their table; on a terminal, the first rows."""
     blocks = (
+        *told(wide_intervals(outcome.release.estimate), role=Role.DANGER),
         Text(" ".join(_sentences(outcome, scale_of(outcome.release))), on=PAGE),
         *drawn_estimates(outcome.release, outcome.column.value),
         *_on_terminal(outcome),

@@ -23,7 +23,7 @@ from shuffledp.documents.document import (
 from shuffledp.documents.mixing_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.strata_document import strata_plan_section
-from shuffledp.documents.words import small_sample
+from shuffledp.documents.words import all_or_nothing, little_shuffled, small_sample
 from shuffledp.planning.mechanism_choice import Option
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan, StratifiedSection
 
@@ -58,7 +58,9 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
     return Document(
         title=plan.task.name,
         digest=plan.task.sha256,
-        promise=replace(promise, headline=(*told(*_people(plan)), *promise.headline)),
+        promise=replace(
+            promise, headline=(*told(*_people(plan)), *promise.headline), meaning=(*promise.meaning, *told(*_few(plan)))
+        ),
         sections=tuple(sections),
     )
 
@@ -74,8 +76,19 @@ def _walks(plan: "WalksPlan", delta: float, bits: int | None, *, table: bool) ->
     return network_plan_blocks(plan, delta, bits, table=table)
 
 
+def _few(plan: Plan) -> Iterable[str]:
+    """Where the shuffle takes next to nothing off the loss of a report: whose own chance protects it then."""
+    if plan.task.shuffler.kind == "none":
+        return
+    for column in plan.columns:
+        said = little_shuffled(column.statements, plan.num_users)
+        yield f"{column.value}: {said}" if said and len(plan.columns) > 1 else said
+
+
 def _people(plan: Plan) -> Iterable[str]:
     """Of how many people anything is released, where that is not any number."""
+    if all(column.protocol is None for column in plan.columns):
+        yield all_or_nothing(plan.task.release.minimum_batch, plan.task.people.expected or plan.num_users)
     for column in plan.columns:
         if column.protocol is None:
             continue

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shuffledp.core.estimates import Estimate, normal_half_width
+from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.randomizers import SplitAndMixModel
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"  # in the place of a number that is not known
 _WIDE = 0.05  # half the interval of a share, from which on it is said that people are few
+_TELLS_NOTHING = 0.5  # length of the interval of a share, above which it tells nothing
+_MOST_NAMED = 3
+_BOUGHT = 0.1  # share of the local loss, below which shuffling takes next to nothing off it
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
 
 
@@ -79,7 +84,49 @@ def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
         return ""
     who = count_of(people, "answer tells", "answers tell")
     points = f"\N{PLUS-MINUS SIGN}{100 * half:.0f} percentage points"
-    return f"A small sample: {who} a share to about {points}."
+    nothing = ", which tells nothing" * (2 * half > _TELLS_NOTHING)
+    return f"A small sample: {who} a share to about {points}{nothing}."
+
+
+def wide_intervals(estimate: Estimate) -> str:
+    """A sentence on shares whose intervals are so long that they tell nothing; "" where there are none."""
+    if not estimate.statistic.startswith("frequency"):
+        return ""
+    long = (estimate.upper - estimate.lower > _TELLS_NOTHING).tolist()
+    names = [f'"{printable(name)}"' for name, is_long in zip(estimate.names, long, strict=True) if is_long]
+    span = f"more than {100 * _TELLS_NOTHING:.0f} percentage points"
+    if names and all(long):
+        return f"This release tells nothing: every interval spans {span}."
+    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    which = listed([*names[:_MOST_NAMED], *more])
+    return f"This release tells nothing about {which}: an interval there spans {span}." if names else ""
+
+
+def all_or_nothing(least: int, expected: int | None) -> str:
+    """What becomes of the answers if too few people answer; "" where any number is enough."""
+    of_whom = "" if expected is None else f" of the {count(expected)} expected"
+    if least < 2:
+        return ""
+    return f"If fewer than {count(least)}{of_whom} answer, everything is destroyed, and nothing is released."
+
+
+def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
+    """A sentence where a shuffle of so many people takes less than a tenth off the local loss; "" elsewhere.
+
+    Args:
+        statements: about what is released, the headline first, and about what each person sends.
+        people: whose reports are shuffled.
+    """
+    alone = next((each.guarantee for each in statements if isinstance(each.guarantee, LocalDP)), None)
+    central = statements[0].guarantee
+    if not isinstance(central, DifferentialPrivacy) or alone is None or math.isinf(alone.epsilon):
+        return ""
+    if central.epsilon < (1 - _BOUGHT) * alone.epsilon:
+        return ""
+    return (
+        f"Shuffling {count_of(people, 'report', 'reports')} takes less than a tenth off epsilon0 = "
+        f"{in_digits(alone.epsilon, 'exactly')}: each device's own chance alone protects."
+    )
 
 
 def listed(items: Sequence[str]) -> str:

@@ -75,7 +75,7 @@ KINDS = tuple(_TITLES)
 FORM_OF_KIND = {"histogram": "bins", "cross": "pair", "mean": "mean", "sum": "sum"}  # of others: "categories"
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
-_LEAST_BATCH, _DELTA_DIGITS = 100, 6
+_LEAST_BATCH, _OF_REGION, _DELTA_DIGITS = 2, 100, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ def task_text(
     if strip:
         head += "strip = true  # the blanks around texts in the table are taken off\n"
     shuffled = _SHUFFLED.get(kind, "").replace("$by", place)
-    return f"{head}{_people(people)}{questions}{shuffled}{_release(people, most_batch)}"
+    return f"{head}{_people(people)}{questions}{shuffled}{_release(kind, people, most_batch)}"
 
 
 def _people(people: int) -> str:
@@ -177,13 +177,15 @@ def _people(people: int) -> str:
     )
 
 
-def _release(people: int, most_batch: int | None) -> str:
-    least = min(_LEAST_BATCH, people)
-    least = least if most_batch is None else max(1, min(least, most_batch))
+def _release(kind: str, people: int, most_batch: int | None) -> str:
+    """The last table. About half of those expected are enough; of each region, of whom nobody knows how many, fewer."""
+    half = -(-people // 2)
+    known = [half, *([_OF_REGION] if kind == "regions" else []), *([] if most_batch is None else [most_batch])]
+    least = max(_LEAST_BATCH, min(known))
     return f"""
 [release]
 delta = 1e-{max(_DELTA_DIGITS, len(str(people)) + 1)}  # the remainder: far below one in the number of people
-minimum_batch = {least}  # with fewer answers nothing is released
+minimum_batch = {least}  # with fewer answers nothing is released, and all are lost
 # contact = "who releases it, and where to ask"
 """
 

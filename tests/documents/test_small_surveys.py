@@ -1,0 +1,92 @@
+"""What is said of few people: what is lost if fewer answer, what shuffling is worth, and what estimates tell."""
+
+import numpy as np
+import pytest
+
+from cli.running import shuffledp
+from documents.outcomes import make_outcome
+from shuffledp.core.estimates import Estimate
+from shuffledp.documents.document import PAGE, TERMINAL, Role, Text
+from shuffledp.documents.estimate_document import estimates_section
+from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.words import wide_intervals
+from shuffledp.survey import Task, plan
+from shuffledp.survey.task_templates import Asked, task_text
+
+
+def shares(epsilon0=2.0, **release):
+    return Task.from_dict(
+        {
+            "name": "t", "value": "v", "release": {"delta": 1e-6, **release},
+            "randomizer": {"kind": "k-rr", "epsilon0": epsilon0, "categories": ["No", "Yes"]},
+        }
+    )  # fmt: skip
+
+
+def said(document):
+    parts = (*document.promise.headline, *document.promise.meaning)
+    return [block.text for block in parts if isinstance(block, Text) and TERMINAL in block.on and PAGE in block.on]
+
+
+@pytest.mark.parametrize(("people", "least"), [(1, 2), (3, 2), (5, 3), (30, 15), (100, 50), (10_000, 5000)])
+def test_a_new_task_loses_everything_only_if_less_than_half_of_those_expected_answer(people, least):
+    asked = [Asked(("v",), "categories", (("No", "Yes"),))]
+    for kind, shown in (("survey", least), ("walk", least), ("regions", min(least, 100))):
+        assert f"\nminimum_batch = {shown}  #" in task_text(kind, asked, people=people)
+
+
+def test_a_plan_says_what_is_lost_if_too_few_answer():
+    sentence = "If fewer than 15 of the 30 expected answer, everything is destroyed, and nothing is released."
+    assert sentence in said(plan_document(plan(shares(minimum_batch=15), 30)))
+    assert not any("destroyed" in line for line in said(plan_document(plan(shares(), 30))))
+
+
+@pytest.mark.parametrize(
+    ("people", "shuffler", "little"), [(30, "uniform", True), (300, "uniform", False), (30, "none", False)]
+)
+def test_a_plan_says_where_shuffling_takes_less_than_a_tenth_off(people, shuffler, little):
+    task = Task.from_dict(shares().to_dict() | {"shuffler": {"kind": shuffler}})
+    planned = plan(task, people)
+    lines = [line for line in said(plan_document(planned)) if "each device's own chance alone protects" in line]
+    assert lines == ["Shuffling 30 reports takes less than a tenth off epsilon0 = 2: each device's own chance alone "
+                     "protects."] * little  # fmt: skip
+    if shuffler == "uniform":
+        assert (planned.statements[0].guarantee.epsilon >= 0.9 * 2.0) is little
+
+
+def estimate(lower, upper):
+    ends = np.array([lower, upper]).T
+    return Estimate(statistic="frequency", target=("No", "Yes")[: len(lower)], estimate=ends.mean(axis=1),
+                    standard_error=np.full(len(lower), 0.1), interval=ends, num_reports=9)  # fmt: skip
+
+
+def test_intervals_of_more_than_half_of_all_are_said_to_tell_nothing():
+    assert wide_intervals(estimate([0.1, 0.2], [0.61, 0.8])) == (
+        "This release tells nothing: every interval spans more than 50 percentage points."
+    )
+    assert wide_intervals(estimate([0.1, 0.2], [0.5, 0.8])) == (
+        'This release tells nothing about "Yes": an interval there spans more than 50 percentage points.'
+    )
+    assert wide_intervals(estimate([0.25, 0.25], [0.75, 0.75])) == ""
+
+
+def test_a_release_that_tells_nothing_says_so_first_on_the_screen_and_the_page():
+    (found,) = [block for block in estimates_section(make_outcome([0, 1] * 5)).blocks
+                if isinstance(block, Text) and block.role is Role.DANGER]  # fmt: skip
+    assert (found.text[:27], found.on) == ("This release tells nothing:", TERMINAL | PAGE)
+    many = estimates_section(make_outcome([0, 1] * 500)).blocks
+    assert not any(isinstance(block, Text) and block.role is Role.DANGER for block in many)
+
+
+def test_a_collection_says_what_is_lost_and_that_shuffling_is_worth_little(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for role in ("shuffler", "analyzer"):
+        assert shuffledp("keys", "new", "--role", role, "--output", f"{role}.pem").code == 0
+    assert shuffledp("init", "--users", 30, "--output", "task.toml").code == 0
+    made = shuffledp(
+        "collect", "new", "task.toml", "--shuffler", "https://mixer.example", "--analyzer", "https://office.example",
+        "--shuffler-key", "shuffler.pem.pub", "--analyzer-key", "analyzer.pem", "--closes", "9000-12-01",
+        "--output", "survey.collection",
+    )  # fmt: skip
+    assert "If fewer than 15 of the 30 expected answer, everything is destroyed, and nothing is released.\n" in made.out
+    assert "Shuffling 15 reports takes less than a tenth off epsilon0 = 1: each device's own chance" in made.out
