@@ -23,6 +23,7 @@ TITLES = [
     "Meaning",
     "From answers to release",
     "The price of privacy",
+    "Beside other ways",
     "What can be guessed about one person",
     "More people, more privacy",
     "Why it holds",

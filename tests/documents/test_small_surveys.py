@@ -9,6 +9,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.documents.document import PAGE, TERMINAL, Role, Text
 from shuffledp.documents.estimate_document import estimates_section
 from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.release_document import column_document
 from shuffledp.documents.words import wide_intervals
 from shuffledp.survey import Task, plan
 from shuffledp.survey.task_templates import Asked, task_text
@@ -30,7 +31,7 @@ def said(document):
 
 @pytest.mark.parametrize(("people", "least"), [(1, 2), (3, 2), (5, 3), (30, 15), (100, 50), (10_000, 5000)])
 def test_a_new_task_loses_everything_only_if_less_than_half_of_those_expected_answer(people, least):
-    asked = [Asked(("v",), "categories", (("No", "Yes"),))]
+    asked = [Asked(columns=("v",), form="categories", categories=(("No", "Yes"),))]
     for kind, shown in (("survey", least), ("walk", least), ("regions", min(least, 100))):
         assert f"\nminimum_batch = {shown}  #" in task_text(kind, asked, people=people)
 
@@ -71,7 +72,7 @@ def test_intervals_of_more_than_half_of_all_are_said_to_tell_nothing():
 
 
 def test_a_release_that_tells_nothing_says_so_first_on_the_screen_and_the_page():
-    (found,) = [block for block in estimates_section(make_outcome([0, 1] * 5)).blocks
+    (found,) = [block for block in estimates_section(make_outcome([0, 1] * 4, epsilon0=0.3)).blocks
                 if isinstance(block, Text) and block.role is Role.DANGER]  # fmt: skip
     assert (found.text[:27], found.on) == ("This release tells nothing:", TERMINAL | PAGE)
     many = estimates_section(make_outcome([0, 1] * 500)).blocks
@@ -90,3 +91,11 @@ def test_a_collection_says_what_is_lost_and_that_shuffling_is_worth_little(tmp_p
     )  # fmt: skip
     assert "If fewer than 15 of the 30 expected answer, everything is destroyed, and nothing is released.\n" in made.out
     assert "Shuffling 15 reports takes less than a tenth off epsilon0 = 1: each device's own chance" in made.out
+
+
+@pytest.mark.parametrize(("epsilon0", "role"), [(6.0, "danger"), (4.0, "plain"), (3.0, None)])
+def test_the_page_of_a_release_says_what_a_report_by_itself_tells(epsilon0, role):
+    found = [block.role for section in column_document(make_outcome([0, 1] * 200, epsilon0=epsilon0)).sections
+             for block in section.blocks if isinstance(block, Text) and "A report by itself is the true" in block.text
+             and PAGE in block.on and TERMINAL in block.on]  # fmt: skip
+    assert found == [role] * (role is not None)

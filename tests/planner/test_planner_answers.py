@@ -1,5 +1,6 @@
 """Answers: the numbers of the commands for the same task file, and refusals in words."""
 
+import html
 import itertools
 import json
 import math
@@ -39,6 +40,21 @@ def command(folder, found, *options):
     result = shuffledp(options[0], folder / "task.toml", *options[1:], "--json")
     assert result.code == 0, result.err
     return result.json
+
+
+@pytest.mark.parametrize("shuffler", KINDS)
+def test_the_page_is_that_of_the_plan_of_the_copied_task(tmp_path, shuffler):
+    question = {**SMALL, "shuffler": shuffler}
+    page = asked("page", **question)["page"]
+    found = asked("promise", **question)
+    (tmp_path / "task.toml").write_text(found["task"], encoding="utf-8")
+    options = people_of(tmp_path, Question(**question))
+    written = shuffledp("plan", tmp_path / "task.toml", *options, "--output", tmp_path / "planned")
+    assert written.code == 0, written.err
+    same = (tmp_path / "planned" / "plan.html").read_text(encoding="utf-8")
+    for piece in (found["promise"]["sentence"], found["cells"]["curator"], *found["trust"], "It holds as long as"):
+        assert piece in html.unescape(page)
+        assert piece in html.unescape(same)
 
 
 def people_of(folder, question):

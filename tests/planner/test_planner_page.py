@@ -95,7 +95,7 @@ def test_sliders_and_numbers_change_what_is_asked_and_shown(browser, address):
     with opened(browser, address) as page:
         first = shown_of(page, "uniform")
         assert [text for text in cells(page, "uniform") if not text.endswith("%")] == [
-            first["cells"][name] for name in ("epsilon", "error", "sampling", "bits", "messages")
+            first["cells"][name] for name in ("epsilon", "error", "curator", "sampling", "bits", "messages")
         ]
         page.locator("#epsilon0").fill("2")
         second = shown_of(page, "uniform", epsilon0=2)
@@ -169,6 +169,47 @@ def test_narrow_and_dark_screens_hold_the_page(browser, address):
             assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 22, 26)"}[scheme]
             if PICTURES:
                 page.screenshot(path=Path(PICTURES) / f"planner-{scheme}-{width}.png", full_page=True)
+
+
+def test_on_a_narrow_screen_numbers_come_before_sliders_which_wait_in_a_fold(browser, address):
+    with opened(browser, address, width=400) as page:
+        assert page.locator("#people-slider").is_hidden()
+        top = page.locator("#row-uniform td").first.bounding_box()["y"]
+        assert top < 900
+        page.get_by_text("What is planned: people").click()
+        assert page.locator("#people-slider").is_visible()
+        page.set_viewport_size({"width": 1200, "height": 900})
+        assert page.locator("#people-slider").is_visible()
+        page.set_viewport_size({"width": 400, "height": 900})
+        page.locator("#people-slider").wait_for(state="hidden")
+
+
+def test_what_comes_too_late_is_asked_again_after_all_others(browser):
+    asked = []
+
+    async def late_at_first(question):
+        key = (question["about"], question.get("shuffler"))
+        asked.append(key)
+        if key == ("promise", "uniform") and asked.count(key) < 3:
+            return {"refused": "Not answered within 5 s.", "too_late": True}
+        return await real_answers(question)
+
+    with served(late_at_first) as late, opened(browser, late) as page:
+        assert shown_of(page, "uniform")["cells"]["epsilon"] in cells(page, "uniform")
+    promise = ("promise", "uniform")
+    assert asked.count(promise) == 3
+    assert asked[-1] == promise
+
+
+def test_the_page_of_the_plan_is_saved(browser, address, tmp_path):
+    with opened(browser, address) as page:
+        with page.expect_download() as downloading:
+            page.get_by_role("button", name="Save the page of this plan").click()
+        assert downloading.value.suggested_filename == "plan.html"
+        downloading.value.save_as(tmp_path / "plan.html")
+    shown = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert "It holds as long as" in shown
+    assert "A plan, before anybody is asked" in shown
 
 
 def test_a_page_without_a_server_asks_through_one_function(browser, address):

@@ -16,7 +16,7 @@ import pytest
 from cli.running import refused
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.planner import planner_server
-from shuffledp.planner.planner_server import MOST_BYTES, MOST_WAITING, asking, planner_app
+from shuffledp.planner.planner_server import LONGER, MOST_BYTES, MOST_WAITING, SECONDS, asking, planner_app
 
 TOKEN, PORT = "t0ken", 8123
 HOME = f"http://127.0.0.1:{PORT}/{TOKEN}"
@@ -107,8 +107,8 @@ class Instead:
     def __init__(self, answer):
         self.answer, self.asked = answer, []
 
-    def ask(self, question):
-        self.asked.append(question)
+    def ask(self, question, seconds):
+        self.asked.append((question, seconds))
         return self.answer()
 
 
@@ -124,6 +124,20 @@ def test_what_comes_too_late_or_fails_is_an_answer_too():
     late = anyio.run(asking(Instead(fail(TimeoutError()))), {"shuffler": "network"})
     assert late["refused"].startswith("Not answered within 5 s.")
     assert late["commands"][0] == "shuffledp plan task.toml"
+
+
+def test_a_question_that_took_too_long_has_more_time_when_it_is_asked_again():
+    slow, question = Instead(fail(TimeoutError())), {"shuffler": "mallows"}
+
+    async def twice():
+        ask = asking(slow)
+        return [await ask(each) for each in (question, question, {"shuffler": "network"})]
+
+    first, second, other = anyio.run(twice)
+    assert [seconds for _, seconds in slow.asked] == [SECONDS, LONGER * SECONDS, SECONDS]
+    assert first["too_late"] is second["too_late"] is True
+    assert second["refused"].startswith(f"Not answered within {LONGER * SECONDS:g} s.")
+    assert other["refused"] == first["refused"]
 
 
 def test_no_more_than_some_questions_wait():

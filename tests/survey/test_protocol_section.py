@@ -206,7 +206,7 @@ def test_a_plan_has_the_certificate_and_the_errors_of_others():
     assert found.local_errors == pytest.approx(errors)
     assert all(each.local.epsilon == pytest.approx(2.0, abs=1e-3) for each in column.options if not each.chosen)
     assert chosen.local.is_trivial
-    assert set(column.to_dict()) == {"value", "options", "unfit", "statements", "protocol"}
+    assert set(column.to_dict()) == {"value", "options", "unfit", "statements", "protocol", "curator"}
 
 
 def test_the_precision_of_the_task_is_that_of_the_plan_and_what_rounding_adds_is_known():

@@ -43,7 +43,11 @@ def plan(
         float | None,
         typer.Option(help="Beside --error: with which randomizer and epsilon0, for this central loss at most."),
     ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder to make, with plan.html: the page of the release, without estimates.")
+    ] = None,
     json: Json = False,
+    force: Force = False,
 ) -> None:
     """Say what to expect of a task before anybody is asked.
 
@@ -51,12 +55,15 @@ def plan(
     randomizer would do better.
     """
     if error is not None or epsilon is not None:
-        given = {"users": users, "input": input, "earlier": earlier, "table": table or None}
+        given = {"users": users, "input": input, "earlier": earlier, "table": table or None, "output": output}
         _plan_people(task, error, epsilon, given, as_json=json)
         return
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
+    from shuffledp.documents.document import Role, Section, told
     from shuffledp.documents.plan_document import plan_document
+    from shuffledp.documents.plan_page import PLAN_PAGE, is_plan, plan_page
+    from shuffledp.files import new_folder
     from shuffledp.survey import Task
     from shuffledp.survey import plan as plan_of
 
@@ -67,11 +74,17 @@ def plan(
             "`shuffledp account TASK.toml --table` lists theorems."
         )
     check_people(asked, input)
-    with watching("") as watch:
+    with ExitStack() as stack:
+        folder = None if output is None else stack.enter_context(new_folder(output, force=force, is_ours=is_plan))
+        watch = stack.enter_context(watching(""))
         grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
         progress = partial(watch.progress, "accounting for rounds")
         found = plan_of(asked, users, earlier=earlier or (), grouping=grouping, graphs=graphs, progress=progress)
-    show_result(found, lambda: plan_document(found, table=table), as_json=json)
+        if folder is not None:
+            (folder / PLAN_PAGE).write_bytes(plan_page(found, table=table))
+    where = () if output is None else told(f"Page: {output / PLAN_PAGE}", role=Role.PATH)
+    files = Section(anchor="files", title="Files", blocks=where)
+    show_result(found, lambda: plan_document(found, table=table).followed_by(files), as_json=json)
 
 
 def _plan_people(

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,9 +67,11 @@ def run(
     Whoever runs this plays all parties and sees the raw answers.
     """
     from shuffledp.files import new_folder
+    from shuffledp.survey import Task
 
     drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
+        _warn_of_release(output, Task.read(task))
         outcome, document = _run(task, input, folder, seed, drawn, earlier=earlier or (), engine=engine)
     show_release(outcome, document, output, as_json=json)
 
@@ -127,6 +130,7 @@ def analyze(
 
     asked, drawn = Task.read(task), _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
+        _warn_of_release(output, asked)
         if engine is Engine.SPARK:
             outcome = _on_spark("analyze_on", asked, input, folder, earlier=earlier or ())
         else:
@@ -213,6 +217,20 @@ def show_release(outcome: "Outcome", document: "Document", folder: Path, *, as_j
     from shuffledp.documents.release_document import with_places
 
     show_result(outcome, lambda: with_places(document, outcome, folder), as_json=as_json)
+
+
+def _warn_of_release(output: Path, task: "Task") -> None:
+    """Warn where a folder holds a release of the same task already, which a new one replaces, and does not undo."""
+    try:
+        held = json_of((output / "statement.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return
+    if isinstance(held, dict) and held.get("task_sha256") == task.sha256 and not held.get("seeded"):
+        sys.stderr.write(
+            f"shuffledp: WARNING: {output} holds a release of the same task. Of people who are in both, the two tell "
+            "more than either states: what has been released stays known. To count both, write into another folder, "
+            "and give the statement.json of this one by --earlier.\n"
+        )
 
 
 def _stage(

@@ -25,6 +25,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import edge_names, names_of, printable
 from shuffledp.core.validate import invalid
 from shuffledp.documents.statement_document import guess_of, meaning_in_short, per_report
+from shuffledp.documents.words import said_alone
 from shuffledp.survey import Collection, Column, WebPage
 
 _MOST_BYTES = 150_000
@@ -126,6 +127,7 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
             " ".join([words.told("promised"), *_plainly(first, words)]),
         ],
         "meaning": _meaning(first),
+        "alone": _alone(draft),
         "promise": [first.sentence_of(first.guarantee), *(each.text for each in meaning_in_short(first)), *remains],
         "trust": [
             [needed, any(each.is_danger and first.words_of(each) == needed for each in first.trust)]
@@ -180,6 +182,13 @@ def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
         return []
     percent = words.percent_of(guess.text)
     return [words.told("plain_several" if statement.parts else "plain", percent=percent)]
+
+
+def _alone(draft: Collection) -> dict[str, list[str]]:
+    """What a report by itself tells where its local loss is large: dangers, which come first, and notes."""
+    models = [column.randomizer.randomizer().model for column in draft.task.columns]
+    dangers = dict.fromkeys(warning for each in models for warning in each.warnings)
+    return {"dangers": list(dangers), "notes": list(dict.fromkeys(filter(None, map(said_alone, models))))}
 
 
 def _meaning(statement: PrivacyStatement) -> str:

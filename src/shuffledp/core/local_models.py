@@ -17,6 +17,7 @@ from shuffledp.core.channels import Channel
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.lone_reports import lone_warnings
 from shuffledp.core.report_laws import JointSupport, PersonalLosses, TwoLevelLaw
 from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
 from shuffledp.core.statement_terms import Trust
@@ -47,7 +48,7 @@ class LocalModel(Described):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings to read before such reports are collected or their estimate is believed."""
-        return ()
+        return lone_warnings(self)
 
     @property
     def epsilon0(self) -> float:
@@ -232,10 +233,7 @@ class FrequencyModel(LocalModel):
         """Mask of the reports that support this value; shape (n,)."""
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
-        """``epsilon0`` where the report supports the value, else 0; for reports exp(epsilon0) times as likely there.
-
-        Other models override it.
-        """
+        """``epsilon0`` where the report supports the value, else 0; for reports exp(epsilon0) times as likely there."""
         return np.where(self.supports(columns, value), self.epsilon0, 0.0)
 
     @abstractmethod

@@ -14,12 +14,14 @@ class TwoLevelLaw:
     The density is relative to a public base law that does not depend on the input. All sets have one base probability,
     ``share``, to 12 digits. ``overlap`` is that of the intersection of two inputs' sets, the least one if pairs differ,
     and ``triple`` that of three of which any two have ``overlap``; None if there are no such inputs, or it is not
-    known.
+    known. ``union`` is that of all inputs' sets together, from above if ``is_union_bound``; None if it is not known.
     """
 
     share: float
     overlap: float
     triple: float | None = None
+    union: float | None = None
+    is_union_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

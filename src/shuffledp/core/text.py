@@ -106,6 +106,22 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
     return f"{float(rounded):.{digits}g}"
 
 
+def percent(share: float, relation: str = "") -> str:
+    """A share with one decimal, or as many more as tell it apart from 0% and 100%; rounded as `as_share`."""
+    for decimals in range(1, 9):
+        shown = as_share(share, relation, decimals=decimals)
+        if 0 < float(shown[:-1]) < 100:
+            return shown
+    return f"{100 * share:.0f}%"
+
+
+def as_share(share: float, relation: str = "", *, decimals: int = 1) -> str:
+    """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
+    scaled = round(share * 100 * 10**decimals, 6)  # what floats add is no further digit
+    rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
+    return f"{rounded / 10**decimals:.{decimals}f}%"
+
+
 def shown_relation(value: float, shown: str, relation: str) -> str:
     """Words before a shown number: "exactly" becomes "at most" where the number is rounded."""
     rounded = not math.isinf(value) and not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)

@@ -34,7 +34,7 @@ from shuffledp.documents.drawing import draw
 from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, stacked_chart
 from shuffledp.documents.page import page_of
 from shuffledp.documents.statement_document import facts_of, meaning_in_short, said_first, trust_in_short, with_loss
-from shuffledp.documents.words import NOTHING, count, number, sent
+from shuffledp.documents.words import NOTHING, count, number, said_alone, sent
 from shuffledp.randomizers import family_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def calibration_document(solved: "Calibration") -> Document:
             *facts_of(solved.statement),
             count_of(solved.found.counted.shuffle.num_honest, "report"),
         )
-    return Document(promise=replace(promise, facts=facts, headline=(wanted, *promise.headline)))
+    local = solved.found.model.local
+    alone = (*told(*local.warnings, role=Role.DANGER), *told(said_alone(local)))
+    return Document(promise=replace(promise, facts=facts, headline=(wanted, *promise.headline, *alone)))
 
 
 def _promise(found: Examination) -> Promise:

@@ -38,6 +38,7 @@ from shuffledp.survey import ColumnOutcome, ProtocolSection
 
 _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20
+_UNREAD = "nobody is trusted with an answer but the shuffler"
 _DRAWN = ("Standard error", "Drawn")
 
 
@@ -283,28 +284,31 @@ def _bars(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[
 
 
 def beside_section(outcome: ColumnOutcome) -> Section | None:
-    """The error of a protocol beside those of other ways, for one epsilon; None for a task without a protocol."""
+    """The error beside those of other ways with the same loss; None where there is no curator to stand beside."""
     section, people = outcome.column.randomizer, outcome.model.num_senders
-    if not isinstance(section, ProtocolSection):
+    curator = outcome.column.curator(outcome.model, outcome.release.statements[0])
+    if curator is None:
         return None
-    own, central = float(outcome.release.estimate.standard_error.max()), section.central_error(people)
-    local = section.local_errors(people)
-    curator = "who sees all answers and adds Laplace noise of the same epsilon"
+    is_protocol, errors_of = isinstance(section, ProtocolSection), outcome.release.estimate.standard_error
+    own, scale = float(errors_of.max()) if is_protocol else _typical(errors_of), scale_of(outcome.release)
+    local = section.local_errors(people) if isinstance(section, ProtocolSection) else {}
+    central, trusted = curator.standard_error, f"who sees all answers and adds {curator.mechanism} of the same epsilon"
     errors = [
-        ("This release", "nobody is trusted with an answer but the shuffler", own, "randomizing"),
-        ("A trusted curator", curator, central, "sampling"),
+        ("This release", _UNREAD if is_protocol else "nobody is trusted with an answer", own, "randomizing"),
+        ("A trusted curator", f"{trusted} and delta", central, "sampling"),
         *((kind, "without any shuffler, each person with epsilon0 = epsilon", error, "both")
           for kind, error in sorted(local.items(), key=lambda item: item[1])),
     ]  # fmt: skip
     longest = max(error for _, _, error, _ in errors)
     bars = tuple(
-        Bar(name=name, note=note, value=number(error), length=100 * error / longest, style=style)
+        Bar(name=name, note=note, value=number(scale.factor * error), length=100 * error / longest, style=style)
         for name, note, error, style in errors
     )
     ratio, times = number(own / central), number(min(local.values()) / own) if local else ""
     others = f"; the best randomizer that needs no shuffler would err {times} times as much as this release"
     lead = f"The standard error is {ratio} times that of a trusted curator{others if times else ''}."
-    caption = f"Standard errors for these {count_of(people, 'person', 'people')}, with the same epsilon"
+    errors_in = f", in {scale.unit_of_errors}" * bool(scale.unit_of_errors)
+    caption = f"Standard errors for these {count_of(people, 'person', 'people')}, with the same epsilon{errors_in}"
     price = (
         "The price is trust in the shuffler: if it keeps a record of who sent what, nothing protects the answers, and "
         "if two rounds are worse than promised, nothing is certain any more. A randomizer on the device protects them "
@@ -313,6 +317,6 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     blocks = (
         Text(lead, Role.LEAD, bold=(f" {ratio} ", f" {times} ") if times else (f" {ratio} ",), on=PAGE),
         Bars(caption, ("Way", *_DRAWN), bars, on=PAGE),
-        Text(price, on=PAGE),
+        *told(price if is_protocol else "", on=PAGE),
     )
     return Section(anchor="beside", title="Beside other ways", blocks=blocks)

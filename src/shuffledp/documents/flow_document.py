@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
 from shuffledp.core.shuffle_models import LabelMeaning
-from shuffledp.core.text import count_of, factor_in_digits, in_digits, plural, printable
+from shuffledp.core.text import count_of, factor_in_digits, in_digits, percent, plural, printable
 from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Block, Document, Medium, Role, Section, Text, told
-from shuffledp.documents.words import count, listed, percent
+from shuffledp.documents.words import count, listed, said_alone
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
 from shuffledp.shufflers import ParallelShuffleModel
@@ -70,6 +70,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
     blocks = (
         *(Text(each, Role.DANGER, on=_where(each)) for each in outcome.how_answered),
         *told(*model.local.warnings, role=Role.DANGER),
+        *told(said_alone(model.local)),
         Text(_in_and_out(flow, model), on=TERMINAL if _left_out(flow) or flow.released < model.num_senders else DETAIL),
         *told(beside, on=TERMINAL if model.shuffle.kind == "none" else DETAIL),
         Steps((_received(flow), *_steps(flow, model)), on=PAGE),

@@ -6,8 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
-from shuffledp.core.text import in_digits, shown_relation
-from shuffledp.documents.words import count, percent
+from shuffledp.core.text import in_digits, percent, shown_relation
+from shuffledp.documents.words import count
 
 _LEAST_WRITTEN_OUT = 1e-9
 _MOST_OF_ALL = 10**15

@@ -7,7 +7,7 @@ from shuffledp.accounting.theorem import fake_senders
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind, Trust
-from shuffledp.core.text import in_digits
+from shuffledp.core.text import as_share, in_digits
 from shuffledp.documents.document import (
     DETAIL,
     PAGE,
@@ -27,7 +27,7 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.grounds_document import trusting
 from shuffledp.documents.statement_document import with_loss
-from shuffledp.documents.words import as_share, count, hiding
+from shuffledp.documents.words import count, hiding
 from shuffledp.leakage import (
     BestGuess,
     Comparison,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shuffledp.accounting import ReidentificationBound
 from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local
 from shuffledp.core.guarantees import DSigmaPrivacy
-from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.document import (
     DETAIL,
     PAGE,
@@ -19,7 +19,7 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.words import NOTHING, count, number, percent
+from shuffledp.documents.words import NOTHING, count, number
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
 

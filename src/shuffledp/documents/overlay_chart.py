@@ -3,10 +3,10 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.core.text import count_of
+from shuffledp.core.text import count_of, percent
 from shuffledp.documents.document import Chart
 from shuffledp.documents.drawing import LIGHT, NARROW, annotate, draw, new_figure
-from shuffledp.documents.words import count, number, percent
+from shuffledp.documents.words import count, number
 from shuffledp.planning import OverlayDesigns
 from shuffledp.shufflers.walk_exposure import average_exposure
 

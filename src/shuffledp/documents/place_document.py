@@ -1,7 +1,7 @@
 """What a shuffle near a reference order lets one learn by place, in words."""
 
 from shuffledp.core.estimates import normal_half_width
-from shuffledp.core.text import count_of
+from shuffledp.core.text import count_of, percent
 from shuffledp.documents.document import (
     PAGE,
     TERMINAL,
@@ -18,7 +18,7 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.place_charts import PlacesDrawn, place_charts, place_name, target_drawn
-from shuffledp.documents.words import Scale, count, number, percent
+from shuffledp.documents.words import Scale, count, number
 from shuffledp.planning.group_mixing import Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
 

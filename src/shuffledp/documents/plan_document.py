@@ -23,7 +23,7 @@ from shuffledp.documents.document import (
 from shuffledp.documents.mixing_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.strata_document import strata_plan_section
-from shuffledp.documents.words import all_or_nothing, little_shuffled, small_sample
+from shuffledp.documents.words import NOTHING, all_or_nothing, little_shuffled, said_alone, small_sample
 from shuffledp.planning.mechanism_choice import Option
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan, StratifiedSection
 
@@ -53,7 +53,8 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         walks = () if network is None else _walks(network, delta, column.chosen.report_bits, table=table)
         own = next(each for each in plan.task.columns if each.value == column.value)
         small = small_sample(own, plan.num_users, column.chosen.error)
-        blocks = (*walks, *_column(column, f" {small}" if small else ""))
+        alone = said_alone(own.randomizer.randomizer().model)
+        blocks = (*walks, *_column(column, " ".join(filter(None, [small, alone]))))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
         title=plan.task.name,
@@ -112,12 +113,27 @@ def what_to_expect(column: ColumnPlan) -> str:
     )
 
 
-def _column(column: ColumnPlan, small: str) -> Iterable[Block]:
+def beside_curator(column: ColumnPlan) -> str:
+    """The error beside that of a trusted curator with the same loss; "" where there is none."""
+    curator, protocol = column.curator, column.protocol
+    if curator is None:
+        return ""
+    about = "at most" if protocol is not None and _rounds(protocol, column.chosen) else ""
+    ratio = in_digits(column.chosen.error.standard_error / curator.standard_error, about, digits=3)
+    return (
+        f"A trusted curator who adds {curator.mechanism} of the same epsilon and delta would have a standard error of "
+        f"{curator.standard_error:.3g}; yours is {f'{about} ' * bool(about)}{ratio} x that."
+    )
+
+
+def _column(column: ColumnPlan, further: str) -> Iterable[Block]:
     """What to expect, and what others would do."""
     chosen = column.chosen
-    yield Text(f"{what_to_expect(column)}{small}")
+    yield Text(" ".join(filter(None, [what_to_expect(column), further])))
     if column.protocol is not None:
-        yield from _protocol(column.protocol, chosen)
+        yield from _protocol(column.protocol)
+    rounding = "" if column.protocol is None else _rounding(column.protocol, chosen)
+    yield from told(" ".join(filter(None, [rounding, beside_curator(column)])))
     yield Text(_advice(column, chosen), on=DETAIL if column.protocol else Medium.BOTH)
     yield _options(column, chosen)
     yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE, on=DETAIL)
@@ -132,8 +148,8 @@ def _sent(column: ColumnPlan) -> str:
     return "reports of varying size" if bits is None else f"reports of {count_of(bits, 'bit')}"
 
 
-def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
-    """The certificate, what others would have said, and the error beside that of a trusted curator."""
+def _protocol(protocol: ProtocolPlan) -> Iterable[Block]:
+    """The certificate, and what others would have said."""
     found = protocol.certificate
     others = (
         ("  Lemma 4.13 as printed", found.printed_lemma_13),
@@ -156,12 +172,6 @@ def _protocol(protocol: ProtocolPlan, chosen: Option) -> Iterable[Block]:
     )
     yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False, on=DETAIL)
     yield Text(_READING, Role.NOTE, on=DETAIL)
-    ratio = chosen.error.standard_error / protocol.central_error
-    about = "at most " if _rounds(protocol, chosen) else ""
-    yield Text(
-        f"{_rounding(protocol, chosen)}A trusted curator who adds Laplace noise of this epsilon would have a standard "
-        f"error of {protocol.central_error:.3g}; yours is {about}{in_digits(ratio, about.strip(), digits=3)} x that."
-    )
 
 
 def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:
@@ -171,11 +181,11 @@ def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:
 def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
     """What the grid costs, and what less of it would."""
     if not _rounds(protocol, chosen):
-        return "Nothing is rounded. "
+        return "Nothing is rounded."
     more = in_digits(100 * (chosen.error.standard_error / protocol.noise_error - 1), "at most", digits=3)
     return (
         f"Rounding to {protocol.certificate.precision:,} steps adds at most {more}% to the error; twice the "
-        "precision costs one bit a message. "
+        "precision costs one bit a message."
     )
 
 
@@ -198,7 +208,12 @@ def _advice(column: ColumnPlan, chosen: Option) -> str:
 
 def _options(column: ColumnPlan, chosen: Option) -> Table:
     """The randomizers that could do the task, those of the smallest error first."""
-    rows = []
+    rows, curator = [], column.curator
+    if curator is not None:
+        error, ratio = curator.standard_error, curator.standard_error / chosen.error.standard_error
+        losses = ("unknown" if chosen.central is None else _epsilon(chosen.central, "at most"), "none")
+        rows.append((f"trusted curator ({curator.mechanism})", NOTHING, f"{error:.3g}", f"{ratio:.3g} x", *losses))
+    own = frozenset(len(rows) + place for place, option in enumerate(column.options) if option.chosen)
     for option in column.options:
         ratio = option.error.standard_error / chosen.error.standard_error
         rows.append(
@@ -212,7 +227,6 @@ def _options(column: ColumnPlan, chosen: Option) -> Table:
             )
         )
     heads = (Column("randomizer", left=True), *map(Column, ("bits", "error", "vs yours", "epsilon", "local")))
-    own = frozenset(place for place, option in enumerate(column.options) if option.chosen)
     return Table("", heads, tuple(rows), own=own, on=DETAIL)
 
 

@@ -259,7 +259,8 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
-    """The document of a release that says where its page and its files are."""
+    """The document of a release that says what else would count, and where its page and its files are."""
+    document = replace(document, sections=(*document.sections, *_alone(outcome)))
     if not outcome.task.in_blocks:
         return document.followed_by(Section(anchor="files", title="Files", blocks=_places(outcome.column, folder)))
     columns = {
@@ -272,6 +273,14 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
     statement = f"Statement about one person, over all columns: {folder / 'statement.json'}"
     together = (*page, *told(statement, on=DETAIL, role=Role.PATH))
     return replace(document, sections=(*sections, Section(anchor="files", title="Files", blocks=together)))
+
+
+def _alone(outcome: Outcome) -> tuple[Section, ...]:
+    """That other releases about the same people are not counted, where none are."""
+    if outcome.earlier or _withdrawn(outcome) or outcome.statements[0].guarantee.is_trivial:
+        return ()
+    said = told("This is about this release alone; --earlier counts others about the same people.", on=TERMINAL)
+    return (Section(anchor="alone", title="", blocks=said),)
 
 
 def _places(outcome: ColumnOutcome, folder: Path, *, page: Medium = TERMINAL) -> tuple[Block, ...]:

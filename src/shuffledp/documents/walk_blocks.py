@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.text import as_share, count_of, in_digits, percent
 from shuffledp.documents.document import PAGE, Bar, Bars, Block, Column, Role, Table, Text
-from shuffledp.documents.words import as_share, count, number, percent
+from shuffledp.documents.words import count, number
 
 if TYPE_CHECKING:
     from shuffledp.planning import LinksPlan, WalksPlan

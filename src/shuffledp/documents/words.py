@@ -10,6 +10,7 @@ import numpy as np
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.planning.mechanism_choice import ExpectedError
@@ -45,22 +46,6 @@ def number(value: float, relation: str = "") -> str:
     if math.isinf(value):
         return "infinite" if value > 0 else f"{MINUS}infinite"
     return in_digits(value, relation).replace("-", MINUS)
-
-
-def percent(share: float, relation: str = "") -> str:
-    """A share with one decimal, or as many more as tell it apart from 0% and 100%; rounded as `as_share`."""
-    for decimals in range(1, 9):
-        shown = as_share(share, relation, decimals=decimals)
-        if 0 < float(shown[:-1]) < 100:
-            return shown
-    return f"{100 * share:.0f}%"
-
-
-def as_share(share: float, relation: str = "", *, decimals: int = 1) -> str:
-    """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
-    scaled = round(share * 100 * 10**decimals, 6)  # what floats add is no further digit
-    rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
-    return f"{rounded / 10**decimals:.{decimals}f}%"
 
 
 def sent(model: ProtocolModel, num_reports: int) -> str:
@@ -127,6 +112,12 @@ def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
         f"Shuffling {count_of(people, 'report', 'reports')} takes less than a tenth off epsilon0 = "
         f"{in_digits(alone.epsilon, 'exactly')}: each device's own chance alone protects."
     )
+
+
+def said_alone(local: LocalModel) -> str:
+    """What a report by itself tells where its local loss is large, but no danger, which is a warning; "" elsewhere."""
+    alone = lone_guess(local)
+    return alone.sentence if alone is not None and alone.is_said and not alone.warning else ""
 
 
 def listed(items: Sequence[str]) -> str:

@@ -17,16 +17,20 @@ class AnsweringProcess:
 
     Args:
         answer: from a question to its answer; a function that can be imported by its name.
-        seconds: what an answer may take; the time in which a process starts does not count.
+        warm_up: what a process does before its first answer, another such function; None if there is nothing.
     """
 
-    def __init__(self, answer: Callable[[Any], Any], *, seconds: float) -> None:
-        self._answer, self._seconds = answer, seconds
+    def __init__(self, answer: Callable[[Any], Any], *, warm_up: Callable[[], None] | None = None) -> None:
+        self._answer, self._warm_up = answer, warm_up
         self._one_at_a_time, self._ready, self._closed = threading.Lock(), False, False
         self._start()
 
-    def ask(self, question: Any) -> Any:
+    def ask(self, question: Any, seconds: float) -> Any:
         """The answer; waits for those of earlier questions first.
+
+        Args:
+            question: what the function takes.
+            seconds: what the answer may take; the time in which a process starts and warms up does not count.
 
         Raises:
             TimeoutError: if it is not there in time, or the process ended; the next question gets a new one.
@@ -39,7 +43,7 @@ class AnsweringProcess:
                 if not self._ready:
                     self._ready = self._receive(_LONGEST_START)
                 self._connection.send(question)
-                failure, found = self._receive(self._seconds)
+                failure, found = self._receive(seconds)
             except (EOFError, OSError):
                 self._end()
                 if not self._closed:
@@ -57,7 +61,7 @@ class AnsweringProcess:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_answer_all, args=(self._answer, theirs), daemon=True)
+        self._process = context.Process(target=_answer_all, args=(self._answer, self._warm_up, theirs), daemon=True)
         self._process.start()
         theirs.close()
         self._ready = False
@@ -72,9 +76,11 @@ class AnsweringProcess:
         self._process.join()
 
 
-def _answer_all(answer: Callable[[Any], Any], connection: Connection) -> None:
-    """What the process does: it says when it is ready, and answers until nobody asks any more."""
+def _answer_all(answer: Callable[[Any], Any], warm_up: Callable[[], None] | None, connection: Connection) -> None:
+    """What the process does: it warms up, says when it is ready, and answers until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    if warm_up is not None:
+        warm_up()
     connection.send(True)
     while True:
         try:

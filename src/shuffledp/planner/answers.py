@@ -19,14 +19,14 @@ from shuffledp.documents.account_document import bracket_of
 from shuffledp.documents.document import Headline
 from shuffledp.documents.guarantee_words import Loss
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
-from shuffledp.documents.plan_document import what_to_expect
+from shuffledp.documents.plan_document import beside_curator, what_to_expect
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.words import NOTHING, small_sample
-from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, randomizers
+from shuffledp.documents.words import NOTHING, said_alone, small_sample
+from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, grouping_of, randomizers
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
-from shuffledp.survey import ColumnPlan, column_plan
+from shuffledp.survey import ColumnPlan, Task, column_plan, plan
 
 Answer = dict[str, Any]
 
@@ -58,7 +58,8 @@ def too_late(asked: Mapping[str, Any], seconds: float) -> Answer:
     except ShuffleDPError as error:
         return refusal(str(error))
     reason = f"Not answered within {seconds:g} s. On the command line it takes the time that it needs."
-    return refusal(reason) | {"commands": list(question.commands), "task": as_toml(question.task())}
+    found = refusal(reason) | {"too_late": True}
+    return found | {"commands": list(question.commands), "task": as_toml(question.task())}
 
 
 def _choices(_: Question) -> Answer:
@@ -86,23 +87,25 @@ def _promise(question: Question) -> Answer:
     column.require_people(question.people, planned=True)
     shuffler = question.shuffle(column)
     model = column.model(question.people, shuffler)
-    plan = column_plan(column, model, shuffler, alone=True)
-    found = _examination(question, model, plan.statements)
-    few = small_sample(column, question.people, plan.chosen.error)
-    local, messages = plan.statements[-1], _messages(model, shuffler)
+    planned = column_plan(column, model, shuffler, alone=True)
+    found = _examination(question, model, planned.statements)
+    few = small_sample(column, question.people, planned.chosen.error)
+    local, messages = planned.statements[-1], _messages(model, shuffler)
     return {
         "task": as_toml(question.task()),
         "commands": list(question.commands),
-        "statements": [statement.to_dict() for statement in plan.statements],
+        "statements": [statement.to_dict() for statement in planned.statements],
         **_ends(found),
-        "option": plan.chosen.to_dict(),
+        "option": planned.chosen.to_dict(),
         "messages": messages,
-        "cells": _cells(plan, found, messages),
+        "cells": _cells(planned, found, messages),
         "dangers": [each.text for each in found.upper.trust if each.is_danger],
         "warnings": list(model.local.warnings),
         "promise": _headline(found.upper),
         "bracket": bracket_of(found),
-        "expected": " ".join(filter(None, [what_to_expect(plan), few])),
+        "expected": " ".join(
+            filter(None, [what_to_expect(planned), few, beside_curator(planned), said_alone(model.local)])
+        ),
         "trust": list(found.upper.needs),
         "left": _headline(local),
         "remarks": list(found.upper.all_remarks),
@@ -129,9 +132,31 @@ def _guesses(question: Question) -> Answer:
     return {"leakage": found.to_dict(), "shown": shown, "note": note}
 
 
+def _page(question: Question) -> Answer:
+    """What `shuffledp plan --output` writes, of one release of the task."""
+    from shuffledp.documents.plan_page import plan_page
+
+    column = question.column()
+    shuffler = question.shuffle(column)
+    around: dict[str, Any] = {}
+    if KINDS[question.shuffler].about == "groups":
+        around = {"grouping": grouping_of(question.people, question.group_size)}
+    if isinstance(shuffler, RandomWalkShuffler):
+        around = {"graphs": shuffler.graph}
+    planned = plan(Task.from_dict(question.task()), question.people, alone=True, **around)
+    return {"page": plan_page(planned).decode()}
+
+
 _ABOUT: dict[str, Callable[[Question], Answer]] = dict(
-    zip(SUBJECTS, (_choices, _promise, _guesses, _bracket), strict=True)
+    zip(SUBJECTS, (_choices, _promise, _guesses, _bracket, _page), strict=True)
 )
+
+
+def warm_up() -> None:
+    """Ask once about each shuffler what a page asks first: what is loaded and compiled for it is ready then."""
+    for kind in KINDS:
+        for about in ("promise", "guesses"):
+            answer({"about": about, "shuffler": kind})
 
 
 def _examination(question: Question, model: ProtocolModel, stated: tuple[PrivacyStatement, ...]) -> Examination:
@@ -161,6 +186,7 @@ def _cells(plan: ColumnPlan, found: Examination, messages: float) -> dict[str, s
     return {
         "epsilon": NOTHING if loss is None else loss.epsilon,
         "error": f"{chosen.error.standard_error:.3g}",
+        "curator": NOTHING if plan.curator is None else f"{plan.curator.standard_error:.3g}",
         "sampling": f"{chosen.error.sampling_error:.3g}",
         "bits": "varies" if chosen.report_bits is None else f"{chosen.report_bits:,}",
         "messages": f"{messages:,.{0 if messages == round(messages) else 1}f}",

@@ -26,12 +26,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.planner.answering_process import AnsweringProcess
-from shuffledp.planner.answers import answer, refusal, too_late
+from shuffledp.planner.answers import answer, refusal, too_late, warm_up
 
 Question = Mapping[str, Any]
 Ask = Callable[[Question], Awaitable[Mapping[str, Any]]]
 
 SECONDS = 5.0  # that an answer may take
+LONGER = 4  # times as many, where a question is asked again that took too long
+_MOST_LATE = 1000  # questions that are remembered for it
 MOST_BYTES = 4096  # of a question
 MOST_WAITING = 32  # questions for each process
 _HOST = "127.0.0.1"
@@ -68,7 +70,7 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
-    process = AnsweringProcess(answer, seconds=SECONDS)
+    process = AnsweringProcess(answer, warm_up=warm_up)
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -93,20 +95,26 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
 def asking(process: AnsweringProcess) -> Ask:
     """The way of a question to the process; what comes of it is always an answer.
 
-    A thread of its own waits for the process, so that requests are served meanwhile.
+    A thread of its own waits for the process, so that requests are served meanwhile. A question that took too long has
+    more time when it is asked again.
     """
-    waiting, thread = 0, ThreadPoolExecutor(1)
+    waiting, thread, late = 0, ThreadPoolExecutor(1), set[str]()
 
     async def ask(question: Question) -> Mapping[str, Any]:
         nonlocal waiting
+        key = json.dumps(question, sort_keys=True)
+        seconds = SECONDS * (LONGER if key in late else 1)
         if waiting >= MOST_WAITING:
             return refusal(f"more than {MOST_WAITING} questions wait; ask again when they are answered.")
         waiting += 1
         try:
-            answered = asyncio.get_running_loop().run_in_executor(thread, process.ask, question)
+            answered = asyncio.get_running_loop().run_in_executor(thread, process.ask, question, seconds)
             found: Mapping[str, Any] = await answered
         except TimeoutError:
-            return too_late(question, SECONDS)
+            if len(late) >= _MOST_LATE:
+                late.clear()
+            late.add(key)
+            return too_late(question, seconds)
         except LocalProtocolError as error:
             return refusal(str(error))
         else:

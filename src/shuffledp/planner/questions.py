@@ -26,7 +26,7 @@ from shuffledp.survey import (
     shuffler_of,
 )
 
-SUBJECTS = ("choices", "promise", "guesses", "bracket")
+SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
 
 # The least and the most of every number: what the page offers, and what is answered.
 LIMITS: dict[str, tuple[float, float]] = {
@@ -57,7 +57,7 @@ class Question(Described):
 
     Args:
         about: "choices" (what can be asked), "promise" (what is stated and costs), "guesses" (what can be guessed about
-            one person) or "bracket" (the two ends of epsilon alone).
+            one person), "bracket" (the two ends of epsilon alone) or "page" (what `shuffledp plan --output` writes).
         people: who take part.
         epsilon0: local loss of one report, in nats; with "split-and-mix" the loss of the noisy sum.
         delta: the remainder of the central guarantee.

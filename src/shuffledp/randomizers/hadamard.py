@@ -95,9 +95,12 @@ class HadamardResponseModel(FrequencyModel):
     def two_level(self) -> TwoLevelLaw:
         """Against the uniform law, the set of a value is half of the columns.
 
-        Values 0, 1 and 2 have rows 1, 2 and 3; the third is the product of the two others.
+        Values 0, 1 and 2 have rows 1, 2 and 3; the third is the product of the two others, so that no column has -1 in
+        all three.
         """
-        return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4 if self.domain_size >= 3 else None)
+        if self.domain_size == 2:
+            return TwoLevelLaw(share=1 / 2, overlap=1 / 4, union=3 / 4)
+        return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4, union=1.0)
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Its column decides which values a report supports: the two moments of their weights are worked out over it.

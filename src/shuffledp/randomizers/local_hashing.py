@@ -120,8 +120,14 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Against the uniform law of seed and hashed value, the set of a value is what its hashes say."""
-        return TwoLevelLaw(share=1 / self.hash_range, overlap=float(self.collision / self.hash_range))
+        """Against the uniform law of seed and hashed value, the set of a value is what its hashes say.
+
+        Of k sets with overlap o the union is at most k share - (k - 1) o (Hunter 1976, with one set as the center).
+        """
+        share, overlap = Fraction(1, self.hash_range), self.collision / self.hash_range
+        union = min(float(self.domain_size * share - (self.domain_size - 1) * overlap), 1.0)
+        bounded = self.domain_size > 2
+        return TwoLevelLaw(share=float(share), overlap=float(overlap), union=union, is_union_bound=bounded)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Reports are integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""

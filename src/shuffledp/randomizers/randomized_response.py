@@ -105,7 +105,8 @@ class KaryRandomizedResponseModel(FrequencyModel):
     @property
     def two_level(self) -> TwoLevelLaw:
         """Against the uniform law, the set of a value is that value."""
-        return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=0.0 if self.domain_size >= 3 else None)
+        triple = 0.0 if self.domain_size >= 3 else None
+        return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=triple, union=1.0)
 
     @property
     def joint_support(self) -> JointSupport:

@@ -126,7 +126,7 @@ class SubsetSelectionModel(FrequencyModel):
         size, chosen = self.domain_size, self.subset_size
         share, overlap = Fraction(chosen, size), Fraction(chosen * (chosen - 1), size * (size - 1))
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
-        return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple)
+        return TwoLevelLaw(share=float(share), overlap=float(overlap), triple=triple, union=1.0)
 
     @property
     def joint_support(self) -> JointSupport:

@@ -101,7 +101,8 @@ class UnaryEncodingModel(FrequencyModel):
     @property
     def two_level(self) -> TwoLevelLaw:
         """Geometry against independent bits of probability q: the set of a value holds the reports with its bit set."""
-        return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=self.q**3 if self.domain_size >= 3 else None)
+        triple, union = self.q**3 if self.domain_size >= 3 else None, 1 - (1 - self.q) ** self.domain_size
+        return TwoLevelLaw(share=self.q, overlap=self.q**2, triple=triple, union=union)
 
     @property
     def joint_support(self) -> JointSupport:

@@ -13,10 +13,12 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import names_of, printable
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.people.strata import WEIGHT_CLASSES
 from shuffledp.pipeline import Pipeline
+from shuffledp.planning.trusted_curator import TrustedCurator
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_section
 from shuffledp.survey.randomizer_section import RandomizerSection
@@ -349,6 +351,10 @@ class Column(Described):
     def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:
         """The public description of the whole protocol for this many users; ``shuffler`` is as in `pipeline`."""
         return self.pipeline(shuffler).model(num_users)
+
+    def curator(self, protocol: ProtocolModel, stated: PrivacyStatement) -> TrustedCurator | None:
+        """A trusted curator with what is ``stated`` of this column alone; None where people have weights."""
+        return None if self.weight is not None else self.randomizer.curator_beside(protocol, stated.guarantee)
 
 
 def check_wording(question: str | None, language: str | None = None) -> None:

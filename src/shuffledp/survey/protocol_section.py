@@ -17,9 +17,11 @@ from shuffledp.analyzers import SumAnalyzer
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.validate import invalid
 from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_and_mix, split_and_mix_certificate
 from shuffledp.planning.mechanism_choice import ExpectedError
+from shuffledp.planning.trusted_curator import TrustedCurator, trusted_curator
 from shuffledp.randomizers import SplitAndMix
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.survey.binned_section import BinnedSection
@@ -47,7 +49,7 @@ class ProtocolPlan(Described):
         least_people: with fewer nothing is released, since their noise is too little.
         wrap_probability: at most so likely a sum is decoded as a quite different one.
         noise_error: standard error of the noise alone, without the most that rounding can add.
-        central_error: standard error of a trusted curator, who adds Laplace noise of the same epsilon.
+        central_error: standard error of a trusted curator, who adds noise of the same epsilon and delta.
         local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
     """
 
@@ -77,9 +79,14 @@ class ProtocolSection(MeanSection):
     def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
         """The plan of a collection of which this is known."""
 
+    def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
+        """A trusted curator with the epsilon and delta of the noise, which are those that are ``stated``."""
+        del stated
+        return self.curator(protocol.num_senders)
+
     @abstractmethod
-    def central_error(self, num_users: int) -> float:
-        """Standard error of the same statistic where a trusted curator adds noise to it, with the same epsilon."""
+    def curator(self, num_users: int) -> TrustedCurator:
+        """A trusted curator who adds noise to the same statistic, with the same epsilon and delta."""
 
     @abstractmethod
     def local_errors(self, num_users: int) -> dict[str, float]:
@@ -173,15 +180,15 @@ class SplitAndMixSection(ProtocolSection):
             least_people=self.least_people + protocol.fakes,
             wrap_probability=model.wrap_probability,
             noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
-            central_error=self.central_error(people),
+            central_error=self.curator(people).standard_error,
             local_errors=self.local_errors(people),
         )
 
-    def central_error(self, num_users: int) -> float:
-        """Standard error of Laplace noise that a trusted curator adds to the exact statistic, with the same epsilon."""
-        coordinates = min(self.dimension, 2) if self.l1_bounded else self.dimension
-        scale = coordinates * (self.upper - self.lower) / self.epsilon
-        return math.sqrt(2) * scale * self.unit_of(num_users) / num_users
+    def curator(self, num_users: int) -> TrustedCurator:
+        """A trusted curator who adds noise to the exact statistic, with the same epsilon and delta."""
+        delta = 0.0 if self.circumstances is None else self.circumstances.delta
+        loss, unit = {"epsilon": self.epsilon, "delta": delta}, self.unit_of(num_users)
+        return trusted_curator(self.randomizer().model, num_users=num_users, unit=unit, **loss)
 
     def local_errors(self, num_users: int) -> dict[str, float]:
         """Standard errors of randomizers that protect a person without any shuffler, with epsilon0 = epsilon."""

@@ -14,9 +14,11 @@ import numpy as np
 from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Analyzer, Randomizer
-from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.guarantees import Guarantee
+from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.text import names_of
 from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
+from shuffledp.planning.trusted_curator import TrustedCurator, curator_beside
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.inputs import Category, check_named
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
@@ -102,6 +104,10 @@ class RandomizerSection(Section):
     def clipping(self) -> str:
         """A sentence on answers outside a range; "" where nothing is changed."""
         return ""
+
+    def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
+        """A trusted curator who has the guarantee that is ``stated`` of a protocol; None without a finite loss."""
+        return curator_beside(protocol, stated)
 
     def unit_of(self, num_users: int) -> float:
         """Factor from an average over this number of people to the units of the estimate."""

@@ -24,6 +24,7 @@ from shuffledp.people.strata import Strata
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
 from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
+from shuffledp.planning.trusted_curator import TrustedCurator
 from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler, StratifiedShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
@@ -60,6 +61,7 @@ class ColumnPlan:
         statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
         protocol: what there is to say of a protocol beside that; None for a randomizer.
         network: what walks along a graph or an overlay do, if the shuffle is one of them.
+        curator: what a trusted curator would err with what is stated; None where there is none to stand beside.
     """
 
     value: str
@@ -68,6 +70,7 @@ class ColumnPlan:
     statements: tuple[PrivacyStatement, ...]
     protocol: ProtocolPlan | None = None
     network: "WalksPlan | None" = None
+    curator: TrustedCurator | None = None
 
     @property
     def chosen(self) -> Option:
@@ -83,6 +86,7 @@ class ColumnPlan:
             "statements": [statement.to_dict() for statement in self.statements],
             **({} if self.protocol is None else {"protocol": self.protocol.to_dict()}),
             **({} if self.network is None else {"network": self.network.to_dict()}),
+            "curator": None if self.curator is None else self.curator.to_dict(),
         }
 
 
@@ -189,15 +193,14 @@ def plan(
     found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)
     statements = composed_with(task, releases, found, models, largest_group=largest)
     groups = _groups_plan(task, grouping, shuffler)
+    strata = StrataPlan.of(shuffler, known=grouping is not None) if isinstance(shuffler, StratifiedShuffler) else None
     return Plan(
         task=task,
         num_users=int(num_users),
         columns=columns,
         statements=statements,
         groups=groups,
-        strata=StrataPlan.of(shuffler, known=grouping is not None)
-        if isinstance(shuffler, StratifiedShuffler)
-        else None,
+        strata=strata,
         warnings=(
             *dict.fromkeys(warning for model in models for warning in model.local.warnings),
             *(() if groups is None else mixing_warnings(groups.mixing, models)),
@@ -386,6 +389,7 @@ def column_plan(
         statements=statements,
         protocol=chosen.plan(model) if isinstance(chosen, ProtocolSection) else None,
         network=walks,
+        curator=column.curator(model, statements[0]),
     )
 
 

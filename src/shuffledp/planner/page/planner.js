@@ -27,6 +27,7 @@ const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], 
 const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000, 1000000] };
 const DASHES = ["", "10 5", "6 3", "12 3 2 3", "4 3", "16 4"];
 const STEPS = 1000, PATIENCE = 150, KEPT = 2000, NOTHING = "\u2013";
+const TRIES = 3;  // of a question whose answer comes too late: it waits for all others, and has more time then
 
 const byId = id => document.getElementById(id);
 let choices, generation = 0, asked = 0, answered = 0;
@@ -118,7 +119,7 @@ function question(about, shuffler, more = {}) {
 let waiting;
 function changed() {
   byId("colluders").dispatchEvent(new Event("follow"));
-  byId("copy").disabled = true;  // until the task is there that is asked for
+  byId("copy").disabled = byId("save").disabled = true;  // until the task is there that is asked for
   clearTimeout(waiting);
   waiting = setTimeout(askAll, PATIENCE);
 }
@@ -151,7 +152,7 @@ function addCurve({ kind, about, most_people: most }) {
 
 function add(asking, show) {
   asked += 1;
-  jobs.push({ asking, show, generation });
+  jobs.push({ asking, show, generation, tries: 1 });
 }
 
 async function work() {
@@ -160,6 +161,10 @@ async function work() {
   while (jobs.length) {
     const job = jobs.shift(), found = await answerTo(job.asking);
     if (job.generation !== generation) continue;
+    if (found.too_late && job.tries < TRIES) {
+      jobs.push({ ...job, tries: job.tries + 1 });
+      continue;
+    }
     answered += 1;
     job.show(found);
     byId("status").textContent = answered < asked ? `${answered} of ${asked} answers` : `All ${asked} answers are for what is set.`;
@@ -172,6 +177,7 @@ async function answerTo(asking) {
   if (!cache.has(key)) {
     let found;
     try { found = await ask(asking); } catch { return { refused: "The planner does not answer; was it stopped?" }; }
+    if (found.too_late) return found;  // and is asked again
     if (cache.size >= KEPT) cache.delete(cache.keys().next().value);
     cache.set(key, found);
   }
@@ -197,13 +203,13 @@ function showRow(kind) {
   if (!found) return;
   row.classList.remove("stale");
   if (found.refused) {
-    row.replaceChildren(name, element("td", { class: "refused", colspan: 7 }, found.refused));
+    row.replaceChildren(name, element("td", { class: "refused", colspan: 8 }, found.refused));
     return;
   }
-  const { epsilon, error, sampling, bits, messages } = found.cells;
+  const { epsilon, error, curator, sampling, bits, messages } = found.cells;
   const right = ["uninformed", "strong"].map(known => guesses[kind]?.shown ? learned(guesses[kind], known)?.value ?? NOTHING : NOTHING);
   const heads = [...document.querySelectorAll("#numbers thead th")].slice(1).map(each => each.textContent);
-  const cells = [epsilon, error, sampling, ...right, bits, messages].map((text, place) => element("td", { "data-head": heads[place] }, text));
+  const cells = [epsilon, error, curator, sampling, ...right, bits, messages].map((text, place) => element("td", { "data-head": heads[place] }, text));
   row.replaceChildren(name, ...cells);
 }
 
@@ -258,7 +264,7 @@ function showTask() {
   byId("task").classList.remove("stale");
   byId("task").textContent = found?.task ?? found?.refused ?? "";
   byId("commands").textContent = (found?.commands ?? []).join("\n");
-  byId("copy").disabled = !found?.task;
+  byId("copy").disabled = byId("save").disabled = !found?.task;
   byId("copied").textContent = "";
 }
 
@@ -271,6 +277,25 @@ async function copyTask() {
     getSelection().selectAllChildren(byId("task"));
     byId("copied").textContent = "It is marked: copy it with your keyboard.";
   }
+}
+
+async function savePage() {
+  byId("save").disabled = true;
+  byId("copied").textContent = "Writing \u2026";
+  const found = await answerTo(question("page", byId("chosen").value));
+  byId("save").disabled = false;
+  byId("copied").textContent = found.refused ?? "Saved as plan.html.";
+  if (found.refused) return;
+  const link = element("a", { href: URL.createObjectURL(new Blob([found.page], { type: "text/html" })), download: "plan.html" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// On a narrow screen numbers come before sliders: these wait in a fold.
+function foldOnNarrow() {
+  const wide = matchMedia("(min-width: 56rem)"), follow = () => { byId("settings").open = wide.matches; };
+  wide.addEventListener("change", follow);
+  follow();
 }
 
 // ---- curves
@@ -326,6 +351,7 @@ function showCurveNumbers() {
 // ---- the page
 
 async function start() {
+  foldOnNarrow();
   choices = await answerTo({ about: "choices" });
   if (choices.refused) { byId("status").textContent = choices.refused; return; }
   byId("version").textContent = choices.library_version;
@@ -341,6 +367,7 @@ async function start() {
   });
   byId("chosen").addEventListener("input", showTask);
   byId("copy").addEventListener("click", copyTask);
+  byId("save").addEventListener("click", savePage);
   byId("controls").addEventListener("submit", event => event.preventDefault());
   new ResizeObserver(showCurves).observe(byId("chart"));
   askAll();

@@ -1,0 +1,69 @@
+"""The page of a plan: what the page of its release will say, without estimates; to be passed on beforehand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from shuffledp.core.guarantees import DifferentialPrivacy
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.document import DETAIL, PAGE, Section
+from shuffledp.documents.page import page_of
+from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.words import listed
+from shuffledp.survey import Plan
+
+PLAN_PAGE = "plan.html"
+_TITLE = "A plan, before anybody is asked"
+
+
+def plan_page(plan: Plan, *, table: bool = False) -> bytes:
+    """The HTML: promise, trust and grounds as on the page of a release, errors in the place of estimates, UTF-8."""
+    document = plan_document(plan, table=table)
+    people = count_of(plan.num_users, "person", "people")
+    return page_of(
+        replace(
+            document,
+            kicker=_TITLE,
+            summary=f"What will be stated if {people} take part, and what to expect",
+            values=tuple(column.label for column in plan.task.columns),
+            quote=_quote(plan, people),
+            sections=tuple(map(_in_full, document.sections)),
+        )
+    )
+
+
+def is_plan(folder: Path) -> bool:
+    """Whether a folder holds the page of a plan, and nothing else."""
+    entries = list(folder.iterdir())
+    return [each.name for each in entries] == [PLAN_PAGE] and _TITLE.encode() in entries[0].read_bytes()
+
+
+def _in_full(section: Section) -> Section:
+    """The section, with what a terminal shows to readers who ask for all there is."""
+    blocks = (replace(block, on=block.on | PAGE) if DETAIL in block.on else block for block in section.blocks)
+    return replace(section, title=section.title or "Before it is collected", blocks=tuple(blocks))
+
+
+def _quote(plan: Plan, people: str) -> str:
+    """What may be said of the collection beforehand, in a sentence; "" where no loss is promised."""
+    first = plan.statements[0]
+    guarantee = first.guarantee
+    if guarantee.is_trivial or not isinstance(guarantee, DifferentialPrivacy):
+        return ""
+    epsilon, delta = (in_digits(each, first.kind.relation) for each in (guarantee.epsilon, guarantee.delta))
+    ways = dict.fromkeys([*(column.chosen.kind for column in plan.columns), _shuffle(plan)])
+    asked = listed([column.label for column in plan.task.columns])
+    return (
+        f"If {people} answer, what is released about {asked} is protected by {listed(list(ways))} with differential "
+        f"privacy of epsilon {epsilon} and delta {delta} under the stated conditions."
+    )
+
+
+def _shuffle(plan: Plan) -> str:
+    """What shuffles, in words."""
+    shuffler = plan.task.shuffler
+    if shuffler.needs_groups:
+        return "a shuffle inside groups"
+    if shuffler.needs_strata:
+        return "a uniform shuffle inside strata"
+    known = {"none": "no shuffle", "network": "random walks", "imperfect": "an imperfect shuffle"}
+    return known.get(shuffler.kind, f"a {shuffler.kind} shuffle")
