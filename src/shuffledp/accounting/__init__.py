@@ -1,11 +1,12 @@
 """Accounting: what a protocol guarantees, from its public description alone.
 
 In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, all that is known), `lower_bounds`,
-`theorem`, `theorems` (the registry), `evaluators` (numbers behind them), `privacy_losses`, `numerics`.
+`normal_limits`, `theorem`, `theorems` (the registry), `evaluators` and `swapping` (numbers behind them),
+`privacy_losses`, `numerics`.
 """
 
 from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
-from shuffledp.accounting.bounds import Bracket, Examination, Finding, Limit, bracket, examine, findings, limit
+from shuffledp.accounting.bounds import Bracket, Examination, Finding, bracket, examine, findings
 from shuffledp.accounting.compose import (
     compose_pure,
     compose_releases,
@@ -14,8 +15,9 @@ from shuffledp.accounting.compose import (
     to_privacy_loss_distribution,
 )
 from shuffledp.accounting.lower_bounds import best_lower_bound
+from shuffledp.accounting.normal_limits import Limit, limit
 from shuffledp.accounting.theorem import Theorem
-from shuffledp.accounting.theorems import THEOREMS
+from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
 from shuffledp.accounting.theorems.meehan22 import (
     ReidentificationBound,
     d_sigma_of_reports,
@@ -26,6 +28,7 @@ from shuffledp.accounting.theorems.network_gate import walk_gate
 from shuffledp.accounting.theorems.personal_losses import personalized
 
 __all__ = [
+    "SHARP_THEOREMS",
     "THEOREMS",
     "Bracket",
     "Examination",

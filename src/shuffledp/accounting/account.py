@@ -31,7 +31,7 @@ from typing import Any
 
 from shuffledp.accounting.lower_bounds import best_lower_bound, held_to_lower_bounds
 from shuffledp.accounting.theorem import Theorem, fake_senders, inside_unit
-from shuffledp.accounting.theorems import THEOREMS
+from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
 from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
 from shuffledp.core.caching import remembered
 from shuffledp.core.channels import Channel
@@ -60,6 +60,7 @@ def account(
     releases: int = 1,
     honest_fraction: float = 1.0,
     published_only: bool = False,
+    sharp: bool = False,
 ) -> PrivacyStatement:
     """The tightest statement about everything released that some theorem proves: an upper bound.
 
@@ -80,6 +81,7 @@ def account(
         honest_fraction: share of the people counted, above 0 and at most 1; the others may collude with the analyst,
             or send anything, and hide nobody.
         published_only: whether to leave out what only this project has proven.
+        sharp: whether to work out the bounds that take seconds too.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -98,8 +100,8 @@ def account(
         from shuffledp.accounting.compose import compose_releases
 
         counted: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
-        return compose_releases(described, delta=delta, num_releases=releases, **counted)
-    return _tightest(described, delta, honest_fraction, published_only)
+        return compose_releases(described, delta=delta, num_releases=releases, sharp=sharp, **counted)
+    return _tightest(described, delta, honest_fraction, published_only, sharp)
 
 
 def protocol_of(model: Protocol, *, epsilon0: float | None, num_users: int | None) -> ProtocolModel:
@@ -131,9 +133,11 @@ def protocol_of(model: Protocol, *, epsilon0: float | None, num_users: int | Non
 
 
 @remembered(_MOST_REMEMBERED)
-def _tightest(model: ProtocolModel, delta: float, honest_fraction: float, published_only: bool) -> PrivacyStatement:
+def _tightest(
+    model: ProtocolModel, delta: float, honest_fraction: float, published_only: bool, sharp: bool
+) -> PrivacyStatement:
     counted = counting_honest(model, honest_fraction)
-    applying = upper_bounds(counted, delta, published_only)
+    applying = upper_bounds(counted, delta, published_only, sharp)
     explained = {theorem: theorem.explained(counted, delta=delta) for theorem in applying}
     found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
     best = min(found, key=lambda theorem: _preference(found[theorem], counted))
@@ -159,6 +163,7 @@ def delta_at(
     num_users: int | None = None,
     honest_fraction: float = 1.0,
     published_only: bool = False,
+    sharp: bool = False,
 ) -> PrivacyStatement:
     """The tightest statement at an epsilon: the smallest delta that some theorem proves.
 
@@ -171,6 +176,7 @@ def delta_at(
         num_users: as for `account`.
         honest_fraction: as for `account`.
         published_only: as for `account`.
+        sharp: as for `account`.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -180,7 +186,7 @@ def delta_at(
     model = protocol_of(model, epsilon0=epsilon0, num_users=num_users)
     nonnegative(epsilon=epsilon)
     counted = counting_honest(model, honest_fraction)
-    theorems = reversed(_candidates(published_only))
+    theorems = reversed(_candidates(published_only, sharp))
     found = {theorem.delta_at(counted, epsilon=epsilon): theorem for theorem in theorems}
     for delta in sorted(found):
         if found[delta].applies(counted, delta=inside_unit(delta)):
@@ -202,23 +208,25 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
     return (*(statement for statement in found if statement is not None), _local_statement(model))
 
 
-def upper_bounds(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
+def upper_bounds(
+    model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False
+) -> list[Theorem]:
     """The theorems that promise something about this model at this delta, less those that another one supersedes.
 
     Raises:
         UnsupportedModelError: if there is none.
     """
-    applying = [theorem for theorem in _candidates(published_only) if theorem.applies(model, delta=delta)]
+    applying = [theorem for theorem in _candidates(published_only, sharp) if theorem.applies(model, delta=delta)]
     if not applying:
         raise nothing_known(model, f"delta={delta:g}", delta=delta)
     superseded = {name for theorem in applying for name in theorem.supersedes}
     return [theorem for theorem in applying if theorem.id not in superseded]
 
 
-def _candidates(published_only: bool) -> list[Theorem]:
+def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
     return [
         theorem
-        for theorem in THEOREMS
+        for theorem in (SHARP_THEOREMS if sharp else THEOREMS)
         if theorem.kind.promises and not (published_only and theorem.status is Status.OWN_PROOF)
     ]
 

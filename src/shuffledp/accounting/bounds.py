@@ -1,18 +1,10 @@
-"""Central loss from both sides: the bracket that theorems leave, the normal limit for many people, and all findings.
-
-The view of n people tends to a Gaussian mechanism with parameter mu = s / sqrt(n) (Dong, Roth, Su 2022), where s^2 is
-the chi-squared information that the victim's report has among the others'. These are limits, not bounds at any n: plain
-numbers for comparison, never in a statement.
-"""
+"""Central loss from both sides: the bracket that theorems leave, and all findings about a protocol."""
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import permutations
 from typing import Any
-
-import numpy as np
 
 from shuffledp._version import __version__
 from shuffledp.accounting.account import (
@@ -24,23 +16,18 @@ from shuffledp.accounting.account import (
 )
 from shuffledp.accounting.compose import compose_releases, renyi
 from shuffledp.accounting.lower_bounds import lower_bound_beside
-from shuffledp.accounting.numerics import exp, expm1, smallest_below
+from shuffledp.accounting.normal_limits import Limit, limit
 from shuffledp.accounting.theorem import Theorem
-from shuffledp.accounting.theorems import THEOREMS
-from shuffledp.accounting.theorems.blanket_laws import LawTheorem
+from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
 from shuffledp.core.described import Described, encode
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import RenyiDP
-from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shown import Shown
 from shuffledp.core.statement_terms import Basis, Kind, Status
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
-from shuffledp.core.validate import instance_of, integer_at_least, open_probability
-
-_MOST_INPUTS = 32  # for the comparison of all triples of inputs of a channel
-_LARGEST_EPSILON = 700.0
-Information = tuple[float, float]
+from shuffledp.core.validate import integer_at_least, open_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -73,6 +60,7 @@ def bracket(
     num_users: int | None = None,
     honest_fraction: float = 1.0,
     published_only: bool = False,
+    sharp: bool = False,
 ) -> Bracket:
     """The tightest upper bound on the central epsilon and the largest lower bound, each with its basis.
 
@@ -86,6 +74,7 @@ def bracket(
         num_users: without a protocol.
         honest_fraction: share of the people counted.
         published_only: whether to leave out what only this project has proven.
+        sharp: whether to work out the bounds that take seconds too.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -97,110 +86,12 @@ def bracket(
     """
     open_probability(delta=delta)
     counted = counting_honest(protocol_of(model, epsilon0=epsilon0, num_users=num_users), honest_fraction)
-    upper = account(counted, delta=delta, published_only=published_only)
+    upper = account(counted, delta=delta, published_only=published_only, sharp=sharp)
     lower, promised = lower_bound_beside(upper, counted, delta=delta), epsilon_of(upper.guarantee)
     if lower is None:
         return Bracket(lower=0.0, upper=promised, lower_basis=None, upper_basis=upper.basis)
     known = epsilon_of(lower.guarantee)
     return Bracket(lower=known, upper=promised, lower_basis=lower.basis, upper_basis=upper.basis)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """The normal limit of a protocol, at its number of people.
-
-    Args:
-        mu_lower: parameter of the limit of the worst data set where all others agree; 0 where it is not known.
-        mu_upper: parameter of the limit of the best blanket bound.
-        lower: epsilon of the limit with ``mu_lower``, at the delta asked for.
-        upper: epsilon of the limit with ``mu_upper``.
-    """
-
-    mu_lower: float
-    mu_upper: float
-    lower: float
-    upper: float
-
-
-def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
-    """The normal limit of a uniformly shuffled protocol with one message each; None where it is not known.
-
-    Args:
-        model: the protocol's public description.
-        delta: the remainder, strictly between 0 and 1.
-
-    Raises:
-        InvalidParameterError: if ``delta`` is out of range or ``model`` is not a protocol's.
-
-    Example:
-        >>> found = limit(protocol_of(None, epsilon0=1.0, num_users=10**6), delta=1e-6)
-        >>> round(found.lower, 5), round(found.upper, 5)
-        (0.00308, 0.00351)
-    """
-    instance_of(ProtocolModel, model=model)
-    open_probability(delta=delta)
-    found = _information(model)
-    if found is None:
-        return None
-    mu_lower, mu_upper = (math.sqrt(value / model.num_users) for value in found)
-    return Limit(mu_lower=mu_lower, mu_upper=mu_upper, lower=_epsilon(mu_lower, delta), upper=_epsilon(mu_upper, delta))
-
-
-def _information(model: ProtocolModel) -> Information | None:
-    """The s^2 of the worst data set where all others agree, and that of the best blanket."""
-    local = model.local
-    if not (model.shuffle.is_uniform and local.num_messages == 1 and local.is_common):
-        return None
-    if local.guarantee.delta > 0 or not 0 < local.epsilon0 < _LARGEST_EPSILON / 2:
-        return None
-    if local.kind in INFORMATION:
-        return INFORMATION[local.kind](local)
-    large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
-    channel = None if large else local.channel()
-    if channel is None or channel.matrix.shape[0] > _MOST_INPUTS:
-        return _of_law(model) or (0.0, _of_any(local)[1])
-    matrix = channel.matrix[:, channel.matrix.max(axis=0) > 0].astype(np.float64)
-    squares = [(first - second) ** 2 for first, second in permutations(matrix, 2)]
-    if not squares:
-        return None
-    same = max(float((square / others).sum()) for square in squares for others in matrix)
-    return same, max(float((square / matrix.min(axis=0)).sum()) for square in squares)
-
-
-def _of_law(model: ProtocolModel) -> Information | None:
-    """Information of a randomizer whose own law is evaluated; None if none is."""
-    laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
-    found = [(each.kind.promises, each.limit_mu(model) ** 2 * model.num_users) for each in laws]
-    upper, lower = ([square for promises, square in found if promises is side] for side in (True, False))
-    return (max(lower, default=0.0), min(upper)) if upper else None
-
-
-def _of_any(local: LocalModel) -> Information:
-    """Information of all randomizers of loss epsilon0: that of the worse of two known ones, and what none exceeds."""
-    ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
-    return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2)), 2 * growth**2 / (ratio + 1)
-
-
-def _of_response(local: LocalModel) -> Information:
-    """Information of k-ary response: the blanket is as good as the data set where all others hold a third value."""
-    ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
-    size = local.domain_size if isinstance(local, FrequencyModel) else 2
-    blanket = 2 * growth**2 / (ratio + size - 1)
-    return (growth**2 / ratio if size == 2 else blanket), blanket
-
-
-INFORMATION: dict[str, Callable[[LocalModel], Information]] = {"ldp": _of_any, "k-rr": _of_response}
-
-
-def _epsilon(mu: float, delta: float) -> float:
-    """The epsilon of the Gaussian mechanism with this parameter."""
-
-    def gaussian_delta(epsilon: float) -> float:
-        """Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""
-        above, below = ((epsilon / mu - side) / math.sqrt(2) for side in (mu / 2, -mu / 2))
-        return max((math.erfc(above) - exp(epsilon) * math.erfc(below)) / 2, 0.0)
-
-    return smallest_below(gaussian_delta, level=delta, limit=_LARGEST_EPSILON) if mu else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +199,7 @@ def examine(
     orders: Sequence[float] = (),
     honest_fraction: float = 1.0,
     published_only: bool = False,
+    sharp: bool = False,
     with_theorems: bool = False,
 ) -> Examination:
     """The bracket around a protocol's loss, and what else is wanted to be known about it.
@@ -319,6 +211,7 @@ def examine(
         orders: of Renyi privacy, each above 1, ascending; none for no statement about it.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.
+        sharp: as for `shuffledp.account`.
         with_theorems: whether to list what each theorem says about one release, and the limit of many people.
 
     Raises:
@@ -331,7 +224,11 @@ def examine(
         (0.04321, True)
     """
     start = time.perf_counter()
-    options: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
+    options: dict[str, Any] = {
+        "honest_fraction": honest_fraction,
+        "published_only": published_only,
+        "sharp": sharp,
+    }
     integer_at_least(1, releases=releases)
     upper, counted = _upper(model, delta, releases, options), counting_honest(model, honest_fraction)
     return Examination(
@@ -342,7 +239,7 @@ def examine(
         upper=upper,
         lower=lower_bound_beside(upper, counted, delta=delta, releases=releases),
         renyi=_repeated(renyi(model, orders=orders, **options), releases) if orders else None,
-        theorems=findings(counted, delta=delta, published_only=published_only) if with_theorems else (),
+        theorems=findings(counted, delta=delta, published_only=published_only, sharp=sharp) if with_theorems else (),
         limit=limit(counted, delta=delta) if with_theorems else None,
         seconds=time.perf_counter() - start,
     )
@@ -363,10 +260,13 @@ def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str,
         ) from None
 
 
-def findings(model: ProtocolModel, *, delta: float, published_only: bool = False) -> tuple[Finding, ...]:
+def findings(
+    model: ProtocolModel, *, delta: float, published_only: bool = False, sharp: bool = False
+) -> tuple[Finding, ...]:
     """What each theorem of the registry says about a protocol, in the registry's order."""
-    own = (published_only and each.kind.promises and each.status is Status.OWN_PROOF for each in THEOREMS)
-    return tuple(_finding(each, model, delta) for each, left_out in zip(THEOREMS, own, strict=True) if not left_out)
+    theorems = SHARP_THEOREMS if sharp else THEOREMS
+    own = (published_only and each.kind.promises and each.status is Status.OWN_PROOF for each in theorems)
+    return tuple(_finding(each, model, delta) for each, left_out in zip(theorems, own, strict=True) if not left_out)
 
 
 def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:

@@ -47,6 +47,7 @@ def compose_releases(
     num_releases: int = 1,
     honest_fraction: float = 1.0,
     published_only: bool = False,
+    sharp: bool = False,
 ) -> PrivacyStatement:
     """The statement for publishing all of several releases about the same people: an upper bound.
 
@@ -60,6 +61,7 @@ def compose_releases(
         num_releases: how often each of them is run, 1 or more.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.
+        sharp: as for `shuffledp.account`.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or there is no model.
@@ -82,14 +84,13 @@ def compose_releases(
     counted = [counting_honest(model, honest_fraction) for model in releases]
     count = len(counted) * num_releases
     firsts = [counted.index(model) for model in counted]  # equal releases are worked out once
-    known = {
-        place: account(counted[place], delta=delta / count, published_only=published_only) for place in set(firsts)
-    }
+    options: dict[str, bool] = {"published_only": published_only, "sharp": sharp}
+    known = {place: account(counted[place], delta=delta / count, **options) for place in set(firsts)}
     each = [known[place] for place in firsts]
     if count == 1:
         return each[0]
     basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
-    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, published_only=published_only)
+    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, **options)
     guarantees = [statement.guarantee for statement in each]
     if all(isinstance(pure, CentralDP) and pure.delta == 0 for pure in guarantees):
         adding = min(adding, compose_pure([epsilon_of(pure) for pure in guarantees] * num_releases, delta=delta))
@@ -142,7 +143,13 @@ def compose_pure(losses: Sequence[float], *, delta: float) -> float:
 
 
 def _by_losses(
-    models: Sequence[ProtocolModel], *, delta: float, num_releases: int, limit: float, published_only: bool
+    models: Sequence[ProtocolModel],
+    *,
+    delta: float,
+    num_releases: int,
+    limit: float,
+    published_only: bool,
+    sharp: bool,
 ) -> float:
     """Epsilon by adding up privacy losses, or the limit."""
     if limit == 0:
@@ -151,7 +158,7 @@ def _by_losses(
     firsts = [models.index(model) for model in models]
     distinct = [models[place] for place in dict.fromkeys(firsts)]
     try:
-        theorems = [_best_curve(model, left_out, published_only) for model in distinct]
+        theorems = [_best_curve(model, left_out, published_only, sharp) for model in distinct]
     except UnsupportedModelError:
         return limit  # of some release nothing is known at this small delta
     reaches = [_reach(*part, left_out) for part in zip(theorems, distinct, strict=True)]
@@ -244,17 +251,19 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
     return curve
 
 
-def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
+def _best_curve(model: ProtocolModel, delta: float, published_only: bool, sharp: bool = False) -> Theorem:
     """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
-    theorems = _with_curves(model, delta, published_only)
+    theorems = _with_curves(model, delta, published_only, sharp)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
     return _tightest(theorems, model)
 
 
-def _with_curves(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
+def _with_curves(
+    model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False
+) -> list[Theorem]:
     """The theorems that apply and have a curve of delta that is fast."""
-    return [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
+    return [each for each in upper_bounds(model, delta, published_only, sharp) if each.is_vectorized]
 
 
 def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
@@ -298,7 +307,12 @@ def _combined(
 
 
 def renyi(
-    model: ProtocolModel, *, orders: Sequence[float], honest_fraction: float = 1.0, published_only: bool = False
+    model: ProtocolModel,
+    *,
+    orders: Sequence[float],
+    honest_fraction: float = 1.0,
+    published_only: bool = False,
+    sharp: bool = False,
 ) -> PrivacyStatement:
     """The Renyi divergence of everything released, at each order a: an upper bound.
 
@@ -314,6 +328,7 @@ def renyi(
         orders: each above 1 and finite, ascending.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.
+        sharp: as for `shuffledp.account`.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -336,7 +351,7 @@ def renyi(
     local = counted.local.guarantee
     if local.delta > 0 or local.is_trivial:
         raise nothing_known(counted, f"orders={list(orders)}", delta=_ANY_DELTA)
-    theorems = _with_curves(counted, _ANY_DELTA, published_only)
+    theorems = _with_curves(counted, _ANY_DELTA, published_only, sharp)
     found = {theorem: _divergences(theorem, counted, orders) for theorem in theorems}
     best = min(found, key=lambda theorem: sum(found[theorem]))
     guarantee = RenyiDP(orders=orders, epsilons=found[best], neighbors=local.neighbors)

@@ -85,6 +85,7 @@ def account(
     renyi: Annotated[str | None, typer.Option(metavar="ORDERS", help="Renyi privacy at these orders: 2,8,32.")] = None,
     table: Annotated[bool, typer.Option("--table", help="List what each theorem gives, or why it does not.")] = False,
     published_only: Published = False,
+    sharp: Annotated[bool, typer.Option("--sharp", help="Work out the bounds that take seconds too.")] = False,
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html, .svg or .png, a new file.")
     ] = None,
@@ -120,6 +121,7 @@ def account(
         orders=_orders(renyi),
         honest_fraction=honest_fraction,
         published_only=published_only,
+        sharp=sharp,
         with_theorems=table,
     )
     if figure is not None:

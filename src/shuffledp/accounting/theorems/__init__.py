@@ -1,13 +1,14 @@
 """Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
 
-Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `personal_losses`. Other shuffles:
-`smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`, `network_in_parts`,
-`network_colluders`, `network_gate`, `network_constant_pattern` and `network_limits` (all over `network_walks`),
-`additive_shares`.
+Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`.
+Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`,
+`network_in_parts`, `network_colluders`, `network_gate`, `network_constant_pattern` and `network_limits` (all over
+`network_walks`), `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
 from shuffledp.accounting.theorems.additive_shares import SplitAndMixRounds
+from shuffledp.accounting.theorems.binary_covers import BinaryCover
 from shuffledp.accounting.theorems.blanket_laws import (
     BlanketChannel,
     BlanketLaplace,
@@ -48,7 +49,7 @@ from shuffledp.accounting.theorems.two_levels import (
     ThirdValue,
 )
 
-__all__ = ["THEOREMS"]
+__all__ = ["SHARP_THEOREMS", "THEOREMS"]
 
 _OF_SHUFFLES: tuple[Theorem, ...] = (
     ClosedFormEFMRTT19(),
@@ -89,4 +90,15 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     NetworkFirstHop(),
 )
 
+_SHARP: tuple[Theorem, ...] = (BinaryCover(),)
+_ALL_OF_SHUFFLES: tuple[Theorem, ...] = (*_OF_SHUFFLES, *_SHARP)
+
 THEOREMS: tuple[Theorem, ...] = (LocalOnly(), *_OF_SHUFFLES, Strata(_OF_SHUFFLES), StrataLower(_OF_SHUFFLES))
+
+# With those that are worked out only where they are asked for.
+SHARP_THEOREMS: tuple[Theorem, ...] = (
+    LocalOnly(),
+    *_ALL_OF_SHUFFLES,
+    Strata(_ALL_OF_SHUFFLES),
+    StrataLower(_OF_SHUFFLES),
+)
