@@ -48,6 +48,7 @@ from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonn
 Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # in full, or in short: what `account` says
 
 _MOST_REMEMBERED = 64  # protocols
+_CLOSE = 1.02  # upper over lower bound: no theorem that takes seconds is asked
 _UNIFORM = "uniform-shuffle"  # the hypothesis that the theorems about uniform shuffles share
 
 
@@ -138,8 +139,11 @@ def _tightest(
 ) -> PrivacyStatement:
     counted = counting_honest(model, honest_fraction)
     applying = upper_bounds(counted, delta, published_only, sharp)
-    explained = {theorem: theorem.explained(counted, delta=delta) for theorem in applying}
+    explained = {each: each.explained(counted, delta=delta) for each in applying if not each.is_costly}
     found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
+    if len(found) < len(applying) and not _is_close(counted, delta, min(map(epsilon_of, found.values()))):
+        explained |= {each: each.explained(counted, delta=delta) for each in applying if each.is_costly}
+        found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
     best = min(found, key=lambda theorem: _preference(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
         raise UnsupportedModelError(
@@ -223,6 +227,13 @@ def upper_bounds(
     return [theorem for theorem in applying if theorem.id not in superseded]
 
 
+def _is_close(model: ProtocolModel, delta: float, upper: float) -> bool:
+    """Whether no theorem can promise much less."""
+    lower = best_lower_bound(model, delta)
+    return lower is not None and upper <= _CLOSE * epsilon_of(lower.guarantee)
+
+
+def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
 def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
     return [
         theorem

@@ -21,8 +21,8 @@ class Theorem(ABC):
 
     Class attributes: ``id`` (short name), ``citation`` (source with theorem number), ``kind`` (upper or lower bound),
     ``status`` (published or own proof), ``is_vectorized`` (whether ``curve`` is fast: a thousand points in a second or
-    so, and made for Renyi privacy and composition), ``supersedes`` (ids of theorems that never say more where this one
-    applies).
+    so, and made for Renyi privacy and composition), ``is_costly`` (whether a number takes seconds), ``supersedes`` (ids
+    of theorems that never say more where this one applies).
     """
 
     id: ClassVar[str]
@@ -30,6 +30,7 @@ class Theorem(ABC):
     kind: ClassVar[Kind] = Kind.UPPER_BOUND
     status: ClassVar[Status] = Status.PUBLISHED
     is_vectorized: ClassVar[bool] = False
+    is_costly: ClassVar[bool] = False
     supersedes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

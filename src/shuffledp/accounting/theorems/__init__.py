@@ -1,9 +1,9 @@
 """Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
 
-Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`.
-Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`, `network_single`,
-`network_in_parts`, `network_colluders`, `network_gate`, `network_constant_pattern` and `network_limits` (all over
-`network_walks`), `additive_shares`.
+Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`,
+`swap_bounds`. Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`,
+`network_single`, `network_in_parts`, `network_colluders`, `network_gate`, `network_constant_pattern` and
+`network_limits` (all over `network_walks`), `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
@@ -39,6 +39,7 @@ from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.accounting.theorems.personal_losses import BlanketPersonalized
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
 from shuffledp.accounting.theorems.smallest_stratum import Strata, StrataLower
+from shuffledp.accounting.theorems.swap_bounds import SwapBound, SwapBoundChannel
 from shuffledp.accounting.theorems.two_levels import (
     BinaryAllEqual,
     BinaryWorst,
@@ -90,7 +91,7 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     NetworkFirstHop(),
 )
 
-_SHARP: tuple[Theorem, ...] = (BinaryCover(),)
+_SHARP: tuple[Theorem, ...] = (BinaryCover(), SwapBound(), SwapBoundChannel())
 _ALL_OF_SHUFFLES: tuple[Theorem, ...] = (*_OF_SHUFFLES, *_SHARP)
 
 THEOREMS: tuple[Theorem, ...] = (LocalOnly(), *_OF_SHUFFLES, Strata(_OF_SHUFFLES), StrataLower(_OF_SHUFFLES))

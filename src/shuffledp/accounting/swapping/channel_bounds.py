@@ -1,0 +1,140 @@
+"""The swap bound for an explicit channel without zeros: its own laws, for every ordered pair of inputs.
+
+The reservoir is what all inputs have in common, w = min_z R(z) of size W; each person who is no donor may hold any z.
+So the worst z counts, with the same choices for all of them.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+
+import numpy as np
+
+from shuffledp.accounting.numerics import gaussian_epsilon
+from shuffledp.accounting.swapping.majorants import Majorant, majorant
+from shuffledp.accounting.swapping.report_classes import ReportClass, one_law
+from shuffledp.accounting.swapping.reservoirs import Reservoir
+from shuffledp.accounting.swapping.searches import Choices, Found, least_delta, least_epsilon, tilt_at
+from shuffledp.accounting.swapping.tilted_integrals import Tilt, cell_bounds
+from shuffledp.core.table import Floats
+
+_ROUND_UP = 1 + 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SwapChannel:
+    """A channel whose entries are all above 0, shape (inputs, outputs), and the people beside the victim."""
+
+    matrix: Floats
+    others: int
+
+    @property
+    def common(self) -> Floats:
+        """The least probability of each output."""
+        return np.asarray(self.matrix.min(axis=0))
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Ordered pairs of inputs whose rows differ, the most telling ones first."""
+        found = [
+            pair
+            for pair in permutations(range(len(self.matrix)), 2)
+            if (self.matrix[pair[0]] != self.matrix[pair[1]]).any()
+        ]
+        return sorted(found, key=self._telling, reverse=True)
+
+    def epsilon(self, delta: float, *, limit: float) -> float | None:
+        """An epsilon below the limit at which each pair was found to be at most delta; None where a pair has none."""
+        epsilon, choices = 0.0, None
+        for pair in self.pairs:
+            bound = partial(self.delta_of, pair)
+            if choices is not None:
+                borrowed = bound(epsilon, choices)
+                if borrowed is not None and borrowed <= delta:
+                    continue
+            mu = math.sqrt(self._telling(pair) / self.others)
+            guess = max(1.02 * gaussian_epsilon(mu, delta), epsilon)
+            found = least_epsilon(
+                bound, partial(self._start, pair), others=self.others, delta=delta, guess=guess, limit=limit
+            )
+            if found is None:
+                return None
+            if found.epsilon >= epsilon:
+                epsilon, choices = found.epsilon, found.choices
+        return epsilon
+
+    def delta(self, epsilon: float) -> float:
+        """The largest bound of all pairs at an epsilon; 1 where one has none."""
+        worst = 0.0
+        for pair in self.pairs:
+            found: Found | None = least_delta(
+                partial(self.delta_of, pair), epsilon, self._start(pair, epsilon), others=self.others
+            )
+            worst = max(worst, 1.0 if found is None else found.delta)
+            if worst >= 1:
+                break
+        return worst
+
+    def delta_of(
+        self, pair: tuple[int, int], epsilon: float, choices: Choices, *, roughly: bool = False
+    ) -> float | None:
+        """The bound of one ordered pair of inputs; None where the choices give none."""
+        del roughly  # one W is known, so that there is nothing to leave out
+        donors = round(choices.donors * self.others)
+        people = self.others - donors
+        if donors < 1 or people < 2:
+            return None
+        tilt = Tilt(rate=choices.rate, smoothing=choices.smoothing, people=people)
+        terms = []
+        with np.errstate(over="ignore", under="ignore"):
+            for reports, reservoir in self._people(pair, epsilon, donors):
+                found = _majorant(reports, reservoir, tilt)
+                if found is None:
+                    return None
+                terms.append((found, reservoir))
+            worst = float(terms[0][1].totals(terms).min())
+        return min(worst * _ROUND_UP, 1.0) if math.isfinite(worst) else None
+
+    def _people(self, pair: tuple[int, int], epsilon: float, donors: int) -> list[tuple[ReportClass, Reservoir]]:
+        """For each input of another person her law, and the reservoir as seen against it."""
+        first, second = (self.matrix[place] for place in pair)
+        size = float(self.common.sum())
+        drawn = self.common / size
+        return [
+            (
+                one_law(first, second, other, drawn, epsilon),
+                Reservoir(donors=donors, chance=min(size, 1.0), densities=other / drawn, masses=drawn),
+            )
+            for other in self.matrix
+        ]
+
+    def _telling(self, pair: tuple[int, int]) -> float:
+        """The largest chi-squared information among people who agree."""
+        first, second = (self.matrix[place] for place in pair)
+        return float(((first - second) ** 2 / self.matrix).sum(axis=1).max())
+
+    def _start(self, pair: tuple[int, int], epsilon: float) -> Choices:
+        """Choices from the limit of many people."""
+        size = float(self.common.sum())
+        rate = tilt_at(math.expm1(epsilon), math.sqrt(self._telling(pair) / self.others))
+        spread = float((self.matrix**2 / (self.common / size)).sum(axis=1).max()) - 1
+        ranges = max(reports.range for reports, _ in self._people(pair, epsilon, 1))
+        return Choices(
+            rate=rate,
+            donors=math.sqrt(max(spread, 1e-12) / (size * self.others)),
+            smoothing=0.65 * rate / self.others * ranges,
+        )
+
+
+def _majorant(reports: ReportClass, reservoir: Reservoir, tilt: Tilt) -> Majorant | None:
+    """For people of one law, with a truncation of their own."""
+    variance = float(reservoir.masses @ (reservoir.densities - 1) ** 2)
+    deviation = math.sqrt(variance / (reservoir.donors * reservoir.chance + 1))
+    steepness = max(tilt.rate**2 * reports.variance / tilt.people, 1e-6)
+    truncation = min(reports.highest, 1 + max(4 * deviation, math.sqrt(24 / steepness)))
+    cells = cell_bounds(reports, tilt, deviation=deviation, truncation=truncation, cut=False)
+    if cells is None:
+        return None
+    counts = np.array([reservoir.likely])
+    return majorant(reports, tilt.rate, cells, lambda exponents: reservoir.log_moments(exponents, counts)[0])

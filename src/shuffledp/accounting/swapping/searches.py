@@ -1,0 +1,178 @@
+"""The search for the free choices of a swap bound, and for the least epsilon at which one was found to be low enough.
+
+Any choices are valid, and no monotonicity is assumed: an epsilon is returned only if the whole bound was evaluated
+there and is at most delta.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from shuffledp.core.table import Floats
+
+_ROUNDS = (60, 40, 25)  # evaluations at the first epsilon, and at the next ones
+_STEPS = np.array([0.12, 0.4, 0.4])  # of ln lam, logit of the share of donors, ln smoothing
+_LEAST_DONORS, _MOST_DONORS = 2.5, 0.3
+_LEAST_SMOOTHING, _MOST_SMOOTHING = 0.005, 1.5
+_CLOSE = 1e-3  # of ln delta
+_MOST_WHOLE = 10
+_SPREAD = (1.0, 0.6, 1.6)  # of the first choices, where they give nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """The free choices of a swap bound, any of which are valid: the tilt lam, the share of donors, the smoothing."""
+
+    rate: float
+    donors: float
+    smoothing: float
+
+
+class DeltaBound(Protocol):
+    """A bound on delta at an epsilon for given choices; None where they give none."""
+
+    def __call__(self, epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
+        """The whole bound, or ``roughly`` a number to compare choices by."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An epsilon, the bound on delta that was evaluated there, and the choices with which."""
+
+    epsilon: float
+    delta: float
+    choices: Choices
+
+
+def tilt_at(growth: float, mu: float) -> float:
+    """The tilt that is best in the limit of many people: of t = growth / mu."""
+    ratio = growth / mu
+    return (ratio / 2 + math.sqrt(ratio**2 / 4 + 2)) / mu
+
+
+def least_epsilon(
+    bound: DeltaBound, first: Callable[[float], Choices], *, others: int, delta: float, guess: float, limit: float
+) -> Found | None:
+    """An epsilon at which the bound is at most delta, as small as the search finds; None where it finds none.
+
+    Args:
+        bound: to be searched.
+        first: choices to begin with, at an epsilon.
+        others: people beside the victim.
+        delta: the remainder.
+        guess: where to begin.
+        limit: an epsilon that is no use any more.
+    """
+    none_at_all = _lowest(bound, 0.0, first(0.0), others, delta)
+    if none_at_all is not None:
+        return none_at_all
+    epsilon, choices, low = guess, _usable(bound, guess, first(guess)), -math.inf
+    for effort in _ROUNDS:
+        if choices is None or not 0 < epsilon < limit:
+            return None
+        choices, low = _improved(bound, epsilon, choices, others, effort)
+        epsilon = max(epsilon + (low - math.log(delta)) / (choices.rate * math.exp(epsilon)), 0.02 * epsilon)
+    return _settled(bound, epsilon, choices, delta, limit) if choices is not None else None
+
+
+def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int, effort: int = 60) -> Found | None:
+    """The least bound that the search finds at an epsilon; None where it finds none."""
+    choices = _usable(bound, epsilon, start)
+    if choices is None:
+        return None
+    choices, _ = _improved(bound, epsilon, choices, others, effort)
+    found = bound(epsilon, choices)
+    return None if found is None else Found(epsilon=epsilon, delta=found, choices=choices)
+
+
+def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delta: float) -> Found | None:
+    """The bound at an epsilon, if it is at most delta; looked for only where that is not far away."""
+    rough = bound(epsilon, start, roughly=True)
+    if rough is None or rough > 2 * delta:
+        return None
+    found = least_delta(bound, epsilon, start, others=others)
+    return found if found is not None and found.delta <= delta else None
+
+
+def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
+    """Steps to where the whole bound is just at most delta, and was evaluated."""
+    best: Found | None = None
+    for _ in range(_MOST_WHOLE):
+        if not 0 <= epsilon < limit:
+            break
+        found = bound(epsilon, choices)
+        if found is None:
+            break
+        above = math.log(found) - math.log(delta)
+        if found <= delta and (best is None or epsilon < best.epsilon):
+            best = Found(epsilon=epsilon, delta=found, choices=choices)
+        if -_CLOSE <= above <= 0:
+            break
+        epsilon += (above + 0.3 * _CLOSE) / (choices.rate * math.exp(epsilon))
+        if best is not None and epsilon >= best.epsilon:
+            break
+    return best
+
+
+def _usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
+    """The first of some choices around the start with which the bound says something."""
+    for donors in _SPREAD:
+        for rate in (1.0, 0.75):
+            tried = Choices(rate=start.rate * rate, donors=min(start.donors * donors, 0.3), smoothing=start.smoothing)
+            if bound(epsilon, tried, roughly=True) is not None:
+                return tried
+    return None
+
+
+def _improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, effort: int) -> tuple[Choices, float]:
+    """Better choices by Nelder and Mead's method, and the log of what they give, roughly."""
+
+    def choices_at(point: Floats) -> Choices:
+        rate, logit, smoothing = (float(each) for each in point)
+        donors = 1 / (1 + math.exp(-logit))
+        return Choices(
+            rate=math.exp(rate),
+            donors=min(max(donors, _LEAST_DONORS / others), _MOST_DONORS),
+            smoothing=min(max(math.exp(smoothing), _LEAST_SMOOTHING), _MOST_SMOOTHING),
+        )
+
+    def height(point: Floats) -> float:
+        found = bound(epsilon, choices_at(point), roughly=True)
+        return math.inf if found is None else math.log(max(found, 1e-300))
+
+    share = min(max(start.donors, _LEAST_DONORS / others), _MOST_DONORS)
+    first = np.array([math.log(start.rate), math.log(share / (1 - share)), math.log(start.smoothing)])
+    best, low = nelder_mead(height, first, _STEPS, effort)
+    return choices_at(best), low
+
+
+def nelder_mead(height: Callable[[Floats], float], start: Floats, steps: Floats, effort: int) -> tuple[Floats, float]:
+    """The lowest point that a simplex finds with about so many evaluations, and its height."""
+    known = [(height(point), point) for point in (start, *(start + step for step in np.diag(steps)))]
+    used = len(known)
+    while used < effort:
+        known.sort(key=lambda each: each[0])
+        top, worst = known[-1]
+        center = np.mean([point for _, point in known[:-1]], axis=0)
+        tried, used = center + (center - worst), used + 1
+        found = height(tried)
+        if found < known[0][0]:
+            farther, used = center + 2 * (center - worst), used + 1
+            known[-1] = min((found, tried), (height(farther), farther), key=lambda each: each[0])
+        elif found < known[-2][0]:
+            known[-1] = found, tried
+        else:
+            inner, used = center + 0.5 * ((tried if found < top else worst) - center), used + 1
+            inside = height(inner)
+            if inside < min(found, top):
+                known[-1] = inside, inner
+            else:
+                closer = [(known[0][1] + point) / 2 for _, point in known[1:]]
+                known[1:] = [(height(point), point) for point in closer]
+                used += len(closer)
+    low, best = min(known, key=lambda each: each[0])
+    return best, low

@@ -1,0 +1,192 @@
+"""The swap bound: what hides a report if the others keep their own laws, instead of what these have in common.
+
+Of the other people some are donors, whose reports supply what all laws have in common; the victim's report is exchanged
+with each of the others by way of these (docs/proofs.md, "Swap bound"). For any epsilon0-private randomizer, and for
+explicit channels without zeros; the numbers are in `shuffledp.accounting.swapping`. Seconds each, however many people.
+
+Rotations exchange three places: proved for uniform shuffles alone, with one message each, of one randomizer for all.
+"""
+
+import math
+from abc import abstractmethod
+from functools import partial
+
+import numpy as np
+
+from shuffledp.accounting.numerics import SMALLEST, exp, gaussian_epsilon
+from shuffledp.accounting.swapping.channel_bounds import SwapChannel
+from shuffledp.accounting.swapping.private_bounds import information, private_delta, start_choices
+from shuffledp.accounting.swapping.searches import Choices, DeltaBound, least_delta, least_epsilon
+from shuffledp.accounting.theorem import Theorem, not_adaptive, shuffled_pure_reports
+from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
+from shuffledp.core.caching import remembered
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.table import Floats
+
+_LEAST_DELTA, _ANY_DELTA = 1e-12, 0.5
+_MOST_USERS, _FEWEST_USERS = 10**12, 20
+_ENOUGH, _POWER = 12, 2.3  # people for each E^2.3: with fewer the strong pair is below in all cases tried
+_MOST_INPUTS, _MOST_OUTPUTS = 6, 32
+_LEAST_ENTRY = 1e-6
+_MOST_REMEMBERED = 256
+
+
+class _SwapTheorem(Theorem):
+    status = Status.OWN_PROOF
+    is_costly = True
+
+    @abstractmethod
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """The hypotheses about the randomizer."""
+
+    @abstractmethod
+    def solved(self, model: ProtocolModel, delta: float) -> float | None:
+        """An epsilon below epsilon0 at which the bound was found to be at most delta."""
+
+    @abstractmethod
+    def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
+        """The bound on delta at an epsilon below epsilon0; 1 where there is none."""
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """One pure randomizer for all that is not adaptive, one message each, a uniform shuffle, enough people."""
+        shape = (*shuffled_pure_reports(model), not_adaptive(model), moderate_epsilon0(model))
+        requirement = f"delta >= {_LEAST_DELTA:g}"
+        moderate = Hypothesis("moderate-delta", requirement, f"delta={delta:g}", delta >= _LEAST_DELTA)
+        return (*shape, moderate, *self.special_hypotheses(model))
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """The least epsilon that the search finds; epsilon0 where it finds none."""
+        if not self.applies(model, delta=delta):
+            return model.local.epsilon0
+        found = self.solved(model, delta)
+        return model.local.epsilon0 if found is None else min(found, model.local.epsilon0)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The least delta that the search finds, where the theorem applies."""
+        if not self.applies(model, delta=_ANY_DELTA):
+            return 1.0
+        if epsilon >= model.local.epsilon0:
+            return 0.0
+        return min(self.evaluated(model, epsilon) + SMALLEST, 1.0)
+
+
+class SwapBound(_SwapTheorem):
+    """The swap bound for any randomizer of this local loss: at most 1.03 times the best possible for 10,000 people.
+
+    It knows epsilon0 and the number of people alone, so it also holds for randomizers of which more is known.
+    """
+
+    id = "swap-bound"
+    citation = "rotations of the victim's report, others' and those of a reservoir, certified numerically"
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """So many people that the reservoir is large."""
+        return (_large_reservoir(model),)
+
+    def solved(self, model: ProtocolModel, delta: float) -> float | None:
+        """By `_private_epsilon`, which remembers."""
+        return _private_epsilon(model.local.epsilon0, model.num_users, delta)
+
+    def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
+        """By `_private_delta`, which remembers."""
+        return _private_delta(model.local.epsilon0, model.num_users, epsilon)
+
+
+class SwapBoundChannel(_SwapTheorem):
+    """The swap bound with a channel's own laws, for every ordered pair of inputs and every input of the others."""
+
+    id = "swap-bound-channel"
+    citation = "rotations of the victim's report, others' and those of a reservoir, certified for an explicit channel"
+
+    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """A small channel in which every output may come from every input."""
+        users = model.num_users
+        bounds = f"{_FEWEST_USERS} <= n <= {_MOST_USERS:g}"
+        people = Hypothesis("moderate-users", bounds, f"num_users={users}", _FEWEST_USERS <= users <= _MOST_USERS)
+        return (people, _positive_channel(model.local))
+
+    def solved(self, model: ProtocolModel, delta: float) -> float | None:
+        """The largest epsilon of all pairs; None if one has none."""
+        return self._channel(model).epsilon(delta, limit=model.local.epsilon0)
+
+    def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
+        """The largest delta of all pairs."""
+        return self._channel(model).delta(epsilon)
+
+    def _channel(self, model: ProtocolModel) -> SwapChannel:
+        matrix = _matrix(model.local)
+        return SwapChannel(matrix=np.ones((1, 1)) if matrix is None else matrix, others=model.num_users - 1)
+
+
+def _large_reservoir(model: ProtocolModel) -> Hypothesis:
+    least = max(_ENOUGH * exp(_POWER * model.local.epsilon0), _FEWEST_USERS)
+    return Hypothesis(
+        name="large-reservoir",
+        requirement=f"{_ENOUGH} exp({_POWER} epsilon0) = {least:.6g} <= n <= {_MOST_USERS:g}",
+        value=f"num_users={model.num_users}",
+        holds=least <= model.num_users <= _MOST_USERS,
+    )
+
+
+def _positive_channel(local: LocalModel) -> Hypothesis:
+    matrix = _matrix(local)
+    value = f"{local.kind!r} reports"
+    if matrix is not None:
+        value = f"{matrix.shape[0]} inputs, {matrix.shape[1]} outputs, least {matrix.min():g}"
+    holds = (
+        matrix is not None
+        and 2 <= matrix.shape[0] <= _MOST_INPUTS
+        and matrix.shape[1] <= _MOST_OUTPUTS
+        and float(matrix.min()) >= _LEAST_ENTRY
+    )
+    requirement = (
+        f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs, each of which comes from every "
+        f"input with a probability of {_LEAST_ENTRY:g} or more"
+    )
+    return Hypothesis("positive-channel", requirement, value, holds)
+
+
+def _matrix(local: LocalModel) -> Floats | None:
+    """Rows sum to 1; outputs that never come are left out. None where there is none, or it is too large."""
+    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
+    if isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS:
+        return None
+    channel = local.sufficient_channel()
+    if channel is None:
+        return None
+    matrix = channel.matrix[:, channel.matrix.max(axis=0) > 0].astype(np.float64)
+    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+@remembered(_MOST_REMEMBERED)
+def _private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
+    others = users - 1
+    guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
+    found = least_epsilon(
+        _bound(epsilon0, others),
+        partial(_start, epsilon0, others),
+        others=others,
+        delta=delta,
+        guess=guess,
+        limit=epsilon0,
+    )
+    return None if found is None else found.epsilon
+
+
+@remembered(_MOST_REMEMBERED)
+def _private_delta(epsilon0: float, users: int, epsilon: float) -> float:
+    others = users - 1
+    found = least_delta(_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
+    return 1.0 if found is None else found.delta
+
+
+def _bound(epsilon0: float, others: int) -> DeltaBound:
+    def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
+        return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)
+
+    return bound
+
+
+def _start(epsilon0: float, others: int, epsilon: float) -> Choices:
+    return start_choices(epsilon0=epsilon0, others=others, epsilon=epsilon)
