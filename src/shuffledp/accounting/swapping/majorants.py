@@ -79,7 +79,7 @@ def majorant(
 
 def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
     """Exponents less the one of exp(lam m theta)."""
-    slope = float((np.diff(cells.rights, prepend=cells.lefts[0]) / np.diff(cells.edges)).max())
+    slope = float(((cells.rights - cells.lefts) / np.diff(cells.edges)).max())
     root = math.sqrt(cells.steepness)
     last = _SLOPES * max(slope, 0.0) + _BEYOND * root
     found = np.arange(0.0, last, max(_BETWEEN * root, last / _MOST_EXPONENTS))

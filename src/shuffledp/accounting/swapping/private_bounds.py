@@ -1,6 +1,6 @@
 """The swap bound for any epsilon0-private randomizer, from epsilon0, the number of people and epsilon alone.
 
-What everybody's reports have in common is not known, only that its size W is from 1/E to 1, and densities against it from
+What all reports have in common is not known, only that its size W is from 1/E to 1, and densities against it from
 W to E W. In a cell from w1 to w2 of W, draws are at least Bin(donors, w1), and densities at most as spread as
 those on w1 and E w2: the bound is the largest over cells that cover [1/E, 1].
 """
