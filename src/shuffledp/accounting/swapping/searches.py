@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from shuffledp.accounting.numerics import SMALLEST
 from shuffledp.core.table import Floats
 
 _ROUNDS = (60, 40, 25)  # evaluations at the first epsilon, and at the next ones
@@ -101,20 +102,23 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
 def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
     """Steps to where the whole bound is just at most delta, and was evaluated."""
     best: Found | None = None
+    before: tuple[float, float] | None = None
+    slope = choices.rate * math.exp(epsilon)  # of ln delta, about
     for _ in range(_MOST_WHOLE):
         if not 0 <= epsilon < limit:
             break
         found = bound(epsilon, choices)
         if found is None:
             break
-        above = math.log(found) - math.log(delta)
+        above = math.log(max(found, SMALLEST)) - math.log(delta)
         if found <= delta and (best is None or epsilon < best.epsilon):
             best = Found(epsilon=epsilon, delta=found, choices=choices)
         if -_CLOSE <= above <= 0:
             break
-        epsilon += (above + 0.3 * _CLOSE) / (choices.rate * math.exp(epsilon))
-        if best is not None and epsilon >= best.epsilon:
-            break
+        if before is not None and epsilon != before[0]:
+            slope = min(max((before[1] - above) / (epsilon - before[0]), slope / 4), 4 * slope)
+        before = epsilon, above
+        epsilon += (above + 0.3 * _CLOSE) / slope
     return best
 
 
@@ -142,7 +146,7 @@ def _improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, ef
 
     def height(point: Floats) -> float:
         found = bound(epsilon, choices_at(point), roughly=True)
-        return math.inf if found is None else math.log(max(found, 1e-300))
+        return math.inf if found is None else math.log(max(found, SMALLEST))
 
     share = min(max(start.donors, _LEAST_DONORS / others), _MOST_DONORS)
     first = np.array([math.log(start.rate), math.log(share / (1 - share)), math.log(start.smoothing)])

@@ -1,0 +1,135 @@
+"""The swap bound for explicit channels: never below the largest delta over all data sets, by enumeration."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from accounting.swapping.independent import exact_delta
+from shuffledp.accounting.swapping.channel_bounds import SwapChannel
+from shuffledp.accounting.swapping.searches import Choices, least_delta
+
+# Where code that dropped mass of theta was below the exact delta: rows, others, epsilon, pair, lam.
+DROPPED_MASS = [
+    {
+        "rows": [
+            [0.4245048828638084, 0.3242087871020079, 0.2512863300341837],
+            [0.2684552938552188, 0.4606980368611711, 0.2708466692836101],
+        ],
+        "epsilon": 0.01590389073965216,
+        "pair": (0, 1),
+        "rate": 27.282392683273805,
+        "log_exact": -4.2936515889825655,
+        "log_dropped": -4.371754842396458,
+    },
+    {
+        "rows": [
+            [0.396278078320074, 0.2262348078263372, 0.37748711385358885],
+            [0.1391051470011305, 0.38506114001235253, 0.47583371298651694],
+        ],
+        "epsilon": 0.04310585588476755,
+        "pair": (1, 0),
+        "rate": 13.74784218703492,
+        "log_exact": -3.6983930905955633,
+        "log_dropped": -3.7079809602566476,
+    },
+]
+
+
+def channel(rows, others):
+    matrix = np.array(rows, dtype=np.float64)
+    return SwapChannel(matrix=matrix / matrix.sum(axis=1, keepdims=True), others=others)
+
+
+@pytest.mark.parametrize("case", DROPPED_MASS)
+def test_where_mass_was_dropped_it_is_above_the_exact_delta(case):
+    users, epsilon, pair = channel(case["rows"], 49), case["epsilon"], case["pair"]
+    found = users.delta_of(pair, epsilon, Choices(rate=case["rate"], donors=0.05, smoothing=0.15))
+    assert case["log_dropped"] < case["log_exact"] <= math.log(found) < case["log_exact"] + 0.4
+    assert exact_delta(users.matrix, pair, 49, epsilon) == pytest.approx(math.exp(case["log_exact"]), rel=1e-9)
+
+
+def random_cases(count, seed, most):
+    """Channels of 2 or 3 inputs and outputs, with random choices around the first ones."""
+    random = np.random.default_rng(seed)
+    while count:
+        shape = [(2, 2), (2, 3), (3, 2)][int(random.integers(3))]
+        matrix = random.dirichlet(np.ones(shape[1]) * float(random.choice([6, 20, 60])), size=shape[0])
+        if matrix.min() < 0.02:
+            continue
+        users = channel(matrix, int(random.integers(15, most)))
+        pair = users.pairs[int(random.integers(len(users.pairs)))]
+        epsilon = float(random.uniform(0, 1)) * 3 * math.sqrt(users._telling(pair) / users.others)
+        start, away = users._start(pair, epsilon), np.exp(random.uniform(-0.5, 0.5, 3))
+        choices = Choices(
+            rate=start.rate * away[0], donors=min(start.donors * away[1], 0.4), smoothing=start.smoothing * away[2]
+        )
+        found = users.delta_of(pair, epsilon, choices)
+        if found is None or found >= 1:
+            continue
+        count -= 1
+        yield found, exact_delta(users.matrix, pair, users.others, epsilon)
+
+
+def test_no_data_set_exceeds_it():
+    assert min(found / truth for found, truth in random_cases(6, seed=1, most=30) if truth > 1e-12) >= 1
+
+
+@pytest.mark.deep
+def test_no_data_set_of_hundreds_of_channels_exceeds_it():
+    ratios = [found / truth for found, truth in random_cases(250, seed=2, most=120) if truth > 1e-12]
+    assert min(ratios) >= 1
+    assert min(ratios) < 1.4
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(4))
+def test_at_choices_that_were_searched_it_is_a_few_per_cent_above(seed):
+    random, closest = np.random.default_rng(seed), math.inf
+    for _ in range(6):
+        users = channel(
+            random.dirichlet(np.ones(2) * 40, size=int(random.integers(2, 4))), int(random.integers(100, 300))
+        )
+        pair = users.pairs[0]
+        epsilon = float(random.uniform(0.2, 2)) * math.sqrt(users._telling(pair) / users.others)
+        found = least_delta(partial(users.delta_of, pair), epsilon, users._start(pair, epsilon), others=users.others)
+        if found is not None:
+            truth = exact_delta(users.matrix, pair, users.others, epsilon)
+            assert found.delta >= truth
+            closest = min(closest, found.delta / truth)
+    assert closest < 1.25
+
+
+@pytest.mark.deep
+def test_the_worst_of_both_orders_of_two_inputs_counts():
+    """Mutant: one orientation of an asymmetric channel."""
+    users = channel([[0.5, 0.5], [0.32, 0.68]], 400)
+    assert set(users.pairs) == {(0, 1), (1, 0)}
+    epsilon = 0.12
+    both = {
+        pair: least_delta(partial(users.delta_of, pair), epsilon, users._start(pair, epsilon), others=400).delta
+        for pair in users.pairs
+    }
+    exact = {pair: exact_delta(users.matrix, pair, 400, epsilon) for pair in users.pairs}
+    assert min(both.values()) < max(exact.values()) <= max(both.values())
+    assert users.delta(epsilon) == max(both.values())
+
+
+@pytest.mark.deep
+def test_the_epsilon_of_all_pairs_is_enough_for_each_of_them():
+    users = channel([[0.45, 0.3, 0.25], [0.3, 0.42, 0.28]], 3000)
+    epsilon = users.epsilon(1e-6, limit=0.5)
+    for pair in users.pairs:
+        found = least_delta(partial(users.delta_of, pair), epsilon, users._start(pair, epsilon), others=3000)
+        assert found.delta <= 1.01e-6
+    assert users.epsilon(1e-6, limit=0.5 * epsilon) is None
+
+
+def test_rows_that_are_equal_lose_nothing_and_steps_that_are_too_large_give_none():
+    users = channel([[0.4, 0.6], [0.4, 0.6]], 100)
+    assert users.pairs == []
+    assert users.epsilon(1e-6, limit=1.0) == users.delta(0.0) == 0.0
+    few = channel([[0.9, 0.1], [0.1, 0.9]], 20)
+    assert few.delta_of((0, 1), 0.1, Choices(rate=100.0, donors=0.2, smoothing=0.1)) is None
+    assert few.delta_of((0, 1), 0.1, Choices(rate=1.0, donors=0.0, smoothing=0.1)) is None

@@ -1,0 +1,169 @@
+"""The swap bound as a theorem: what it is stated about, and each hypothesis by which it is refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from accounting.given import GivenChannel, GivenLoss
+from shuffledp.accounting import SHARP_THEOREMS, THEOREMS, account, bracket, delta_at, examine
+from shuffledp.accounting.theorems import swap_bounds
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statement_terms import Status
+from shuffledp.people.strata import Strata
+from shuffledp.randomizers import LdpModel, PersonalizedResponseModel
+from shuffledp.shufflers import StratifiedShuffler, imperfect_shuffler
+
+NAMED = {theorem.id: theorem for theorem in SHARP_THEOREMS}
+ANY, OF_CHANNEL = NAMED["swap-bound"], NAMED["swap-bound-channel"]
+
+
+def protocol(local, users):
+    return ProtocolModel(local=local, shuffle=ShuffleModel.from_dict({"kind": "uniform", "num_users": users}))
+
+
+def any_randomizer(epsilon0=1.0, users=10_000):
+    return protocol(LdpModel(epsilon0=epsilon0), users)
+
+
+def test_of_any_randomizer_the_statement_is_within_a_hundredth_of_the_best_possible():
+    found = bracket(epsilon0=0.25, num_users=10_000, delta=1e-6, sharp=True)
+    assert found.upper_basis.theorem == "swap-bound"
+    assert found.upper_basis.status is Status.OWN_PROOF
+    assert found.lower < found.upper < 1.005 * found.lower
+    assert account(epsilon0=0.25, num_users=10_000, delta=1e-6).basis.theorem == "strong-pair"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("users", [10_000, 100_000, 10**6, 10**8])
+@pytest.mark.parametrize("epsilon0", [0.25, 0.5, 0.7, 1.0, 1.5, 2.0])
+def test_from_ten_thousand_people_on_the_bracket_is_within_three_hundredths(users, epsilon0):
+    found = bracket(epsilon0=epsilon0, num_users=users, delta=1e-6, sharp=True)
+    assert found.lower <= found.upper <= 1.03 * found.lower
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("users", [1_000, 3_000])
+@pytest.mark.parametrize("epsilon0", [0.25, 0.5, 0.7, 1.0, 1.5, 2.0])
+def test_from_a_thousand_people_on_it_is_within_seven_hundredths(users, epsilon0):
+    found = bracket(epsilon0=epsilon0, num_users=users, delta=1e-6, sharp=True)
+    assert found.lower <= found.upper <= 1.07 * found.lower
+
+
+def test_it_is_left_out_unless_it_is_asked_for_and_of_what_is_published(monkeypatch):
+    def never(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(swap_bounds, "_private_epsilon", never)
+    assert {"swap-bound", "swap-bound-channel"} & {each.id for each in THEOREMS} == set()
+    assert account(any_randomizer(), delta=1e-6).basis.theorem == "strong-pair"
+    assert account(any_randomizer(), delta=1e-6, sharp=True, published_only=True).basis.theorem == "fmt21-pair"
+
+
+def test_where_the_bracket_is_narrow_anyway_no_seconds_are_spent(monkeypatch):
+    def never(*_):
+        raise AssertionError
+
+    for name in ("_private_epsilon", "_private_delta"):
+        monkeypatch.setattr(swap_bounds, name, never)
+    model = protocol(GivenChannel(rows=((0.6, 0.2, 0.2), (0.2, 0.6, 0.2), (0.2, 0.2, 0.6))), 5_000)
+    assert account(model, delta=1e-6, sharp=True) == account(model, delta=1e-6)
+
+
+@pytest.mark.deep
+def test_the_delta_at_an_epsilon_is_below_that_of_the_pair_and_above_what_is_known():
+    model = any_randomizer()
+    sharp, plain = (delta_at(model, epsilon=0.038, sharp=each).guarantee.delta for each in (True, False))
+    assert NAMED["ldp-witness"].delta_at(model, epsilon=0.038) < sharp < 0.25 * plain
+
+
+@pytest.mark.deep
+def test_a_channel_is_bounded_by_its_own_laws():
+    """Golden row of four inputs and six outputs is deep; here two inputs and three outputs."""
+    model = protocol(GivenChannel(rows=((0.45, 0.3, 0.25), (0.3, 0.42, 0.28))), 20_000)
+    sharp, plain = account(model, delta=1e-6, sharp=True), account(model, delta=1e-6)
+    lower = NAMED["homogeneous-channel"].epsilon(model, delta=1e-6)
+    assert sharp.basis.theorem == "swap-bound-channel"
+    assert lower <= sharp.guarantee.epsilon < min(1.02 * lower, plain.guarantee.epsilon)
+
+
+@pytest.mark.deep
+def test_of_strata_the_smallest_one_counts_and_of_colluders_the_others():
+    strata = Strata.of({"region": ["a"] * 3000 + ["b"] * 9000}, by="region")
+    model = ProtocolModel(local=LdpModel(epsilon0=0.5), shuffle=StratifiedShuffler(strata).model(12_000))
+    once = account(any_randomizer(0.5, 3_000), delta=1e-6, sharp=True).guarantee.epsilon
+    assert account(model, delta=1e-6, sharp=True).guarantee.epsilon == once
+    half = account(any_randomizer(0.5, 6_000), delta=1e-6, honest_fraction=0.5, sharp=True).guarantee.epsilon
+    assert half == once
+
+
+PERSONAL = PersonalizedResponseModel(domain_size=2, epsilons=(0.5, 1.0), counts=(5_000, 5_000))
+IMPERFECT = replace(any_randomizer(), shuffle=imperfect_shuffler(imperfection=0.5).model(10_000))
+
+
+def refused(model, delta=1e-6, theorem=ANY):
+    """The hypotheses that fail."""
+    return [each.name for each in theorem.hypotheses(model, delta=delta) if not each.holds]
+
+
+@pytest.mark.parametrize(
+    ("model", "failing"),
+    [
+        (IMPERFECT, "uniform-shuffle"),
+        (protocol(LdpModel(epsilon0=1.0, delta0=1e-9), 10_000), "pure-local-dp"),
+        (protocol(PERSONAL, 10_000), "common-randomizer"),
+        (protocol(GivenLoss(loss=1.0, common=False), 10_000), "common-randomizer"),
+        (protocol(GivenLoss(loss=1.0, num_messages=3), 10_000), "one-message-each"),
+        (protocol(GivenLoss(loss=1e-7), 10_000), "moderate-epsilon0"),
+        (any_randomizer(4.0, 100_000), "large-reservoir"),
+        (any_randomizer(1.0, 10**13), "large-reservoir"),
+        (any_randomizer(1.0, 2), "large-reservoir"),
+    ],
+)  # fmt: skip
+def test_each_hypothesis_that_fails_is_named_and_nothing_is_said(model, failing):
+    """Imperfect shuffles, approximate privacy, personal losses and randomizers, several messages, small reservoirs."""
+    assert failing in refused(model)
+    assert ANY.epsilon(model, delta=1e-6) == model.local.epsilon0
+    assert ANY.delta(model, epsilon=0.01) == 1.0
+
+
+def test_groups_and_walks_are_no_uniform_shuffles_and_adaptive_randomizers_are_refused(monkeypatch):
+    for kind in ("none", "mallows", "noisy-sort", "network"):
+        shuffle = IMPERFECT.shuffle
+        monkeypatch.setattr(type(shuffle), "kind", kind)
+        assert "uniform-shuffle" in refused(IMPERFECT)
+    monkeypatch.setattr(GivenLoss, "is_adaptive", True)
+    assert "non-adaptive" in refused(protocol(GivenLoss(loss=1.0), 10_000))
+
+
+def test_a_delta_below_what_was_checked_is_refused():
+    assert refused(any_randomizer(), delta=1e-13) == ["moderate-delta"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "users", "failing"),
+    [
+        (((0.5, 0.5, 0.0), (0.4, 0.3, 0.3)), 10_000, "positive-channel"),
+        (((0.5, 0.4999999, 1e-7), (0.4, 0.3, 0.3)), 10_000, "positive-channel"),
+        (((0.5, 0.5), (0.4, 0.6)), 10, "moderate-users"),
+        (tuple((0.1 + 0.01 * row, 0.9 - 0.01 * row) for row in range(7)), 10_000, "positive-channel"),
+    ],
+)
+def test_channels_with_a_zero_or_a_tiny_entry_are_refused_and_too_few_people_are(rows, users, failing):
+    assert failing in refused(protocol(GivenChannel(rows=rows), users), theorem=OF_CHANNEL)
+
+
+def test_a_channel_with_equal_rows_or_a_thousand_outputs_is_left_to_the_theorems_there_were():
+    many = tuple(tuple((1 + 0.2 * ((place + row) % 2)) / 1100 for place in range(1000)) for row in range(2))
+    model = protocol(GivenChannel(rows=many), 10_000)
+    assert account(model, delta=1e-6, sharp=True).guarantee.epsilon <= account(model, delta=1e-6).guarantee.epsilon
+    equal = protocol(GivenChannel(rows=((0.5, 0.5), (0.5, 0.5))), 10_000)
+    assert account(equal, delta=1e-6, sharp=True).guarantee.epsilon == 0
+
+
+def test_all_findings_list_it_with_the_hypothesis_that_fails():
+    found = {
+        each.theorem: each for each in examine(any_randomizer(4.0), delta=1e-6, sharp=True, with_theorems=True).theorems
+    }
+    assert found["swap-bound"].epsilon is None
+    assert "exp(2.3 epsilon0)" in found["swap-bound"].reasons[0]
