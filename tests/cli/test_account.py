@@ -50,6 +50,18 @@ def test_an_account_says_what_holds_what_it_means_and_how_far_it_is_from_the_bes
     assert "theorem " not in said
 
 
+def test_sharp_works_out_the_bounds_that_take_seconds_and_lists_them():
+    asked = ("account", "--epsilon0", 0.25, "--users", 10_000, "--delta", 1e-6, "--table")
+    plain, sharp = shuffledp(*asked).out, shuffledp(*asked, "--sharp").out
+    assert plain.startswith("epsilon <= 0.007988 ")
+    assert "swap-bound" not in plain
+    assert re.match(r"epsilon <= 0\.00753\d ", sharp)
+    assert re.search(r"\nswap-bound +<= 0\.00753\d .*proven in this project", sharp)
+    assert re.search(r"upper / lower = 1\.00[0-5]", sharp)
+    assert shuffledp(*asked, "--sharp", "--published-only").out.startswith("epsilon <= 0.00")
+    assert "swap-bound" not in shuffledp(*asked, "--sharp", "--published-only").out
+
+
 def test_json_of_an_account_is_that_of_the_library_with_numbers_at_the_top_for_scripts():
     printed = shuffledp(*LDP, "--json").json
     assert without_time(printed) == without_time(examine(protocol(LdpModel(epsilon0=1.0)), delta=1e-6).to_dict())

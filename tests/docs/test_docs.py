@@ -27,7 +27,7 @@ import pytest
 
 import shuffledp
 from cli.running import shuffledp as cli_run
-from shuffledp.accounting.theorems import THEOREMS
+from shuffledp.accounting.theorems import SHARP_THEOREMS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -276,8 +276,8 @@ def test_the_front_page_lists_the_pages_in_the_order_of_the_site_and_the_site_ha
 def test_every_theorem_of_the_registry_has_a_row_with_its_kind_and_status():
     lines = (ROOT / "docs" / "theorems.md").read_text(encoding="utf-8").splitlines()
     rows = {line.split("`")[1]: line.split("|") for line in lines if line.startswith("| `") and line.count("|") == 7}
-    assert set(rows) == {theorem.id for theorem in THEOREMS}
-    for theorem in THEOREMS:
+    assert set(rows) == {theorem.id for theorem in SHARP_THEOREMS}
+    for theorem in SHARP_THEOREMS:
         *_, kind, status, _ = rows[theorem.id]
         assert theorem.kind.value.replace("-", " ") in kind
         assert status.strip().startswith(theorem.status.value.replace("-", " "))

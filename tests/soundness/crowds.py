@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import binom
 
 import shuffledp as sdp
-from shuffledp.accounting import THEOREMS
+from shuffledp.accounting import SHARP_THEOREMS
 from shuffledp.attacks import AuditReport, NeighboringInputs, audit
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
@@ -29,7 +29,7 @@ def claims() -> list[PrivacyStatement]:
     """What each accountant promises that applies, the least first."""
     model = ProtocolModel(local=PIPELINE.randomizer.model, shuffle=PIPELINE.shuffler.model(PEOPLE))
     found = []
-    for theorem in THEOREMS:
+    for theorem in SHARP_THEOREMS:
         if theorem.kind.promises and all(each.holds for each in theorem.hypotheses(model, delta=DELTA)):
             epsilon = theorem.epsilon(model, delta=DELTA)
             if math.isfinite(epsilon):

@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from shuffledp.accounting import THEOREMS
+from shuffledp.accounting import SHARP_THEOREMS
 from soundness import crowds, orders
 from soundness.matrix import DELTA, EPSILON0, PAIRED, PEOPLE, Cell
 from soundness.orders import OrderCell
@@ -105,7 +105,7 @@ def by_accountant(shares) -> list[str]:
 def elsewhere(here: set[str]) -> list[str]:
     """Accountants that promise something and apply neither to a pair, as these do, nor to the crowd."""
     here = here | {claim.basis.theorem for claim in crowds.claims()}
-    return [each.id for each in THEOREMS if each.kind.promises and each.id not in here]
+    return [each.id for each in SHARP_THEOREMS if each.kind.promises and each.id not in here]
 
 
 def page() -> str:

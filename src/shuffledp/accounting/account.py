@@ -234,7 +234,6 @@ def _is_close(model: ProtocolModel, delta: float, upper: float) -> bool:
 
 
 def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
-def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
     return [
         theorem
         for theorem in (SHARP_THEOREMS if sharp else THEOREMS)
