@@ -1,4 +1,4 @@
-"""Accounting: what a protocol guarantees, from its public description alone.
+"""Accounting: the guarantee of a protocol, from its public description alone.
 
 In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, all that is known), `lower_bounds`,
 `normal_limits`, `theorem`, `theorems` (the registry), `evaluators` and `swapping` (numbers behind them),

@@ -1,4 +1,4 @@
-"""The accountant: for a protocol and a delta, the tightest theorem that applies, and why the others do not.
+"""Accountant: the tightest theorem that applies to a protocol at a delta, and why the others do not.
 
 Three recipes. A number, from a public description alone:
 
@@ -45,11 +45,11 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
-Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # in full, or in short: what `account` says
+Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # full or short forms, listed in `account`
 
 _MOST_REMEMBERED = 64  # protocols
-_CLOSE = 1.02  # upper over lower bound: no theorem that takes seconds is asked
-_UNIFORM = "uniform-shuffle"  # the hypothesis that the theorems about uniform shuffles share
+_CLOSE = 1.02  # ratio of upper to lower bound up to which no slow theorem is tried
+_UNIFORM = "uniform-shuffle"  # hypothesis shared by all theorems about uniform shuffles
 
 
 def account(
@@ -63,7 +63,7 @@ def account(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """The tightest statement about everything released that some theorem proves: an upper bound.
+    """Tightest upper bound on the loss of everything released that some theorem proves, as a statement.
 
     Where no amplification theorem applies, or none does better, the answer is the local guarantee, and the statement's
     remarks say which theorem fails by which hypothesis.
@@ -106,7 +106,7 @@ def account(
 
 
 def protocol_of(model: Protocol, *, epsilon0: float | None, num_users: int | None) -> ProtocolModel:
-    """The protocol that is meant, in full or in short.
+    """Protocol in full, from a full or short description.
 
     Raises:
         InvalidParameterError: if ``epsilon0`` or ``num_users`` is missing or too much, or the model is something else.
@@ -169,7 +169,7 @@ def delta_at(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """The tightest statement at an epsilon: the smallest delta that some theorem proves.
+    """Tightest statement at an epsilon: the smallest delta that some theorem proves.
 
     Where no theorem says anything at this epsilon, that delta is 1, which promises nothing.
 
@@ -202,7 +202,7 @@ def delta_at(
 
 
 def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement, ...]:
-    """Every statement that belongs beside a release, headline first.
+    """All statements that belong beside a release, headline first.
 
     The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then what is
     guaranteed about the order inside groups, for a shuffle that is about groups, then the local guarantee of one
@@ -215,7 +215,7 @@ def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement
 def upper_bounds(
     model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False
 ) -> list[Theorem]:
-    """The theorems that promise something about this model at this delta, less those that another one supersedes.
+    """Theorems with an upper bound for this model and delta, without those that another one supersedes.
 
     Raises:
         UnsupportedModelError: if there is none.
@@ -242,18 +242,18 @@ def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:
 
 
 def epsilon_of(guarantee: Guarantee) -> float:
-    """Epsilon, or infinity for a guarantee of another type."""
+    """Epsilon of a guarantee; infinity for a guarantee that has none."""
     return guarantee.epsilon if isinstance(guarantee, DifferentialPrivacy) else math.inf
 
 
 def _preference(guarantee: Guarantee, model: ProtocolModel) -> tuple[float, float]:
-    """Sort key of guarantees, the smaller the better; a gain below a millionth of epsilon is not worth a remainder."""
+    """Sort key of guarantees, smaller is better; a gain in epsilon below one millionth is not worth a remainder."""
     epsilon, epsilon0 = epsilon_of(guarantee), model.local.epsilon0
     return (epsilon0 if epsilon0 * (1 - 1e-6) <= epsilon <= epsilon0 else epsilon, getattr(guarantee, "delta", 0.0))
 
 
 def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
-    """The protocol of this share of its people, rounded down.
+    """Protocol of the honest share of its people, their number rounded down.
 
     What the others send is independent of the honest people's answers: it can be given to the analyst beside the
     shuffle.
@@ -267,7 +267,7 @@ def counting_honest(model: ProtocolModel, fraction: float) -> ProtocolModel:
     if fraction == 1:
         return model
     people = model.shuffle.num_honest
-    users = math.floor(people * Fraction(repr(float(fraction))))  # 0.29 of 100 is meant as it is written
+    users = math.floor(people * Fraction(repr(float(fraction))))  # exact decimals: 0.29 of 100 people is 29
     if users < 1:
         raise invalid(f"so large that one of {people} people is honest", honest_fraction=fraction)
     return replace(model, shuffle=model.shuffle.counting(users))
@@ -283,7 +283,7 @@ def _who_is_counted(model: ProtocolModel, counted: ProtocolModel) -> tuple[str, 
 
 
 def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> UnsupportedModelError:
-    """The error where no theorem says anything at this delta, with what fails for the first one about such reports."""
+    """Error where no theorem applies at this delta, with the hypothesis that fails for the first related theorem."""
     reasons = _failing(model, delta, (each for each in THEOREMS if each.kind.promises and each.concerns(model)))[:1]
     return UnsupportedModelError(
         f"no theorem covers {model.local.kind!r} reports through a shuffle of kind {model.shuffle.kind!r} at {where}: "
@@ -318,7 +318,7 @@ def _large_delta(statement: PrivacyStatement, num_users: int) -> tuple[str, ...]
 
 
 def _why_no_amplification(model: ProtocolModel, delta: float, found: Mapping[Theorem, Guarantee]) -> tuple[str, ...]:
-    """Reasons of the theorems that could have amplified: the hypothesis that fails, or that one gives no less."""
+    """Reasons why no theorem amplified: the hypothesis that fails, or a result no smaller than epsilon0."""
     if model.num_users == 1:
         return ("There is no amplification by shuffling: a single report has no others to hide among.",)
     obstacle = model.shuffle.obstacle(model.local.epsilon0)

@@ -1,4 +1,4 @@
-"""Central loss from both sides: the bracket that theorems leave, and all findings about a protocol."""
+"""Upper and lower bounds on the central loss of a protocol, and the findings of all theorems about it."""
 
 import math
 import time
@@ -62,7 +62,7 @@ def bracket(
     published_only: bool = False,
     sharp: bool = False,
 ) -> Bracket:
-    """The tightest upper bound on the central epsilon and the largest lower bound, each with its basis.
+    """Tightest upper bound and largest lower bound on the central epsilon, each with its basis.
 
     For `shuffledp.randomizers.LdpModel`, a class of randomizers, the lower bound is what the worst of them loses at
     least: no theorem about the whole class can promise less.
@@ -117,7 +117,7 @@ class Finding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """Everything known about a protocol at one delta.
+    """All results about a protocol at one delta.
 
     Args:
         model: the protocol.
@@ -145,17 +145,17 @@ class Examination:
 
     @property
     def epsilon_upper(self) -> float:
-        """Epsilon of the promise."""
+        """Epsilon of the upper bound."""
         return epsilon_of(self.upper.guarantee)
 
     @property
     def epsilon_lower(self) -> float | None:
-        """Epsilon of the lower bound."""
+        """Epsilon of the lower bound; None if no lower bound is known."""
         return None if self.lower is None else epsilon_of(self.lower.guarantee)
 
     @property
     def slack(self) -> float | None:
-        """Upper over lower: how many times the best possible epsilon the promise is, at most; None if not known.
+        """Ratio of the upper bound to the lower bound: how far the upper one may be from the best; None if unknown.
 
         The lower bound is about one release, so nothing is known of several.
         """
@@ -164,12 +164,12 @@ class Examination:
 
     @property
     def amplification(self) -> float:
-        """What shuffling divides the local epsilon0 by, at least; 1 where it does nothing, infinity for no loss."""
+        """Amplification factor: epsilon0 over the central epsilon; 1 without amplification, infinity for no loss."""
         return self.model.local.epsilon0 / self.epsilon_upper if self.epsilon_upper else math.inf
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
-        """The upper bound, then the lower one, then that about Renyi privacy."""
+        """Statements: the upper bound, the lower bound, and Renyi privacy, as far as they are known."""
         return tuple(statement for statement in (self.upper, self.lower, self.renyi) if statement is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def examine(
     sharp: bool = False,
     with_theorems: bool = False,
 ) -> Examination:
-    """The bracket around a protocol's loss, and what else is wanted to be known about it.
+    """Examination of a protocol: the bracket around its loss and, on request, Renyi divergences.
 
     Args:
         model: the protocol's public description.
@@ -246,7 +246,7 @@ def examine(
 
 
 def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str, Any]) -> PrivacyStatement:
-    """The promise; where there is none, and one report by itself has none either, that is said too."""
+    """Upper bound of the protocol; the error adds that the local guarantee is infinite if it is."""
     try:
         if releases == 1:
             return account(model, delta=delta, **options)
@@ -263,7 +263,7 @@ def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str,
 def findings(
     model: ProtocolModel, *, delta: float, published_only: bool = False, sharp: bool = False
 ) -> tuple[Finding, ...]:
-    """What each theorem of the registry says about a protocol, in the registry's order."""
+    """Finding of each theorem of the registry about a protocol, in the registry's order."""
     theorems = SHARP_THEOREMS if sharp else THEOREMS
     own = (published_only and each.kind.promises and each.status is Status.OWN_PROOF for each in theorems)
     return tuple(_finding(each, model, delta) for each, left_out in zip(theorems, own, strict=True) if not left_out)
@@ -282,7 +282,7 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
 
 
 def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
-    """Renyi divergences add up over releases, order by order (Mironov 2017, Proposition 1)."""
+    """Renyi statement for several releases, order by order their sum (Mironov 2017, Proposition 1)."""
     once = statement.guarantee
     if releases == 1 or not isinstance(once, RenyiDP):
         return statement

@@ -25,19 +25,19 @@ from shuffledp.core.table import Floats
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
 _PER_SCALE = 40  # grid points in one standard deviation of the loss of a release, or so
-_WORKED_OUT = 20  # of a curve, in one of its own: chords between them cost a few parts in ten thousand
+_WORKED_OUT = 20  # nodes of a curve per standard deviation: the chords between them cost a few parts in 10^4
 _MOST_LOSSES = 20_000
-_LEFT_OUT = 1e-4  # of delta: losses taken for infinite
+_LEFT_OUT = 1e-4  # share of delta: the probability of losses that are taken for infinite
 _ADDING_LOSSES = (
     "adding-losses",
     "dominating pairs; Zhu, Dong, Wang 2022, Theorem 10, and Doroshenko et al. 2022 for the grid",
 )
 _ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014, Theorem 3.16")
-_NEAR, _FAR = 400, 300  # losses on a linear scale, in the range of what is likely, and on a logarithmic one beyond
+_NEAR, _FAR = 400, 300  # losses on a linear scale, in the likely range, and on a logarithmic one beyond
 _LIKELY = 25.0  # in units of the total variation distance, which is 0.4 standard deviations of the loss
 _ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
-_LARGEST_LOSS = 700.0  # of one release: exp of it is still a float
-_MOST_TOTALS = 100_000  # of pure losses: with more, all are taken for the largest
+_LARGEST_LOSS = 700.0  # of one release, in nats: its exponential is still a float
+_MOST_TOTALS = 100_000  # sums of pure losses; with more of them, each loss is replaced by the largest
 
 
 def compose_releases(
@@ -49,7 +49,7 @@ def compose_releases(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """The statement for publishing all of several releases about the same people: an upper bound.
+    """Upper bound on the loss of several releases about the same people, all published, as a statement.
 
     Each release is a protocol run anew, with fresh randomness and a fresh shuffle; several analyses of one shuffled
     batch are one release. The best of three ways is taken: adding up privacy losses (from the theorem that is tightest
@@ -99,7 +99,7 @@ def compose_releases(
 
 
 def compose_pure(losses: Sequence[float], *, delta: float) -> float:
-    """What several releases of pure losses lose together at a delta; of epsilon, or of alpha of orders in groups.
+    """Loss of several pure releases together at a delta: epsilon, or alpha for the order inside groups.
 
     Whatever is pure of loss a is post-processing of binary randomized response of that loss (Kairouz, Oh, Viswanath
     2015), so the answer is exact for responses. With q_i the chance that i of T of one loss a are true,
@@ -151,7 +151,7 @@ def _by_losses(
     published_only: bool,
     sharp: bool,
 ) -> float:
-    """Epsilon by adding up privacy losses, or the limit."""
+    """Epsilon by adding up privacy losses, at most the limit."""
     if limit == 0:
         return 0.0
     left_out = max(_LEFT_OUT * delta / (len(models) * num_releases), SMALLEST)
@@ -160,7 +160,7 @@ def _by_losses(
     try:
         theorems = [_best_curve(model, left_out, published_only, sharp) for model in distinct]
     except UnsupportedModelError:
-        return limit  # of some release nothing is known at this small delta
+        return limit  # no theorem covers some release at this small delta
     reaches = [_reach(*part, left_out) for part in zip(theorems, distinct, strict=True)]
     if max(reaches) > _LARGEST_LOSS:
         return limit  # some loss is infinite, or next to it, with a larger probability than may be left out
@@ -218,7 +218,7 @@ def to_privacy_loss_distribution(
 
 
 def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float = 1.0) -> Callable[[Floats], Floats]:
-    """Delta as a function of epsilon: an upper bound for both directions of every pair of neighbors.
+    """Curve from epsilon to delta: an upper bound for both directions of every pair of neighbors.
 
     It is the minimum of the curve of the theorem that leaves least between the two laws themselves, and of what the
     statement at ``delta`` implies at every epsilon: a dominating pair is revealed with probability delta, and otherwise
@@ -252,7 +252,7 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool, sharp: bool = False) -> Theorem:
-    """The theorem to be composed: of those with a curve, the one that leaves least between the two laws themselves."""
+    """Theorem to compose: of those with a curve, the one with the smallest delta at epsilon 0."""
     theorems = _with_curves(model, delta, published_only, sharp)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
@@ -262,24 +262,24 @@ def _best_curve(model: ProtocolModel, delta: float, published_only: bool, sharp:
 def _with_curves(
     model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False
 ) -> list[Theorem]:
-    """The theorems that apply and have a curve of delta that is fast."""
+    """Theorems that apply and have a fast curve of delta."""
     return [each for each in upper_bounds(model, delta, published_only, sharp) if each.is_vectorized]
 
 
 def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
-    """Of one theorem or more, the one that leaves least between the two laws themselves."""
+    """Theorem with the smallest delta at epsilon 0, of one or more."""
     if len(theorems) == 1:
         return theorems[0]
     return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
 
 
 def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
-    """The loss above which the theorem leaves no more than this."""
+    """Loss above which the theorem leaves at most ``left_out`` of delta."""
     return max(theorem.epsilon(model, delta=left_out), 1e-12)
 
 
 def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stride: int = 1) -> LossLaw:
-    """The loss of the dominating pair, with losses that are whole multiples of this number of steps."""
+    """Loss law of the dominating pair, its losses rounded to multiples of ``stride`` steps."""
     last = math.ceil(reach / step) + stride
     pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))
     above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
@@ -295,7 +295,7 @@ def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stri
 def _combined(
     statements: Sequence[PrivacyStatement], guarantee: CentralDP, num_releases: int, *, adding_losses: bool
 ) -> PrivacyStatement:
-    """One statement for all releases, trusting whomever one of them trusts."""
+    """Statement for all releases together, with the trust assumptions of each of them."""
     name, citation = _ADDING_LOSSES if adding_losses else _ADDING_EPSILONS
     each = "" if num_releases == 1 else f", {num_releases} times"
     parts = tuple(
@@ -314,7 +314,7 @@ def renyi(
     published_only: bool = False,
     sharp: bool = False,
 ) -> PrivacyStatement:
-    """The Renyi divergence of everything released, at each order a: an upper bound.
+    """Upper bound on the Renyi divergence of everything released, at each order a, as a statement.
 
     With H(g) = delta(log g) and E = exp(epsilon0), in both directions,
 
@@ -359,7 +359,7 @@ def renyi(
 
 
 def _divergences(theorem: Theorem, model: ProtocolModel, orders: Sequence[float]) -> tuple[float, ...]:
-    """Divergence at each order, no more than epsilon0, which bounds the loss itself."""
+    """Divergence at each order, at most epsilon0, which bounds the loss itself."""
     epsilon0 = model.local.epsilon0
     if epsilon0 == 0 or epsilon0 > _LARGEST_LOSS:
         return (epsilon0,) * len(orders)
@@ -368,7 +368,7 @@ def _divergences(theorem: Theorem, model: ProtocolModel, orders: Sequence[float]
 
 
 def _losses(theorem: Theorem, model: ProtocolModel) -> Floats:
-    """Losses at which the curve is evaluated: up to epsilon0, which is one of them."""
+    """Losses at which the curve is evaluated, from near 0 to epsilon0 inclusive."""
     epsilon0 = model.local.epsilon0
     likely = min(_LIKELY * theorem.delta_at(model, epsilon=0.0), epsilon0)
     near = np.linspace(0, likely, _NEAR + 1)[1:]
@@ -379,7 +379,7 @@ def _losses(theorem: Theorem, model: ProtocolModel) -> Floats:
 
 
 def _divergence(pair: Profile, order: float) -> float:
-    """Log of 1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a)), over a - 1: the two directions of each ratio together."""
+    """Renyi divergence of order a: log(1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a))) / (a - 1), g and 1/g in pairs."""
     power = (order - 1) * pair.losses
     with np.errstate(divide="ignore"):
         logs = np.log(pair.masses) + _log_expm1(power) + _log_expm1(power + pair.losses) - power

@@ -22,13 +22,13 @@ _ROUNDING = 1 + 1e-6  # by which both sides of an exact bound may differ: they a
 
 
 def lower_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:
-    """The theorems that say what is lost at least by this model at this delta."""
+    """Theorems with a lower bound for this model and delta."""
     return [each for each in THEOREMS if each.kind is Kind.LOWER_BOUND and each.applies(model, delta=delta)]
 
 
 @remembered(_MOST_REMEMBERED)
 def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | None:
-    """The statement of the largest epsilon that cannot be beaten at this delta; None where no theorem tells one."""
+    """Largest lower bound on epsilon at this delta, as a statement; None if no theorem gives one."""
     found = {theorem: theorem.epsilon(model, delta=delta) for theorem in lower_bounds(model, delta)}
     if not found:
         return None
@@ -39,7 +39,7 @@ def best_lower_bound(model: ProtocolModel, delta: float) -> PrivacyStatement | N
 def held_to_lower_bounds(
     promise: PrivacyStatement, model: ProtocolModel, *, epsilon: float, delta: float
 ) -> PrivacyStatement:
-    """The promise, if no lower bound has a larger delta at its epsilon.
+    """Upper bound unchanged, after a check that no lower bound contradicts it at its epsilon.
 
     Args:
         promise: what a theorem promises about the model.
@@ -63,7 +63,7 @@ def held_to_lower_bounds(
 def lower_bound_beside(
     upper: PrivacyStatement, model: ProtocolModel, *, delta: float, releases: int = 1
 ) -> PrivacyStatement | None:
-    """The largest lower bound for one release, if one is above 0: several releases show at least as much.
+    """Largest lower bound for one release, if above 0; it holds for several releases too, which show at least as much.
 
     Args:
         upper: what is promised of all releases together.

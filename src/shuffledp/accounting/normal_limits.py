@@ -25,7 +25,7 @@ Information = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """The normal limit of a protocol, at its number of people.
+    """Normal limit of a protocol, evaluated at its number of people.
 
     Args:
         mu_lower: parameter of the limit of the worst data set where all others agree; 0 where it is not known.
@@ -41,7 +41,7 @@ class Limit:
 
 
 def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
-    """The normal limit of a uniformly shuffled protocol with one message each; None where it is not known.
+    """Normal limit of a uniformly shuffled protocol with one message each; None if the limit is not known.
 
     Args:
         model: the protocol's public description.
@@ -66,7 +66,7 @@ def limit(model: ProtocolModel, *, delta: float) -> Limit | None:
 
 
 def _information(model: ProtocolModel) -> Information | None:
-    """The s^2 of the worst data set where all others agree, and that of the best blanket."""
+    """Information s^2 of the worst data set in which all others agree, and of the best blanket."""
     local = model.local
     if not (model.shuffle.is_uniform and local.num_messages == 1 and local.is_common):
         return None
@@ -87,7 +87,7 @@ def _information(model: ProtocolModel) -> Information | None:
 
 
 def _of_law(model: ProtocolModel) -> Information | None:
-    """Information of a randomizer whose own law is evaluated; None if none is."""
+    """Information of a randomizer whose own law is evaluated; None if its law is not evaluated."""
     laws = [each for each in THEOREMS if isinstance(each, LawTheorem) and each.applies(model, delta=0.5)]
     found = [(each.kind.promises, each.limit_mu(model) ** 2 * model.num_users) for each in laws]
     upper, lower = ([square for promises, square in found if promises is side] for side in (True, False))
@@ -95,13 +95,13 @@ def _of_law(model: ProtocolModel) -> Information | None:
 
 
 def _of_any(local: LocalModel) -> Information:
-    """Information of all randomizers of loss epsilon0: that of the worse of two known ones, and what none exceeds."""
+    """Information over all randomizers of loss epsilon0: that of the worse of two known ones, and an upper bound."""
     ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
     return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2)), 2 * growth**2 / (ratio + 1)
 
 
 def _of_response(local: LocalModel) -> Information:
-    """Information of k-ary response: the blanket is as good as the data set where all others hold a third value."""
+    """Information of k-ary response: that of the blanket equals that of data where all others hold a third value."""
     ratio, growth = exp(local.epsilon0), expm1(local.epsilon0)
     size = local.domain_size if isinstance(local, FrequencyModel) else 2
     blanket = 2 * growth**2 / (ratio + size - 1)
@@ -112,10 +112,10 @@ INFORMATION: dict[str, Callable[[LocalModel], Information]] = {"ldp": _of_any, "
 
 
 def _epsilon(mu: float, delta: float) -> float:
-    """The epsilon of the Gaussian mechanism with this parameter."""
+    """Epsilon of the Gaussian mechanism with this parameter."""
 
     def gaussian_delta(epsilon: float) -> float:
-        """Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""
+        """Delta of the Gaussian mechanism: Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)."""
         above, below = ((epsilon / mu - side) / math.sqrt(2) for side in (mu / 2, -mu / 2))
         return max((math.erfc(above) - exp(epsilon) * math.erfc(below)) / 2, 0.0)
 

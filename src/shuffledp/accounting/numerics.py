@@ -1,4 +1,4 @@
-"""Solving for epsilon on a curve of delta, on the side that is safe, and exponentials that end in infinity."""
+"""Solving for epsilon on a curve of delta, rounded to the safe side, and exponentials that overflow to infinity."""
 
 import math
 import sys
@@ -13,24 +13,24 @@ _LOOKS_AROUND = 5  # near a guess
 
 
 def exp(power: float) -> float:
-    """e^power, or infinity where a float ends."""
+    """Exponential e^power; infinity where it overflows."""
     return math.exp(power) if power < _LARGEST_POWER else math.inf
 
 
 def expm1(power: float) -> float:
-    """e^power - 1, or infinity where a float ends."""
+    """Exponential less one, e^power - 1; infinity where it overflows."""
     return math.expm1(power) if power < _LARGEST_POWER else math.inf
 
 
 def rounded_up(bound: float) -> float:
-    """An upper bound from a closed form, raised by more than floating point can have lowered it."""
+    """Upper bound from a closed form, raised by more than rounding can have lowered it."""
     return bound * ROUND_UP
 
 
 def smallest_below(
     curve: Callable[[float], float], *, level: float, limit: float, guess: float | None = None, tolerance: float = 1e-9
 ) -> float:
-    """An epsilon in [0, limit] at which a non-increasing curve is at most ``level``, as small as can be told.
+    """Smallest epsilon in [0, limit], within tolerance, at which a non-increasing curve is at most ``level``.
 
     The answer errs upward, by at most the tolerance: it is the end of the bracket where the curve was evaluated and
     found low enough, or ``limit``, which is taken to be so without a look. For upper bounds.
@@ -41,7 +41,7 @@ def smallest_below(
 def largest_below(
     curve: Callable[[float], float], *, level: float, limit: float, guess: float | None = None, tolerance: float = 1e-9
 ) -> float:
-    """The largest epsilon in [0, limit] at which a non-increasing curve was found above ``level``; 0 if none was.
+    """Largest epsilon in [0, limit] at which a non-increasing curve was found above ``level``; 0 if none was.
 
     As `smallest_below`, for lower bounds.
     """
@@ -51,7 +51,7 @@ def largest_below(
 def _crossing(
     curve: Callable[[float], float], level: float, limit: float, guess: float | None, tolerance: float
 ) -> tuple[float, float]:
-    """Ends of a bracket: above the level, and at most the level. Illinois's secant on logarithms, and bisection."""
+    """Bracket of the crossing: an end above the level, and an end at most the level (Illinois secant and bisection)."""
 
     def height(epsilon: float) -> float:
         value = curve(epsilon)
@@ -85,13 +85,13 @@ def _crossing(
 
 
 def _beyond(height: float, level: float, tolerance: float) -> float:
-    """By what to multiply epsilon to find the curve on the other side, if it falls about as a normal tail does."""
+    """Factor for the next epsilon, beyond the crossing if the curve falls about as a normal tail does."""
     move = 0.75 * height / max(-math.log(level), 1.0)
     return 1 + (max(min(move, 0.5), 2 * tolerance) if height > 0 else min(max(move, -0.3), -2 * tolerance))
 
 
 def _between(low: float, high: float, at_low: float, at_high: float, margin: float) -> float:
-    """Where the chord crosses 0, kept off the ends by a margin; or the middle."""
+    """Point where the chord crosses 0, kept off the ends by a margin; else the middle."""
     if not (math.isfinite(at_low) and math.isfinite(at_high) and math.isfinite(margin)):
         return (low + high) / 2
     crossing = low + (high - low) * at_low / (at_low - at_high)
@@ -99,7 +99,7 @@ def _between(low: float, high: float, at_low: float, at_high: float, margin: flo
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon that the limit for many users has at this delta: delta = mu (f(t) - t F(-t)) at t = epsilon / mu.
+    """Epsilon of the Gaussian limit at this delta: delta = mu (f(t) - t F(-t)) at t = epsilon / mu.
 
     f and F are the standard normal density and distribution function. An approximation, not a bound.
     """

@@ -44,7 +44,7 @@ class Profile:
 
 
 def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Profile:
-    """The dominating pair with these losses, above 0 and ascending, from the curve of a theorem that applies."""
+    """Dominating pair on these losses, above 0 and ascending, from the curve of a theorem that applies."""
     epsilons = np.concatenate([[0.0], losses])
     deltas = np.minimum.accumulate(theorem.curve(model, epsilons=epsilons))
     growths = np.expm1(epsilons)
@@ -55,7 +55,7 @@ def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Pro
 
 
 def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
-    """The vertices of the lower convex hull: a convex curve below all the points is below it too."""
+    """Vertices of the lower convex hull; a convex curve below all the points lies below the hull too."""
     kept: list[int] = []
     for place in range(len(x)):
         while len(kept) > 1:
@@ -70,14 +70,14 @@ def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossLaw:
-    """The loss of one release: whole multiples of a step (``places``, ascending) and infinity."""
+    """Loss law of one release: multiples of a step (``places``, ascending) and infinity."""
 
     places: Integers
     masses: Floats
     infinite: float
 
     def tilted(self, rate: float) -> tuple[float, Floats]:
-        """Log of the expectation of exp(rate x place), and what is expected, divided by it."""
+        """Log of E[exp(rate * place)], and the law tilted by it."""
         with np.errstate(divide="ignore"):
             powers = np.log(self.masses) + rate * self.places
         top = float(powers.max())
@@ -88,7 +88,7 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossSum:
-    """The sum of the losses of all releases, on a grid of ``losses``, in nats and ascending.
+    """Sum of the losses of all releases, on a grid of ``losses``, in nats and ascending.
 
     Probabilities are ``tilted`` by exp(rate x loss - log_moment), so that those that matter are not lost to rounding,
     which adds up to less than ``error``; ``beyond`` is the probability of losses above the grid.
@@ -102,7 +102,7 @@ class LossSum:
     beyond: float
 
     def delta(self, epsilon: float) -> float:
-        """The expectation of (1 - exp(epsilon - loss))_+, from above; 1 below the grid, where losses were left out."""
+        """Delta at an epsilon: E[(1 - exp(epsilon - loss))_+] from above; 1 below the grid, which leaves losses out."""
         if epsilon < self.losses[0]:
             return 1.0
         scale = self.log_moment - self.rate * epsilon
@@ -113,12 +113,12 @@ class LossSum:
         return min(found * math.exp(scale) * (1 + 1e-9) + self.beyond, 1.0)
 
     def epsilon(self, delta: float, *, limit: float) -> float:
-        """The least epsilon at this delta, or ``limit``, which is known to be enough."""
+        """Least epsilon at this delta, at most ``limit``, which is known to be enough."""
         return smallest_below(self.delta, level=delta, limit=limit, tolerance=1e-7)
 
 
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
-    """Sum of the losses of all laws, of one step each, each repeated, accurate at about this delta.
+    """Sum of the losses of all laws, which share one step, each repeated; accurate near this delta.
 
     Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
     epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those
@@ -151,7 +151,7 @@ def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float
 
 
 def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float, float, float]:
-    """Of the sum, tilted by the rate: the log of the moment, the mean, and the variance."""
+    """Moments of the sum tilted by the rate: log of the generating function, mean, and variance."""
     log_moment = mean = variance = 0.0
     for law in laws:
         moment, terms = law.tilted(rate)
@@ -163,7 +163,7 @@ def _moments(laws: Sequence[LossLaw], repeats: int, rate: float) -> tuple[float,
 
 
 def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
-    """The rate, per step, at which Chernoff's bound at the tilted mean is delta, or nearly what the top loss has."""
+    """Tilting rate per step at which Chernoff's bound at the tilted mean is delta, or the mean is near the top."""
     limit = repeats * sum(float(np.log(law.masses[law.masses > 0][-1])) for law in laws)
     target = max(log_delta, _NEARLY * limit)
     low, high = 0.0, _LARGEST_POWER / max(int(law.places[-1]) for law in laws)
@@ -175,7 +175,7 @@ def _rate(laws: Sequence[LossLaw], repeats: int, log_delta: float) -> float:
 
 
 def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float, sign: int) -> float:
-    """The place above (sign 1) or below (sign -1) which Chernoff's bound leaves this share of the tilted sum."""
+    """Place above (sign 1) or below (sign -1) which Chernoff's bound leaves exp(``log_left``) of the tilted sum."""
     base, _, variance = _moments(laws, repeats, rate)
     places = []
     for trial in _TRIALS / math.sqrt(max(variance, 1e-9)):

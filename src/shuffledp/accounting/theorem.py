@@ -1,4 +1,4 @@
-"""A theorem as the accountant sees it: hypotheses, a curve from epsilon to delta and back; and the local guarantee."""
+"""Theorem as the accountant sees it: hypotheses, a curve from epsilon to delta and back; and the local guarantee."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from shuffledp.core.validate import nonnegative, open_probability
 
 
 class Theorem(ABC):
-    """A published (or own) result about the central guarantee of a protocol. One instance each is in ``THEOREMS``.
+    """Result, published or own, about the central guarantee of a protocol; ``THEOREMS`` holds one instance of each.
 
     Class attributes: ``id`` (short name), ``citation`` (source with theorem number), ``kind`` (upper or lower bound),
     ``status`` (published or own proof), ``is_vectorized`` (whether ``curve`` is fast: a thousand points in a second or
@@ -35,37 +35,37 @@ class Theorem(ABC):
 
     @abstractmethod
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Every hypothesis, evaluated for this model and delta."""
+        """Hypotheses, all of them, evaluated for this model and delta."""
 
     @abstractmethod
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The central epsilon at this delta, provided that the hypotheses hold."""
+        """Central epsilon at this delta, provided that the hypotheses hold."""
 
     @abstractmethod
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The central delta at this epsilon, non-increasing; where it says nothing, 1 (upper bound) or 0 (lower)."""
+        """Central delta at this epsilon, non-increasing; if nothing is known, 1 (upper bound) or 0 (lower bound)."""
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
-        """What the theorem gives at this delta."""
+        """Guarantee that the theorem gives at this delta."""
         return CentralDP(epsilon=self.epsilon(model, delta=delta), delta=delta)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether such protocols are its subject, so that readers want to know why it says nothing about this one.
+        """Whether the theorem is about such protocols, so that readers want to know why it fails for this one.
 
         Most theorems start from what a report tells by itself: a share of a number tells nothing.
         """
         return not isinstance(model.local, SumModel)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """`guarantee`, and what to say beside any statement about such a protocol: whom it is about, for example."""
+        """Guarantee, with remarks for any statement about such a protocol: whom it is about, for example."""
         return self.guarantee(model, delta=delta), ()
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """Whom people must trust for what the theorem says about this model."""
+        """Trust assumptions of what the theorem says about this model."""
         return (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
 
     def state(self, model: ProtocolModel, *, delta: float) -> PrivacyStatement:
-        """The theorem's statement about a model.
+        """Statement of the theorem about a model.
 
         Raises:
             HypothesisError: if a hypothesis does not hold; the message names it, its value and the way out.
@@ -75,7 +75,7 @@ class Theorem(ABC):
         return self.stating(model, self.guarantee(model, delta=delta), delta=delta)
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """The statement of a guarantee that the theorem gave for this model and delta.
+        """Statement with a guarantee that the theorem gave for this model and delta.
 
         Raises:
             HypothesisError: if a hypothesis does not hold.
@@ -96,11 +96,11 @@ class Theorem(ABC):
         )
 
     def applies(self, model: ProtocolModel, *, delta: float) -> bool:
-        """True if every hypothesis holds."""
+        """Whether every hypothesis holds."""
         return all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=delta))
 
     def require(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """The hypotheses, all of which hold.
+        """Hypotheses of the model, after a check that all of them hold.
 
         Raises:
             HypothesisError: if one does not; the message names it, its value and the way out.
@@ -112,19 +112,19 @@ class Theorem(ABC):
         return hypotheses
 
     def where_hypotheses_hold(self, model: ProtocolModel, delta: float) -> float:
-        """A closed form's ``delta``, rounded up, if all hypotheses hold there; else 1: nothing is said."""
+        """Delta of a closed form, rounded up, if all hypotheses hold there; else 1, which promises nothing."""
         stated = rounded_up(max(delta, SMALLEST))
         met = stated < 1 and all(hypothesis.holds for hypothesis in self.hypotheses(model, delta=stated))
         return stated if met else 1.0
 
     def delta_at(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """`delta`, after checking epsilon, and 0 from epsilon0 on where a pure local guarantee holds anyway."""
+        """Delta at a checked epsilon; 0 from epsilon0 on if a pure local guarantee holds anyway."""
         nonnegative(epsilon=epsilon)
         local = model.local.guarantee
         return 0.0 if local.delta == 0 and epsilon >= local.epsilon else self.delta(model, epsilon=epsilon)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """`delta_at` for many epsilons, 0 or more; a theorem whose evaluation is vectorized does better than this loop.
+        """Delta at many epsilons, 0 or more: a loop over `delta_at`, which a vectorized evaluation may replace.
 
         For Renyi privacy and composition, which need a thousand points: they may be less tight than `delta_at`.
         """
@@ -132,12 +132,12 @@ class Theorem(ABC):
 
 
 def inside_unit(delta: float) -> float:
-    """A delta from 0 to 1 as the nearest one that is neither, for hypotheses that divide by it or its logarithm."""
+    """Delta moved strictly inside (0, 1), for hypotheses that divide by it or its logarithm."""
     return min(max(delta, SMALLEST), math.nextafter(1.0, 0.0))
 
 
 def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypothesis, ...]:
-    """No more of the reports are fake than are left out; none where no senders are fake.
+    """Hypothesis: the reports left out cover all fake senders; no hypothesis where no senders are fake.
 
     Where others hide an answer, what is in fake reports does not depend on it.
     """
@@ -152,20 +152,20 @@ def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypoth
 
 
 def uniform_shuffle(model: ProtocolModel) -> Hypothesis:
-    """Every order of the reports is equally likely, and nothing else about their origin is seen."""
+    """Hypothesis: every order of the reports is equally likely, and nothing else about their origin is seen."""
     return Hypothesis(
         "uniform-shuffle", "a uniform shuffle", f"shuffler {model.shuffle.kind!r}", model.shuffle.is_uniform
     )
 
 
 def one_message_each(model: ProtocolModel) -> Hypothesis:
-    """Each user sends one message."""
+    """Hypothesis: each user sends one message."""
     messages = model.local.num_messages
     return Hypothesis("one-message-each", "one message per user", f"num_messages={messages}", messages == 1)
 
 
 def common_randomizer(model: ProtocolModel) -> Hypothesis:
-    """All users apply the same randomizer, so that a report does not tell by its form who may have sent it.
+    """Hypothesis: all users apply one randomizer, so that the form of a report does not point to its sender.
 
     Without it nothing need be amplified: with an alphabet of its own for each user, shuffling hides nothing.
     """
@@ -175,32 +175,32 @@ def common_randomizer(model: ProtocolModel) -> Hypothesis:
 
 
 def not_adaptive(model: ProtocolModel) -> Hypothesis:
-    """No report depends on the reports before it, or on its place after the shuffle."""
+    """Hypothesis: no report depends on earlier reports, or on its place after the shuffle."""
     adaptive = model.local.is_adaptive
     value = "one that may depend on its place and on earlier reports" if adaptive else "one that depends on it alone"
     return Hypothesis("non-adaptive", "a randomizer that depends on nothing but the answer", value, not adaptive)
 
 
 def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """One report each, of one randomizer for all that depends on nothing but the answer."""
+    """Hypotheses: one report each, from one randomizer for all, which depends on the answer alone."""
     return (one_message_each(model), common_randomizer(model), not_adaptive(model))
 
 
 def oblivious(model: ProtocolModel) -> Hypothesis:
-    """The shuffle does not look at the reports."""
+    """Hypothesis: the shuffle does not look at the reports."""
     holds = model.shuffle.is_oblivious
     value = "one that is" if holds else "one that depends on them"
     return Hypothesis("oblivious", "a permutation drawn independently of the reports", value, holds)
 
 
 def several_users(model: ProtocolModel) -> Hypothesis:
-    """There is somebody to hide among."""
+    """Hypothesis: two users or more."""
     users = model.num_users
     return Hypothesis("several-users", "n >= 2", f"num_users={users}", users >= 2)
 
 
 def pure_local(model: ProtocolModel) -> Hypothesis:
-    """The randomizer is (epsilon0, 0)-locally private with a finite epsilon0."""
+    """Hypothesis: the randomizer is (epsilon0, 0)-locally private with a finite epsilon0."""
     local = model.local.guarantee
     requirement = "a randomizer with finite epsilon0 and local delta 0"
     value = f"epsilon0={local.epsilon:.6g}, local delta={local.delta:g}"
@@ -208,12 +208,12 @@ def pure_local(model: ProtocolModel) -> Hypothesis:
 
 
 def shuffled_pure_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """What theorems that know epsilon0 alone ask for: one pure report each, of one randomizer, uniformly shuffled."""
+    """Hypotheses of theorems that use epsilon0 alone: one pure report each, from one randomizer, uniformly shuffled."""
     return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
 
 
 def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limit: float) -> Hypothesis:
-    """Epsilon0 is at most the logarithm of ``exp_limit``, which ``formula`` spells out."""
+    """Hypothesis: epsilon0 is at most the logarithm of ``exp_limit``, which ``formula`` spells out."""
     limit = math.log(exp_limit) if exp_limit > 0 else -math.inf
     epsilon0 = model.local.epsilon0
     value = f" = {limit:.6g}" if exp_limit > 0 else ", which no epsilon0 is for so few users"
@@ -226,7 +226,7 @@ def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limi
 
 
 class LocalOnly(Theorem):
-    """The released data are computed from the reports alone, so the local guarantee carries over (post-processing).
+    """Local guarantee carried over: the released data are computed from the reports alone (post-processing).
 
     Nobody but one's own device is trusted. Where the local guarantee is empty this says nothing: reports that mean
     nothing alone may well be private together.
@@ -237,7 +237,7 @@ class LocalOnly(Theorem):
     is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Epsilon0 is finite, and the local delta within the delta asked for."""
+        """Hypotheses: a finite epsilon0, and a local delta within the delta asked for."""
         local, requirement = model.local.guarantee, f"a local delta of at most {delta:g}"
         return (
             Hypothesis("local-guarantee", "a finite epsilon0", f"epsilon0={local.epsilon:.6g}", not local.is_trivial),
@@ -245,15 +245,15 @@ class LocalOnly(Theorem):
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon0, at any delta."""
+        """Local epsilon0, at any delta."""
         return model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The local delta from epsilon0 on; below, what binary randomized response loses, which is the worst."""
+        """Local delta from epsilon0 on; below it, the delta of binary randomized response, which is the worst."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """With E = exp(epsilon0), e = exp(epsilon): delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
+        """Deltas with E = exp(epsilon0), e = exp(epsilon): delta0 + (1 - delta0) (E - e) / (E + 1), down to delta0.
 
         Kairouz, Oh, Viswanath 2015, Theorem 2: whatever is (epsilon0, delta0)-private is post-processing of that pair.
         """
@@ -264,10 +264,10 @@ class LocalOnly(Theorem):
         return np.asarray(np.minimum(local.delta + (1 - local.delta) * below * ROUND_UP, 1.0))
 
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
-        """Epsilon0 with the local delta, which is 0 for pure randomizers: stronger than what was asked for."""
+        """Local epsilon0 and delta, which is 0 for pure randomizers: stronger than what was asked for."""
         local = model.local.guarantee
         return CentralDP(epsilon=local.epsilon, delta=local.delta, neighbors=local.neighbors)
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """One's own device, and nobody else."""
+        """Trust in one's own device, and in no other party."""
         return (Trust.OWN_DEVICE,)

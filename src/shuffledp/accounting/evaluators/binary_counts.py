@@ -1,4 +1,4 @@
-"""The number of ones among shuffled binary reports: what it loses in the worst of all data sets, exactly.
+"""Number of ones among shuffled binary reports: the exact privacy loss over all data sets.
 
 A report is wrong with chance p = 1/(E+1), E = exp(epsilon0). If m of the other n-1 people hold 1, the ones among their
 reports are T ~ Bin(m, 1-p) + Bin(n-1-m, p), and with e = exp(epsilon), for a victim who holds 1 instead of 0,
@@ -36,24 +36,24 @@ Complexes = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryCounts:
-    """The counts of all data sets of this many people, each of whom sends a binary report of loss ``epsilon0``."""
+    """Counts of ones over all data sets of ``users`` people who each send a binary report of loss ``epsilon0``."""
 
     epsilon0: float
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon at which no data set's delta is above the one given, from above."""
+        """Least epsilon, from above, at which no data set has a delta above the given one."""
         guess = gaussian_epsilon(2 * math.sinh(self.epsilon0 / 2) / math.sqrt(self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.epsilon0, guess=guess)
 
     def delta(self, epsilon: float) -> float:
-        """The largest delta of all data sets, from above; 0 from epsilon0 on."""
+        """Largest delta of all data sets, from above; 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return 0.0
         return min(max(float(each.max()) for each in self.deltas(epsilon)) + SMALLEST, 1.0)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """`delta` at many epsilons; where they are more than 400, chords over exp(epsilon) between as many of them."""
+        """Largest delta at many epsilons; of more than 400, at 400 nodes with chords over exp(epsilon) between them."""
         inside = np.minimum(epsilons, self.epsilon0)
         nodes = np.unique(inside)
         if len(nodes) > _MOST_NODES:
@@ -62,7 +62,7 @@ class BinaryCounts:
         return np.asarray(np.interp(np.expm1(inside), np.expm1(nodes), deltas), dtype=np.float64)
 
     def deltas(self, epsilon: float) -> Iterator[Floats]:
-        """The delta of each data set, from above, for an epsilon below epsilon0; in blocks of m, some of them twice."""
+        """Delta of each data set, from above, for an epsilon below epsilon0; in blocks of m, which may overlap."""
         growth, short = math.expm1(epsilon), -math.expm1(epsilon - self.epsilon0)
         gain, tilt = short / (1 + math.exp(-self.epsilon0)), (growth - math.expm1(-self.epsilon0)) / short
         counts = _TiltedCounts(self.epsilon0, tilt=tilt, others=self.users - 1)
@@ -73,7 +73,7 @@ class BinaryCounts:
 
 
 class _Report:
-    """A report that is 1 with a chance that the tilt r changes; ``log_growth`` is log E[r^report] before."""
+    """Binary report whose chance of 1 is tilted by r; ``log_growth`` is log E[r^report] before the tilt."""
 
     def __init__(self, chance: float, tilt: float) -> None:
         growth = chance * (tilt - 1)
@@ -82,13 +82,13 @@ class _Report:
         self.log_growth = math.log1p(growth)
 
     def log_characteristic(self, frequencies: Floats) -> Complexes:
-        """Log E[exp(iw report)], after tilting."""
+        """Log characteristic function log E[exp(iw report)], after tilting."""
         real, imaginary = 1 - 2 * self.chance * np.sin(frequencies / 2) ** 2, self.chance * np.sin(frequencies)
         return np.asarray(np.log(np.maximum(np.hypot(real, imaginary), SMALLEST)) + 1j * np.arctan2(imaginary, real))
 
 
 class _TiltedCounts:
-    """Tilted laws of T for all m, and for each the k just below the mean: what the tilted probabilities there are."""
+    """Tilted laws of T for all m: their probabilities at the k just below the mean of each."""
 
     def __init__(self, epsilon0: float, *, tilt: float, others: int) -> None:
         lie, truth = 1 / (1 + math.exp(epsilon0)), 1 / (1 + math.exp(-epsilon0))
@@ -108,7 +108,7 @@ class _TiltedCounts:
         self.kernel = np.stack([weights, above, weights * self.turns[1], above * self.turns[1]])
 
     def _frequencies(self, ones: Floats) -> Floats:
-        """Those that count for the first and the last of these m, and so for all between."""
+        """Frequencies that matter for the first and the last of these m, and so for all between."""
         least, number = float(self.spreads(ones)[[0, -1]].min()), self.reach
         if least > _NEGLIGIBLE / 2:
             last = 2 * math.asin(math.sqrt(_NEGLIGIBLE / 2 / least)) / math.pi
@@ -116,20 +116,20 @@ class _TiltedCounts:
         return np.arange(number + 1, dtype=np.float64) * np.float64(math.pi / self.reach)
 
     def blocks(self) -> Iterator[Floats]:
-        """All m from 0 to the number of others."""
+        """Blocks of all m, from 0 to the number of others."""
         for first in range(0, self.others + 1, self.block):
             yield min(first, self.others + 1 - self.block) + np.arange(self.block, dtype=np.float64)
 
     def spreads(self, ones: Floats) -> Floats:
-        """The variances."""
+        """Variances of T for these m."""
         return np.asarray(ones * self.one.variance + (self.others - ones) * self.zero.variance)
 
     def places(self, ones: Floats) -> Floats:
-        """Each k, the last integer up to the mean."""
+        """Count k for each m: the last integer up to the mean."""
         return np.asarray(np.floor(ones * self.one.chance + (self.others - ones) * self.zero.chance))
 
     def chances(self, ones: Floats) -> Floats:
-        """Chances of k, of more than k with a factor of r^-i for k + i, of k + 1, and of more than k + 1 alike."""
+        """Tilted chances: of k, of more than k with a factor of r^-i for k + i, and of k + 1 and more likewise."""
         frequencies, places, rest = self._frequencies(ones), self.places(ones), self.others - ones[-1]
         used, turns = slice(len(frequencies)), (places - places[0]).astype(np.int64)
         first = np.exp(ones[0] * self.of_one[used] + rest * self.of_zero[used] - 1j * places[0] * frequencies)
@@ -137,12 +137,12 @@ class _TiltedCounts:
         return np.asarray((self.kernel[:, used] @ turned.T).real)
 
     def scales(self, ones: Floats) -> Floats:
-        """E[r^T] r^-k, with what rounding can make of all factors."""
+        """Scale E[r^T] r^-k, which undoes the tilt, with a margin for the rounding of all factors."""
         growths = ones * self.one.log_growth + (self.others - ones) * self.zero.log_growth
         return np.asarray(np.exp(growths - self.places(ones) * self.log_tilt) * (1 + self._unit))
 
     def errors(self, ones: Floats) -> Floats:
-        """Bounds on the errors of chances: of the first alone, and of the second with the factor that it has.
+        """Bounds on the errors of chances, for the plain chance and for the chance with factors.
 
         Each frequency has an error in proportion to its modulus, of which the mean is at most sqrt(pi / 8V) + 1/N.
         """

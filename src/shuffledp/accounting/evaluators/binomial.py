@@ -21,7 +21,7 @@ from shuffledp.core.table import Floats
 _NODES = 24
 _NEGLIGIBLE = 38.0  # e^-38 is below the rounding error
 _NEWTON_STEPS = 6
-_TABLE = 16  # below this count Stirling's series is not good enough
+_TABLE = 16  # below this count Stirling's series is not accurate enough
 _CLOSE = 0.1
 _LIKELY = 8.0  # standard deviations in which most blocks lie
 
@@ -46,7 +46,7 @@ class Blocks:
 
 
 def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: int) -> Blocks:
-    """Bin(trials, chance) in at most ``num_blocks`` blocks, with at most ``outside`` left out (Chernoff's bound).
+    """Binomial law in at most ``num_blocks`` blocks, with at most ``outside`` left out (Chernoff's bound).
 
     The chance is above 0. A window of no more counts than blocks is cut into single ones.
     """
@@ -72,7 +72,7 @@ def binomial_blocks(trials: int, chance: float, *, outside: float, num_blocks: i
 
 
 def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -> tuple[int, Floats]:
-    """The law of Bin(trials, chance) with every count moved down to the last one that is whole steps above the first.
+    """Binomial law on a lattice of whole steps, with every count moved down to a lattice point.
 
     At most ``outside`` is left out. Returns the first count, and the probability of each point, from above.
     """
@@ -89,7 +89,7 @@ def binomial_lattice(trials: int, chance: float, *, outside: float, step: int) -
 
 
 def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> Floats:
-    """The first count of each block and the count after the last one; three blocks of four are within reach."""
+    """Edges of blocks: the first count of each, and the count after the last; 3 of 4 blocks lie within reach."""
     left, right = max(low, math.floor(middle - reach)), min(high + 1, math.ceil(middle + reach))
     beyond = max(num_blocks // 8, 2) if left > low or right < high + 1 else 1
     within = np.linspace(left, right, num_blocks - 2 * beyond + 1)
@@ -98,7 +98,7 @@ def _edges(low: int, middle: int, high: int, num_blocks: int, reach: float) -> F
 
 
 def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Floats]:
-    """The probability from each edge to before the next, and the size of what was subtracted to find it.
+    """Probability from each edge to before the next, and the size of the terms that were subtracted to find it.
 
     Edges ascend from 0 to trials + 1; one of them, or the gap between two, is near the mean.
     """
@@ -115,7 +115,7 @@ def block_masses(edges: Floats, trials: int, chance: float) -> tuple[Floats, Flo
 
 
 def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
-    """The counts outside of which Chernoff's bound leaves at most ``outside``."""
+    """First and last count of a window outside of which Chernoff's bound leaves at most ``outside``."""
     mean = trials * chance
     exponent = math.log(2) - math.log(outside)
 
@@ -131,7 +131,7 @@ def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
 
 
 def _deviance_of(count: int, mean: float) -> float:
-    """Count log(count / mean) + mean - count, without cancellation where the two are close."""
+    """Deviance count log(count / mean) + mean - count, without cancellation where the two are close."""
     difference = count - mean
     if abs(difference) >= 0.1 * (count + mean):
         return count * math.log(count / mean) - difference
@@ -145,7 +145,7 @@ def _deviance_of(count: int, mean: float) -> float:
 
 
 def _first(holds: Any, low: int, high: int) -> int:
-    """The first integer from low on at which a condition holds that then stays true; ``high`` if none before."""
+    """First integer from ``low`` on at which a monotone condition holds; ``high`` if none before it."""
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
@@ -153,7 +153,7 @@ def _first(holds: Any, low: int, high: int) -> int:
 
 
 def binomial_error(trials: int) -> float:
-    """More than the relative rounding error of a probability and `tail_ratio` together.
+    """Bound on the relative rounding error of a probability and `tail_ratio` together.
 
     Also for a chance that is itself rounded. Measured up to 25 standard deviations out: at most half of this.
     """
@@ -161,7 +161,7 @@ def binomial_error(trials: int) -> float:
 
 
 def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Floats:
-    """Log Pr[T = count] for T ~ Bin(trials, chance), 0 < chance < 1 and 0 <= count <= trials, in Loader's form.
+    """Log-probability Pr[T = count], T ~ Bin(trials, chance), 0 < chance < 1, 0 <= count <= trials, Loader's form.
 
     The relative error of the probability is below `binomial_error`.
     """
@@ -177,7 +177,7 @@ def log_probability(counts: Floats, trials: Floats | float, chance: float) -> Fl
 
 
 def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
-    """Pr[T > count] / Pr[T = count] for T ~ Bin(trials, odds / (1 + odds)) and counts no lower than the mean less 1.
+    """Ratio Pr[T > count] / Pr[T = count], T ~ Bin(trials, odds / (1 + odds)), for counts of the mean less 1 or more.
 
     The relative error is below `binomial_error`.
     """
@@ -196,7 +196,7 @@ def tail_ratio(counts: Floats, trials: Floats | float, odds: float) -> Floats:
 
 
 def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
-    """Where the integrand has fallen by e^-38, or a little beyond: Newton's method from the right, on a concave log."""
+    """Place where the integrand has fallen by e^-38, or just beyond: Newton's method from the right, concave log."""
     slope = counts - rest * odds
     reach = 2 * _NEGLIGIBLE / (slope + np.sqrt(slope * slope + 2 * _NEGLIGIBLE * counts) + 1e-300)
     outside = ~((reach > 0) & (reach < 1 - 1e-9))  # below 0 where the square of the slope underflows
@@ -211,13 +211,13 @@ def _reach(counts: Floats, rest: Floats, odds: float) -> Floats:
 
 @cache
 def _gauss_legendre() -> tuple[Floats, Floats]:
-    """Nodes and weights on [0, 1]."""
+    """Gauss-Legendre nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return (nodes + 1) / 2, weights / 2
 
 
 def _deviance(counts: Floats, means: Floats | float) -> Floats:
-    """Count log(count / mean) + mean - count, without cancellation where the two are close."""
+    """Deviance count log(count / mean) + mean - count, without cancellation where the two are close."""
     difference = counts - means
     slope = difference / (counts + means)
     square = slope * slope
@@ -233,7 +233,7 @@ def _deviance(counts: Floats, means: Floats | float) -> Floats:
 
 
 def stirling_error(counts: Floats) -> Floats:
-    """log(count!) less Stirling's formula for it, for counts of 1 or more."""
+    """Error of Stirling's formula: log(count!) less the formula, for counts of 1 or more."""
     square = 1 / (counts * counts)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / counts
     small = counts < _TABLE
@@ -244,7 +244,7 @@ def stirling_error(counts: Floats) -> Floats:
 
 @cache
 def _small_stirling_errors() -> Floats:
-    """For each count below 16; the first is not used."""
+    """Errors of Stirling's formula for each count below 16; the first is not used."""
     exact = [
         math.lgamma(count + 1) - (count + 0.5) * math.log(count) + count - math.log(2 * math.pi) / 2
         for count in range(1, _TABLE)

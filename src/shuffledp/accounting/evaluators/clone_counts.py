@@ -1,4 +1,4 @@
-"""Counts of clones: what one answer more or less shows among reports that look like it, at any number of people.
+"""Counts of clones: the privacy loss of one answer among reports that look like it, at any number of people.
 
 **A pair.** Of n - 1 other reports each is a clone with chance q; half of the C clones, at random, look like one answer
 and half like the other. With E = exp(epsilon0), e = exp(epsilon), N = C + 1 and k = floor(N (E - e) / ((E - 1) (e +
@@ -38,20 +38,20 @@ _MOST_CELLS = 400  # of the third kind for each number of the second
 _LARGEST_EPSILON = 700.0
 _MOST_USERS = 2**52  # counts above would not be whole numbers in floats; more people never hurt
 _OUTSIDE = 1e-8  # of delta: what is left out of the window
-_CLOSE = 1e-12  # chances as close as this to 0 or 1 are lowered: there floats tell one minus the chance badly
+_CLOSE = 1e-12  # chances this close to 0 or 1 are lowered, since floats hold one minus the chance badly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClonePair:
-    """A pair of clones, evaluated from above: ``chance`` is that of another report to be a clone."""
+    """Pair of clones, evaluated from above; ``chance`` is the chance that another report is a clone."""
 
     epsilon0: float
     chance: float
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon at which the pair's delta, strictly between 0 and 1, is at most the one given."""
-        # Where it goes for many people: mu = 2 tanh(epsilon0 / 2) / sqrt(clones).
+        """Least epsilon at which the pair's delta is at most the given one, which is strictly between 0 and 1."""
+        # The Gaussian limit for many people: mu = 2 tanh(epsilon0 / 2) / sqrt(clones).
         mu = 2 * math.tanh(self.epsilon0 / 2) / math.sqrt(max(self.users * self.chance, 1.0))
         guess = gaussian_epsilon(mu, delta)
         for num_blocks, tolerance in ((_COARSE, 1e-4), (_FINE, 1e-7)):
@@ -61,7 +61,7 @@ class ClonePair:
         return guess
 
     def delta(self, epsilon: float) -> float:
-        """The pair's delta at an epsilon of 0 or more; 0 from epsilon0 on."""
+        """Delta of the pair at an epsilon of 0 or more; 0 from epsilon0 on."""
         if epsilon >= self.epsilon0:
             return 0.0
         rough = self._upper(epsilon, self.blocks(outside=SMALLEST, num_blocks=_COARSE))
@@ -69,13 +69,13 @@ class ClonePair:
         return min(self._upper(epsilon, law), rough)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """The pair's delta at each of many epsilons, as small as 1e-300; less tight than `delta`."""
+        """Delta of the pair at many epsilons, as small as 1e-300; less tight than `delta`."""
         law = self.blocks(outside=1e-305, num_blocks=_CURVE)
         return np.array([self._upper(float(epsilon), law) for epsilon in epsilons])
 
     def blocks(self, *, outside: float, num_blocks: int) -> Blocks:
-        """The number of clones among the other people, in blocks."""
-        if self.chance < SMALLEST:  # nobody is a clone, as good as surely
+        """Law of the number of clones among the other people, in blocks."""
+        if self.chance < SMALLEST:  # almost surely no report is a clone
             return binomial_blocks(0, 1.0, outside=outside, num_blocks=num_blocks)
         others = min(self.users - 1, _MOST_USERS)
         return binomial_blocks(others, self.chance, outside=outside, num_blocks=num_blocks)
@@ -89,7 +89,7 @@ class ClonePair:
         return min(float(law.most @ deltas) * (1 + error) + law.outside + SMALLEST, 1.0)
 
     def given(self, clones: Floats, epsilon: float) -> tuple[Floats, float, Floats]:
-        """For each number of clones: b_c(k), and what it is multiplied with, as gain less loss."""
+        """Probability b_c(k) for each number of clones c, and its factor, as a gain and a loss to subtract."""
         short = math.expm1(epsilon - self.epsilon0)
         gain = -short / (1 + math.exp(-self.epsilon0))
         share = short / math.expm1(-self.epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
@@ -102,7 +102,7 @@ class ClonePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountCells:
-    """A binomial count B of ``trials`` messages in cells, for chords over them.
+    """Binomial count B of ``trials`` messages in cells, for chords over them.
 
     A cell leads from the first B of ``lows`` to the first after it, in ``ends`` (the same where a cell is one number),
     and has the probability ``most``, from above, and the mean ``mean_least``, from below; ``outside`` is more than all
@@ -118,18 +118,18 @@ class CountCells:
 
     @property
     def nodes(self) -> Floats:
-        """Values of B for `chords`: 0, and the ends of the cells."""
+        """Nodes for `chords`: values of B, namely 0 and the ends of the cells."""
         return np.unique(np.concatenate([[0.0], self.lows, self.ends]))
 
     def chords(self, values: Floats) -> float:
-        """The expectation of a curve of B that falls and is convex, given at the nodes, from above."""
+        """Expectation, from above, of a falling convex curve of B that is given at the nodes."""
         low, end = (values[np.searchsorted(self.nodes, ends)] for ends in (self.lows, self.ends))
         share = (self.mean_least - self.lows) / np.maximum(self.ends - self.lows, 1.0)
         return float(self.most @ (low * (1 - share) + end * share)) + self.outside * float(values[0])
 
 
 def count_cells(trials: int, chance: float, *, outside: float, num_cells: int) -> CountCells:
-    """Bin(trials, chance) in at most ``num_cells`` cells, with at most ``outside`` left out; a chance above 0."""
+    """Binomial law in at most ``num_cells`` cells, with at most ``outside`` left out; the chance is above 0."""
     blocks = binomial_blocks(trials, chance, outside=outside, num_blocks=num_cells)
     if blocks.lows is blocks.highs:
         ends = mean_least = blocks.lows
@@ -146,7 +146,7 @@ def count_cells(trials: int, chance: float, *, outside: float, num_cells: int) -
 
 
 def excess(trials: Floats, chance: float, level: Floats) -> Floats:
-    """The expectation of (A - level)_+ for A ~ Bin(trials, chance), from above.
+    """Expected excess E[(A - level)_+] for A ~ Bin(trials, chance), from above.
 
     With j = ceil(level) it is Pr[A = j] (j (1 - p) - (level - m p) (1 + Pr[A > j] / Pr[A = j])); where j is below the
     mean, the mean less the level, plus the same for what is missing.
@@ -161,7 +161,7 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
     error, odds = binomial_error(int(trials.max())), chance / (1 - chance)
 
     def tail(count: Floats, beyond: Floats, logs: Floats, odds: float) -> Floats:
-        """From a count on, of those whose odds these are; ``beyond`` is by how much the level exceeds the mean."""
+        """Tail from a count on, for these odds; ``beyond`` is the level less the mean."""
         gain, loss = count / (1 + odds), beyond * (1 + tail_ratio(count, trials, odds))
         return np.asarray(np.exp(logs) * np.maximum(gain - loss + error * (gain + np.abs(loss)), 0.0))
 
@@ -177,7 +177,7 @@ def excess(trials: Floats, chance: float, level: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourAtoms:
-    """The law of (A, B, D), with B and D in cells.
+    """Law of the counts (A, B, D), with B and D in cells.
 
     For each of the numbers B at which the cells of ``outer`` end, ``seconds``, there are numbers D in a row of
     ``thirds``, and in ``weights`` their shares of the law of D given B. A message that is neither B nor D is A with
@@ -191,7 +191,7 @@ class FourAtoms:
     chance: float
 
     def above(self, *, a: float, b: float, c: float) -> float:
-        """E[(a A - b B - c D)_+] from above, for a > 0 and b >= c >= 0."""
+        """Expectation E[(a A - b B - c D)_+] from above, for a > 0 and b >= c >= 0."""
         seconds = self.seconds[:, np.newaxis]
         trials = self.outer.trials - seconds - self.thirds
         values = excess(trials, self.chance, (b * seconds + c * self.thirds) / a)
@@ -199,7 +199,7 @@ class FourAtoms:
 
 
 def four_atoms(users: int, *, each: float, third: float, outside: float, num_cells: int, budget: int) -> FourAtoms:
-    """The law of the counts of three kinds of messages, with chances ``each``, ``each`` and ``third``.
+    """Law of the counts of three kinds of messages, with chances ``each``, ``each`` and ``third``.
 
     At most ``outside`` is left out of the second kind's law, which has at most ``num_cells`` cells, with about
     ``budget`` cells of the third kind over all numbers of the second.
@@ -213,7 +213,7 @@ def four_atoms(users: int, *, each: float, third: float, outside: float, num_cel
 
 
 def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tuple[Floats, Floats]:
-    """For each number of trials: counts from 0 on, and what of Bin(trials, chance) each gets if chords replace a curve.
+    """Counts from 0 on for each number of trials, and the share of Bin(trials, chance) at each for chords.
 
     From above for a curve that falls and is convex: what lies beyond the last count is given to it.
     """
@@ -245,7 +245,7 @@ def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tupl
 
 
 def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floats]:
-    """The probability from each count to before the next, and the size of what was subtracted to find it."""
+    """Probability from each count to before the next, and the size of the terms that were subtracted to find it."""
     mean = np.floor(trials * chance)
     lower = _tail_from(np.maximum(trials - counts + 1, trials - mean), trials, 1 - chance)
     upper = _tail_from(np.maximum(counts, mean), trials, chance)
@@ -261,7 +261,7 @@ def _masses(counts: Floats, trials: Floats, chance: float) -> tuple[Floats, Floa
 
 
 def _tail_from(counts: Floats, trials: Floats, chance: float) -> Floats:
-    """Pr[T >= count] for T ~ Bin(trials, chance) and counts near the mean or above it."""
+    """Tail Pr[T >= count] for T ~ Bin(trials, chance) and counts near the mean or above it."""
     inside = np.minimum(counts, trials)
     ratio = 1 + tail_ratio(inside, trials, chance / (1 - chance))
     return np.where(counts > trials, 0.0, np.exp(log_probability(inside, trials, chance)) * ratio)
@@ -269,7 +269,7 @@ def _tail_from(counts: Floats, trials: Floats, chance: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedVariation:
-    """Randomizers of loss epsilon0 of which no two inputs' laws are farther apart than beta in total variation.
+    """Randomizers of loss epsilon0 whose laws for two inputs differ by at most beta in total variation.
 
     In units of a blanket w, (R(x), R(x')) has the atoms (E, 1) and (1, E) with mass m = beta / (E - 1) each, and (E, E)
     with mass (1 - m (1 + E)) / E. With A, B, D the numbers of each among n messages,
@@ -282,7 +282,7 @@ class LimitedVariation:
     users: int
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon at this delta, from above."""
+        """Least epsilon at this delta, from above."""
         guess = None
         for size, tolerance in ((_COARSE_CELLS, 1e-3), (_FINE_CELLS, 1e-6)):
             law = self._law(max(_OUTSIDE * delta, SMALLEST), size)

@@ -1,4 +1,4 @@
-"""The mean positive part of a sum of independent copies of a discrete variable, from both sides, at any number.
+"""Mean positive part of a sum of independent copies of a discrete variable, from both sides, at any number.
 
 With G a variable and S the sum of n copies of it, what is wanted is D = E[S_+] / n: by Fourier inversion along a
 vertical line, 1/(2 pi) int E[exp((l + iw) S)] / (l + iw)^2 dw for any l > 0, after adding to S an independent normal
@@ -26,7 +26,7 @@ _MOST_TERMS = 1 << 17  # frequencies: 20 MB
 _MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
 _ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
 _NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt: mostly enough for 1e-4
-_MOST_NOISE = 0.2  # the same, where little is asked for
+_MOST_NOISE = 0.2  # first standard deviation where a rough value is enough
 _APPROACH = 0.9  # of the distance of the two sides: with less of an approach, another pass is not worth its time
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
@@ -37,7 +37,7 @@ _CHERNOFF = np.geomspace(0.25, 64.0, 17)
 
 @dataclass(frozen=True, slots=True)
 class _Tilted:
-    """The variable with its masses multiplied by exp(tilt * value), and the sum of n copies of it.
+    """Discrete variable with its masses multiplied by exp(tilt * value), and the sum of n copies of it.
 
     ``masses`` are the probabilities of ``values``, none of them 0, before tilting, and ``weights`` after it;
     ``log_growth`` is n log E[exp(l G)], ``unit`` the relative error of a sum over the atoms, ``still`` the chance after
@@ -65,7 +65,7 @@ class _Tilted:
 def mean_positive_part(
     values: Floats, masses: Floats, users: int, *, errors: Floats | None = None, tolerance: float = 1e-4
 ) -> tuple[float, float]:
-    """A lower bound, 0 or more, and an upper bound on E[(G_1 + ... + G_n)_+] / n.
+    """Lower bound, 0 or more, and upper bound on E[(G_1 + ... + G_n)_+] / n.
 
     ``masses`` are the probabilities of the values of G; what is missing to 1 is on the value 0. Each value may be wrong
     by ``errors``, or by rounding in the last place. An infinite tolerance asks for one pass, which mostly gives 1e-4.
@@ -97,7 +97,7 @@ def mean_positive_part(
 
 
 def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilted:
-    """Tilted to where the integrand is least along the real line, log E[exp(l S); not all 0] - 2 log l: its saddle.
+    """Variable tilted to the saddle of log E[exp(l S); not all 0] - 2 log l, where the integrand is least for real l.
 
     Any tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
     """
@@ -129,7 +129,7 @@ def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilt
 
 
 def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
-    """Lower and upper bound with a normal variable of this standard deviation, and the number of frequencies."""
+    """Lower and upper bound with a normal variable of standard deviation ``noise``, and the number of frequencies."""
     variance = noise**2
     period, aliasing = _period(tilted, variance)
     last = math.sqrt(2 * _CUT) / noise
@@ -199,7 +199,7 @@ def _characteristic(tilted: _Tilted, frequencies: Floats, step: float) -> tuple[
 
 
 def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
-    """How far apart the copies of the sum must lie, and what they then add: at most `_ALIASING` of it, about."""
+    """Distance between copies of the sum, and what they add at that distance: about `_ALIASING` of it at most."""
     spread = math.hypot(tilted.deviation, math.sqrt(2) / tilted.tilt)
     size = 1 / (tilted.tilt**2 * spread * math.sqrt(2 * math.pi))
     period = 4 * max(spread, 4 / tilted.tilt)
@@ -213,7 +213,7 @@ def _period(tilted: _Tilted, variance: float) -> tuple[float, float]:
 
 
 def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) -> float:
-    """A bound on the sum over j != 0 of E[f(S + T + jL)], f(s) = s_+ exp(-l s) <= 1 / (e l), for the tilted S + T.
+    """Bound on the sum over j != 0 of E[f(S + T + jL)], f(s) = s_+ exp(-l s) <= 1 / (e l), for the tilted S + T.
 
     For j > 0, S + T is above -jL/2, and then f <= jL/2 exp(-l jL/2), since jL/2 >= 1/l; or it is below, with a chance
     of at most E[exp(-h (S + T))] exp(-h jL/2). For j < 0, it must be above |j| L. Sums over j are geometric.
@@ -228,13 +228,13 @@ def _aliasing(tilted: _Tilted, variance: float, period: float, spread: float) ->
 
 
 def _chernoff(tilted: _Tilted, variance: float, slopes: Floats, distance: float) -> float:
-    """A bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
+    """Bound on the sum over j >= 1 of the chance that the tilted S + T is j distances out, on the slopes' side."""
     before = np.exp(tilted.tilt * tilted.values)
-    with np.errstate(over="ignore"):  # an infinite growth says nothing, and is no harm
+    with np.errstate(over="ignore"):  # an infinite growth gives a trivial bound, which is harmless
         after = np.exp(np.outer(tilted.tilt + slopes, tilted.values))
         growth = (after - before) @ tilted.masses / (1 + tilted.masses @ (before - 1))
     shift = variance * (tilted.tilt * slopes + slopes**2 / 2)
-    growth = np.maximum(growth, _ROUNDING - 1)  # where all that is left is below the floats
+    growth = np.maximum(growth, _ROUNDING - 1)  # where the rest is below the smallest float
     powers = tilted.users * np.log1p(growth) + shift - np.abs(slopes) * distance
     bounds = np.exp(np.minimum(powers, 0.0)) / -np.expm1(-np.abs(slopes) * distance)
     return _ROUNDED_UP * float(bounds.min())

@@ -1,4 +1,4 @@
-"""Laws of two inputs' reports, against what everybody's reports contain: all that an accountant needs of a randomizer.
+"""Laws of two inputs' reports as densities against a measure that all reports contain: an accountant's input.
 
 For two inputs x, x' of the victim and a measure w that is below the law R(z) of every other person's report (a
 "blanket"), put a = R(x)/w and b = R(x')/w. With e = exp(epsilon), and G = a - e b with density w, else 0,
@@ -19,11 +19,11 @@ from shuffledp.accounting.evaluators.inversion import mean_positive_part
 from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon
 from shuffledp.core.table import Floats
 
-LARGEST_EPSILON0 = 300.0  # above, products of exp(epsilon0) leave the floats
+LARGEST_EPSILON0 = 300.0  # above it, products of exp(epsilon0) overflow
 _ROUNDING = 2.0**-53
 _CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
 _MOST_STEPS = 40
-_APART, _APPROACH = 0.5, 0.9  # of the upper side: the lower one, and what more passes leave of it
+_APART, _APPROACH = 0.5, 0.9  # shares of the upper bound: of the lower bound, and after more passes
 _COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 
 
@@ -43,18 +43,18 @@ class ReportLaw:
 
     @property
     def swapped(self) -> "ReportLaw":
-        """With the two inputs exchanged."""
+        """Law with the two inputs exchanged."""
         return ReportLaw(self.second, self.first, self.mass, self.alone_second, self.alone_first)
 
     @property
     def fisher(self) -> float:
-        """The integral of (a - b)^2 w: its root over sqrt(n) is the mu of the Gaussian limit. Infinite if alone."""
+        """Fisher constant, the integral of (a - b)^2 w: mu of the Gaussian limit is its root over sqrt(n)."""
         if (self.alone_first != self.alone_second).any():
             return math.inf
         return float(self.mass @ (self.first - self.second) ** 2)
 
     def deltas(self, epsilon: float, users: int, *, tolerance: float = 1e-4) -> tuple[float, float]:
-        """E[(G_1 + ... + G_n)_+] / n, and the reports that stand alone, from below and from above, to a tolerance.
+        """Delta from below and above, to a tolerance: E[(G_1 + ... + G_n)_+] / n, plus the reports that stand alone.
 
         With P = P' + P'' the laws of the histogram with the victim's report among those that stand alone or not,
         (P - e Q)_+ <= (P' - e Q')_+ + (P'' - e Q'')_+. For w = R(z) these do not overlap: equality.
@@ -68,7 +68,7 @@ class ReportLaw:
 
 
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
-    """The blanket of a randomizer whose density takes two values, for two inputs: its largest, for an upper bound.
+    """Blanket of a randomizer whose density takes two values, for two inputs; its largest, for an upper bound.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
     (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0
@@ -87,7 +87,7 @@ def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> Repor
 def two_level_homogeneous(
     *, epsilon0: float, share: float, overlap: float, triple: float | None = None
 ) -> tuple[ReportLaw, ...]:
-    """Exact laws of data sets in which all others hold one value: the first input, the second, and a third value.
+    """Exact laws of data sets in which all others hold the first input, the second, or a third value.
 
     The base masses are those of one input's set (``share``), of what two have in common, and of what three have; None
     leaves the third value out.
@@ -111,7 +111,7 @@ def two_level_homogeneous(
 
 
 def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
-    """Two rows of a channel against a measure, such as another row, or the least entry of every column.
+    """Law of two rows of a channel against a measure, such as another row or the least entry of every column.
 
     Columns with the same two densities are one cell: together they tell as much.
     """
@@ -128,7 +128,7 @@ def channel_law(first: Floats, second: Floats, measure: Floats) -> ReportLaw:
 
 
 def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Laplace noise of scale 1/epsilon0 on inputs 0 and 1 of [0, 1], against the least density of all: from above.
+    """Law of Laplace noise of scale 1/epsilon0 on inputs 0 and 1 of [0, 1], against the least density: from above.
 
     The least density at y is (epsilon0/2) exp(-epsilon0 max(|y|, |1-y|)). For y <= 1/2 the pair (a, b) is (exp(u), 1),
     where u = epsilon0 min(1, 1 - 2y) has the mass 1/(2E) at epsilon0 and the density exp(-(epsilon0 + u)/2) / 4 below;
@@ -152,13 +152,13 @@ def laplace_blanket(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def _share_of_first(weight: Floats, moment: Floats, first: Floats, second: Floats) -> Floats:
-    """How much of each cell's mass goes to the first of two points, the rest to the second, to keep the cell's mean."""
+    """Share of each cell's mass at the first of two points, the rest at the second, which keeps the cell's mean."""
     width = np.where(first != second, first - second, 1.0)
     return np.clip((moment - weight * second) / width, 0.0, weight)
 
 
 def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
-    """Laplace noise on inputs 0 and 1, all others holding 0, ``cells`` equal intervals of [0, 1] merged: from below.
+    """Law of Laplace noise on 0 and 1 where all others hold 0, [0, 1] merged into ``cells`` equal cells: from below.
 
     Against the law of input 0, a = 1; b is 1/E below 0, with mass 1/2; E above 1, with mass 1/(2E); in between each
     cell's probability under input 1 over that under input 0.
@@ -173,7 +173,7 @@ def laplace_homogeneous(*, epsilon0: float, cells: int) -> ReportLaw:
 
 
 def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Discrete Laplace noise on inputs 0 and ``steps`` of 0, ..., steps, against the least law of all: from above.
+    """Law of discrete Laplace noise on 0 and ``steps`` of 0, ..., steps, against the least law: from above.
 
     With q = exp(-epsilon0 / steps), input x gives report y with probability (1-q) / (1+q) q^|y-x|. Reports below 0, and
     above the range, tell as much as its ends. As for `laplace_blanket`, a is q^(2y - steps) for y <= steps/2, where b
@@ -202,7 +202,7 @@ def discrete_laplace_blanket(*, epsilon0: float, steps: int, cells: int) -> Repo
 
 
 def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> ReportLaw:
-    """Discrete Laplace noise on inputs 0 and ``steps``, all others holding 0, in blocks of grid points: from below."""
+    """Law of discrete Laplace noise on 0 and ``steps`` where all others hold 0, in blocks of points: from below."""
     rate = epsilon0 / steps
     level = -math.expm1(-rate) / (1 + math.exp(-rate))
     places = np.arange(1, steps)
@@ -220,7 +220,7 @@ def discrete_laplace_homogeneous(*, epsilon0: float, steps: int, cells: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class LawFamily:
-    """Pairs of inputs, all of them considered at once, for a number of users, the victim included.
+    """Laws of several pairs of inputs, all considered together, for a number of users that includes the victim.
 
     There is a law for each ordered pair (and data set of the others) that counts; from ``limit`` on delta is 0 anyway.
     """
@@ -231,11 +231,11 @@ class LawFamily:
 
     @property
     def mu(self) -> float:
-        """The parameter of the Gaussian limit for many users: the largest root of a Fisher constant, over sqrt(n)."""
+        """Parameter mu of the Gaussian limit for many users: the largest root of a Fisher constant, over sqrt(n)."""
         return math.sqrt(max(law.fisher for law in self.laws) / self.users)
 
     def upper(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> float:
-        """No delta of any pair is above this.
+        """Upper bound on the delta of every pair.
 
         All are bounded roughly; then the largest ones are refined, until what is left is smaller anyway.
         """
@@ -252,7 +252,7 @@ class LawFamily:
         return worst
 
     def lower(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> float:
-        """The delta of some pair is at least this."""
+        """Lower bound on the largest delta of any pair."""
         if len(self.laws) == 1:
             return self.laws[0].deltas(epsilon, self.users, tolerance=tolerance)[0]
         rough = [self._roughly(law, epsilon) for law in self.laws]
@@ -263,7 +263,7 @@ class LawFamily:
         return max(best, self.laws[place].deltas(epsilon, self.users, tolerance=tolerance)[0])
 
     def epsilon_above(self, delta: float) -> float:
-        """An epsilon at which no pair exceeds this delta: close to the least one, never below it."""
+        """Epsilon at which no pair exceeds this delta: close to the least one, never below it."""
         worst = 0.0
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
@@ -272,7 +272,7 @@ class LawFamily:
         return worst
 
     def epsilon_below(self, delta: float, *, start: float = 0.0) -> float:
-        """An epsilon at which some pair exceeds this delta: close to the largest, never above it; else ``start``."""
+        """Epsilon at which some pair exceeds this delta: close to the largest, never above it; else ``start``."""
         best = start
         for law in self._most_telling:
             alone = LawFamily((law,), self.users, self.limit)
@@ -282,19 +282,19 @@ class LawFamily:
 
     @property
     def _most_telling(self) -> list[ReportLaw]:
-        """Those that are the worst for many users come first: mostly the others need but one look."""
+        """Laws with the largest Fisher constant first, so that a rough bound is mostly enough for the others."""
         return sorted(self.laws, key=lambda law: law.fisher, reverse=True)
 
     def _roughly(self, law: ReportLaw, epsilon: float) -> tuple[float, float]:
         return law.deltas(epsilon, self.users, tolerance=math.inf)
 
     def _may_exceed(self, law: ReportLaw, epsilon: float, delta: float) -> bool:
-        """Whether upper bounds leave that open: ever better ones, since the first one mostly tells."""
+        """Whether the pair may exceed this delta, by upper bounds of growing precision; the first mostly decides."""
         looks = (_COARSE, math.inf, _TOLERANCE)
         return all(law.deltas(epsilon, self.users, tolerance=tolerance)[1] > delta for tolerance in looks)
 
     def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
-        """Two close epsilons: at the first the curve was found above delta, at the second not (or it is the limit).
+        """Bracket of epsilon: the curve is above delta at the first one, not at the second one (or that is the limit).
 
         One value may do for both, since only the side that is aimed at counts. One pass for each look is a bound too,
         and mostly as good as any: more are made only where it is not.
@@ -310,12 +310,12 @@ class LawFamily:
         if upper - lower <= _TOLERANCE * upper:
             return found
         if aim > 0 and lower < _APART * upper and curve(there, tolerance=_TOLERANCE) > _APPROACH * upper:
-            return found  # rounding keeps the sides apart, and another search would end here, too
+            return found  # rounding keeps the sides apart, so that another search would end here too
         return _narrowed(lambda epsilon: excess(epsilon, _TOLERANCE), start, self.limit, found[0])
 
 
 def _narrowed(excess: Callable[[float], float], start: float, limit: float, guess: float) -> tuple[float, float]:
-    """The ends of a bracket of the root of a falling function; twice the same where it is within `_CLOSE` of 0.
+    """Bracket of the root of a falling function; both ends are equal where the function is within `_CLOSE` of 0.
 
     The function is above 0 at the start, and below at the limit. The guess is walked away from until the root lies
     between; then false position with halved weights ("Illinois").

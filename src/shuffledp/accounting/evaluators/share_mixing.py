@@ -1,4 +1,4 @@
-"""Mixing of additive shares by rounds of imperfect shuffles: a bound that every number of users can have.
+"""Mixing of additive shares by rounds of imperfect shuffles: a bound for every number of users.
 
 n users each split a residue mod q into m shares that are uniform but for their sum, and send one share in each of m
 rounds. A round's permutation is drawn independently of the others and of the shares. A shuffle is *gamma-imperfect* if
@@ -30,19 +30,19 @@ from shuffledp.core.validate import invalid
 
 MOST_USERS = 10**9
 
-_EXACT_UP_TO = 1000  # binomials of as many fit a float
+_EXACT_UP_TO = 1000  # up to this number binomial coefficients fit a float
 _EXACT_FIRST = 400  # numbers computed one by one where there are too many for all of them
 _GROWTH = 1.06  # of cells
 _SUMMED = 48  # up to here G is summed; beyond, its largest term is a bound
 _STEP = 2e-11  # more than rounding adds to a logarithm of the exact recursion, and as much again for each 20 rounds
 _RELATIVE = 1e-13  # more than rounding changes a logarithm of a binomial, relative to its size and to 1
 
-_FALLING = -0.1  # from this log Y on a cell's own numbers are taken to be falling
-_SLOWEST = 1e-3  # slower rates of falling are not looked for
+_FALLING = -0.1  # at or below this log Y a cell's own numbers are taken to be falling
+_SLOWEST = 1e-3  # smallest rate of falling that is tried
 
 
 def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
-    """An upper bound on E[q^(C-1)] - 1 over all shuffles of this imperfection, by the theorem above.
+    """Upper bound on E[q^(C-1)] - 1 over all shuffles of this imperfection, by the theorem above.
 
     Guarantees:
         1. At least g(n) of the exact recursion, which is at least the expectation of every such protocol.
@@ -69,7 +69,7 @@ def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus
 
 
 def mixing_distance(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
-    """An upper bound on the total variation distance to perfectly mixed shares of the same total; 1 at most.
+    """Upper bound on the total variation distance to perfectly mixed shares of the same total; at most 1.
 
     The arguments are those of `mixing_bound`; the answer is half of its root.
     """
@@ -78,7 +78,7 @@ def mixing_distance(num_users: int, num_messages: int, imperfection: float, modu
 
 
 def log_mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
-    """The natural logarithm of `mixing_bound`, which has no upper end; minus infinity for one user."""
+    """Natural logarithm of `mixing_bound`, which may overflow a float; minus infinity for one user."""
     validate.integer_at_least(1, num_users=num_users, num_messages=num_messages, modulus=modulus)
     validate.nonnegative(imperfection=imperfection)
     if num_users > MOST_USERS:
@@ -119,7 +119,7 @@ def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> F
 
 
 class _Cells:
-    """Bounds H on log h, cell by cell: single numbers as far as they are known exactly, then growing cells."""
+    """Bounds H on log h, cell by cell: single numbers where they are known exactly, then growing cells."""
 
     def __init__(self, num_users: int, rounds: int, closeness: float, log_modulus: float, exact: Floats) -> None:
         self.rounds, self.closeness, self.log_modulus = rounds, closeness, log_modulus
@@ -133,14 +133,14 @@ class _Cells:
         self.num_exact = exact.size
 
     def last(self) -> float:
-        """The bound on log(h(n) - 1), after those on log h in all cells before."""
+        """Bound on log(h(n) - 1), after the bounds on log h in all earlier cells."""
         slope = _Slope(settled=float(self.bounds[self.num_exact - 1]))
         for cell in range(self.num_exact, self.first.size - 1):
             self.bounds[cell], slope = self._bound(cell, slope)
         return self._sums(self.first.size - 1).known
 
     def _bound(self, cell: int, before: "_Slope") -> tuple[float, "_Slope"]:
-        """On log h for all numbers of a cell; and how it falls inside."""
+        """Bound on log h for all numbers of a cell, and the slope of its fall inside."""
         sums = self._sums(cell)
         length = self.final[cell] - self.first[cell] + 1
         known = np.logaddexp(0.0, sums.known)
@@ -172,7 +172,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sums:
-    """What the recursion adds up for the numbers of one cell, as logarithms of upper bounds.
+    """Sums of the recursion for the numbers of one cell, as logarithms of upper bounds.
 
     For each cell of s: the largest s (``sizes``), its sum without h (``part_small``), and a bound on h(N - s) from
     earlier cells (``since``); ``rest_small`` is the sum over t.
@@ -185,18 +185,18 @@ class _Sums:
 
     @property
     def own(self) -> float:
-        """Log Y."""
+        """Logarithm of Y."""
         return _up(_log_sum(self.part_small))
 
     @property
     def known(self) -> float:
-        """Log(K - 1)."""
+        """Logarithm of K - 1."""
         return _up(float(np.logaddexp(self.rest_small, _log_sum(self.part_small + self.since))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slope:
-    """A bound h(A + i) <= S + D exp(-rate i) in a cell of some length from A on, by logarithms of S and D."""
+    """Bound h(A + i) <= S + D exp(-rate i) in a cell of some length from A on, by logarithms of S and D."""
 
     settled: float
     falling: float = -math.inf
@@ -205,16 +205,16 @@ class _Slope:
 
     @property
     def top(self) -> float:
-        """The largest value."""
+        """Largest value in the cell, as a logarithm."""
         return _up(float(np.logaddexp(self.settled, self.falling)))
 
     @property
     def end(self) -> float:
-        """The value just after the cell."""
+        """Value just after the cell, as a logarithm."""
         return _up(float(np.logaddexp(self.settled, self.falling - self.rate * self.length)))
 
     def followed_by(self, sums: _Sums, length: float) -> "_Slope":
-        """The next cell's slope, by the induction in the text above, where log Y is well below 0."""
+        """Slope of the next cell, by the induction in the text above, where log Y is well below 0."""
         near = sums.sizes < self.length
         rate = max(-sums.own - 1.0, 0.0) if near.any() else 0.0
         while rate > 0 and _up(_log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:
@@ -267,7 +267,7 @@ def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
 
 
 def log_binomial(whole: Floats, chosen: Floats) -> Floats:
-    """Log C(n, k) in the saddle-point form, good to 1e-13 of itself and of 1, for floats that are integers."""
+    """Log binomial coefficient log C(n, k) of whole floats, saddle-point form, good to 1e-13 of itself and of 1."""
     whole, chosen = np.broadcast_arrays(whole, chosen)
     rest = whole - chosen
     inner = (chosen > 0) & (rest > 0)

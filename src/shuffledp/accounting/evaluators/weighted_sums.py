@@ -1,4 +1,4 @@
-"""The mean positive part of a weighted sum of independent copies of a discrete variable, from above.
+"""Mean positive part of a weighted sum of independent copies of a discrete variable, from above.
 
 With G a variable, w_1, w_2, ... weights and S = shift + the sum of w_i G_i, what is wanted is E[S_+]. It is inverted as
 in `shuffledp.accounting.evaluators.inversion`, for equal weights and from both sides: a small normal variable and a
@@ -23,12 +23,12 @@ _MOST_TERMS = 1 << 18
 _CHUNK = 1 << 20  # frequencies times atoms at once: 16 MB
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
-_NEGLIGIBLE = 45.0  # natural logarithm of what makes a frequency not worth another factor
+_NEGLIGIBLE = 45.0  # minus the logarithm of a modulus below which a frequency needs no further factor
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightedSum:
-    """S = shift + the sum over classes of their weight times their number of independent copies of G.
+    """Weighted sum S = shift + the sum over classes of weight times ``counts`` independent copies of G.
 
     ``values`` of G have probabilities ``masses``, which sum to at most 1 (the rest is on 0), and may be wrong by
     ``errors``; ``weights`` are above 0, and the ``shift`` is from above.
@@ -42,7 +42,7 @@ class WeightedSum:
     errors: Floats
 
     def positive_part(self) -> float:
-        """E[S_+], from above, in a time that does not depend on the counts.
+        """Expectation E[S_+], from above, in a time that does not depend on the counts.
 
         Where the values are those of a blanket bound at an epsilon between 0 and epsilon0, and the shift is that of
         weights which add up to 1, mostly within 1e-3 of the truth, relative. Elsewhere it may be far above the truth.
@@ -74,7 +74,7 @@ class WeightedSum:
 
     @cached_property
     def tilt(self) -> float:
-        """About where the integrand is least along the real line. Any would do; a close one keeps digits."""
+        """Tilt near the minimum of the integrand along the real line."""
         largest = float((self.values * self.weights.max()).max())
         low, high = -40.0, math.log(_LARGEST_TILT)
         for _ in range(40):
@@ -87,13 +87,13 @@ class WeightedSum:
         return math.exp((low + high) / 2) / largest
 
     def _grown(self, tilt: float) -> tuple[Floats, Floats]:
-        """Masses times exp(tilt * weight * value), for each class, and the generating function of each class."""
+        """Masses times exp(tilt * weight * value) for each class, and the generating function of each class."""
         powers = tilt * np.outer(self.weights, self.values)
         return self.masses * np.exp(powers), 1 + np.expm1(powers) @ self.masses
 
     @cached_property
     def _tilted(self) -> Floats:
-        """Probabilities of the atoms after tilting; shape (classes, atoms)."""
+        """Tilted probabilities of the atoms; shape (classes, atoms)."""
         grown, total = self._grown(self.tilt)
         return np.asarray(grown / total[:, None])
 
@@ -103,7 +103,7 @@ class WeightedSum:
 
     @cached_property
     def _moments(self) -> Floats:
-        """Mean absolute value after tilting, times the weight, with errors of values in units; shape (classes,)."""
+        """Mean absolute value after tilting, times the weight, plus the errors of values in units; shape (classes,)."""
         return np.asarray(self.weights * (self._tilted @ (np.abs(self.values) + self.errors / self._unit)))
 
     @cached_property
@@ -112,7 +112,7 @@ class WeightedSum:
 
     @cached_property
     def _log_error(self) -> float:
-        """In units: of `_log_growth`. The error of a logarithm is that of the generating function relative to it."""
+        """Error of `_log_growth`, in units: that of a logarithm is the relative error of the generating function."""
         powers = np.expm1(self.tilt * np.outer(self.weights, self.values))
         summed = (np.abs(powers) @ self.masses + 1.0) / self._grown(self.tilt)[1]
         return float(self.counts @ (summed + self.tilt * self._moments))
@@ -124,7 +124,7 @@ class WeightedSum:
 
     @cached_property
     def _zero(self) -> float:
-        """Chance of the value 0; 0 where it is small, since its digits are few then, and it does not matter."""
+        """Chance of the value 0; a small chance is taken as 0, since it has few digits and does not matter."""
         zero = 1 - float(self.masses.sum())
         return zero if zero > _LEAST_STILL else 0.0
 
@@ -135,7 +135,7 @@ class WeightedSum:
 
     @property
     def _still(self) -> float:
-        """The chance, after tilting, that all copies are 0."""
+        """Chance, after tilting, that all copies are 0."""
         return math.exp(self._log_zeros - self._log_growth)
 
     def _characteristic(self, frequencies: Floats) -> tuple[Floats, Floats, Floats]:
@@ -166,7 +166,7 @@ class WeightedSum:
         return np.where(left, 0.0, modulus), phase, np.where(left, larger + bound, bound)
 
     def _factor(self, frequencies: Floats, kind: int) -> tuple[Floats, Floats, Floats]:
-        """Modulus, phase and error of 1 + sum of mass * (exp(iwg) - 1), what one copy in a class contributes."""
+        """Modulus, phase and error of 1 + sum of mass * (exp(iwg) - 1), the factor of one copy in a class."""
         weight, tilted = self.weights[kind], self._tilted[kind]
         real, imaginary = np.ones(len(frequencies)), np.zeros(len(frequencies))
         rows = max(_CHUNK // max(len(frequencies), 1), 1)

@@ -1,4 +1,4 @@
-"""Theorems that the accountant knows, a line for each; their modules by subject, with the papers that they are from.
+"""Theorems of the accountant, one line for each; modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`,
 `swap_bounds`. Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`,

@@ -1,4 +1,4 @@
-"""Sums from additive shares in shuffled rounds: the noise of the sum, and how near the rounds are to telling only it.
+"""Sums from additive shares in shuffled rounds: the noise of the sum, and what imperfect rounds reveal besides.
 
 **Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send share
 j through round j, where all rounds but one are gamma-imperfect, and independent of each other and of the data. What the
@@ -29,20 +29,20 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 
-_SLACK = 1e-14  # more than rounding takes from the profile of one coordinate
-_INFLATED = 1 + 1e-9  # more than rounding takes from that of several, up to a million
+_SLACK = 1e-14  # bound on what rounding takes from the profile of one coordinate
+_INFLATED = 1 + 1e-9  # bound on what rounding takes from the profile of up to a million coordinates
 _LARGEST_REMAINDER = 0.49  # of the rounds, at the loss of the noise; above it nothing is certified
 
 
 class SplitAndMixRounds(Theorem):
-    """The central privacy of the noisy sums, plus what imperfectly mixed shares add to delta."""
+    """Central privacy of the noisy sums, plus what imperfectly mixed shares add to delta."""
 
     id = "split-and-mix"
     citation = "Ghazi et al. 2023, with the certificate of this project for its Lemmas 4.2 to 4.13"
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Shares of noisy numbers, a shuffle for each, a known imperfection, noise enough, and a certificate."""
+        """Hypotheses: shares of noisy numbers, a shuffle for each, a known imperfection, enough noise, certificate."""
         shape = _shape(model)
         if not all(hypothesis.holds for hypothesis in shape):
             return shape
@@ -59,23 +59,23 @@ class SplitAndMixRounds(Theorem):
         return (*shape, certificate)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Additive shares."""
+        """Whether the reports are additive shares."""
         return isinstance(model.local, SumModel)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least epsilon whose delta is small enough: at most the loss of the noise; infinite if there is none."""
+        """Least epsilon whose delta is small enough, at most the loss of the noise; infinite if there is none."""
         if not self.applies(model, delta=delta):
             return math.inf
         bound = _Bound.of(model)
         return smallest_below(bound.delta, level=delta, limit=bound.turning)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The noise's own delta, plus (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
+        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
         met = all(hypothesis.holds for hypothesis in _shape(model))
         return _Bound.of(model).delta(epsilon) if met else 1.0
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
-        """With how well the rounds mix, and what may go wrong with one of them."""
+        """Statement with remarks on how well the rounds mix, and what may go wrong with one of them."""
         statement = super().stating(model, guarantee, delta=delta)
         bits = math.floor(_Bound.of(model).security_bits)
         return statement.remarking(
@@ -101,14 +101,14 @@ class _Step:
         return min(1.0, max(0.0, 1 - outside / (1 + math.exp(-rate))) + _SLACK)
 
     def turning(self, distance: float) -> float:
-        """Where delta(e) + (1 + exp(e)) distance stops falling; up to there it falls."""
-        # What the second law gives to the largest loss is exp(-total) / 2 or more: above any distance.
+        """Epsilon up to which delta(e) + (1 + exp(e)) distance falls."""
+        # The second law's probability of the largest loss is exp(-total) / 2 or more: above any distance.
         return self.total
 
 
 @dataclass(frozen=True, slots=True)
 class _Coordinates:
-    """Binary responses of the same loss each, as many as there are coordinates."""
+    """Independent binary responses of equal loss, one for each coordinate."""
 
     total: float
     dimension: int
@@ -135,33 +135,33 @@ class _Coordinates:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """The whole bound: noise, and the distance of all rounds and samplers together."""
+    """Bound for the protocol: the noise, and the distance of all rounds and samplers together."""
 
     noise: _Step | _Coordinates
     distance: float
 
     @classmethod
     def of(cls, model: ProtocolModel) -> "_Bound":
-        """For a model whose shape is that of the theorem."""
+        """Bound for a model that has the shape of the theorem."""
         return _bound(cast(SumModel, model.local), model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
     @property
     def turning(self) -> float:
-        """From here on the bound stays what it is."""
+        """Epsilon from which on the bound is constant."""
         return self.noise.turning(self.distance)
 
     @property
     def least(self) -> float:
-        """The least delta at any epsilon; 1 where the rounds do not mix."""
+        """Least delta at any epsilon; 1 where the rounds do not mix."""
         return self.delta(self.turning)
 
     @property
     def security_bits(self) -> float:
-        """Bits of security with which rounds tell nothing but the sum, in total variation; rounded down."""
+        """Bits of security, in total variation and rounded down: the rounds show nothing but the sum up to 2^-bits."""
         return max(0.0, -math.log2(self.distance) * (1 - 1e-12)) if self.distance > 0 else math.inf
 
     def delta(self, epsilon: float) -> float:
-        """Non-increasing; 1 where the rounds do not mix."""
+        """Delta at an epsilon, non-increasing; 1 where the rounds do not mix."""
         if (1 + exp(self.noise.total)) * self.distance > _LARGEST_REMAINDER:
             return 1.0
         here = min(epsilon, self.turning)
@@ -185,7 +185,7 @@ def _noise(local: SumModel) -> _Step | _Coordinates:
 
 
 def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """All hypotheses but the certificate, as far as they make sense."""
+    """Hypotheses without the certificate, as far as they make sense."""
     local, shuffle = model.local, model.shuffle
     shares = Hypothesis(
         "additive-shares", "additive shares of noisy numbers", f"{local.kind!r} reports", isinstance(local, SumModel)

@@ -1,4 +1,4 @@
-"""The blanket lemma of Balle et al. 2019, evaluated for a randomizer's own law: explicit channels, and Laplace noise.
+"""Blanket lemma of Balle et al. 2019, evaluated for a randomizer's own law: explicit channels, and Laplace noise.
 
 Laplace noise on a range of real numbers or grid points is bounded by the blanket of all inputs and the two ends of the
 range, which are the worst inputs: docs/proofs.md, "Laplace noise".
@@ -27,7 +27,7 @@ from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolMode
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
 
-# What a blanket of the law itself is never above: bounds that know less of the law, or put an inequality behind it.
+# Superseded bounds: they use less of the law, or a further inequality, so that they are never below this one.
 LOOSER = (
     "efmrtt19-closed",
     "balle19-hoeffding",
@@ -42,7 +42,7 @@ LOOSER = (
 _LEAST_EPSILON0, _MOST_EPSILON0 = 1e-6, 30.0
 _LEAST_DELTA, _ANY_DELTA = 1e-100, 0.5
 _MOST_USERS = 10**15
-_GUARD = 1e-9  # relative, of delta: more than shares that are known to 12 digits can change it
+_GUARD = 1e-9  # relative, of delta: bound on the effect of shares that are known to 12 digits
 _MOST_INPUTS, _MOST_OUTPUTS = 32, 4096
 _MOST_DATA_SETS = 12
 _ALMOST_NEVER = 1e-100  # in place of a probability of 0 in a denominator
@@ -52,7 +52,7 @@ _FEWEST_CELLS, _MOST_CELLS = 32, 512
 
 
 class LawTheorem(Theorem):
-    """A bound by the blanket lemma, or its equality for a data set: one family of laws, evaluated from both sides.
+    """Bound by the blanket lemma, or its equality for a data set: one family of laws, evaluated from both sides.
 
     Upper and lower bounds are one computation on different laws (`shuffledp.accounting.evaluators.report_densities`).
     """
@@ -62,37 +62,37 @@ class LawTheorem(Theorem):
 
     @abstractmethod
     def family(self, model: ProtocolModel) -> LawFamily:
-        """The laws that count for this model, provided that the hypotheses hold."""
+        """Laws to evaluate for this model, provided that the hypotheses hold."""
 
     @abstractmethod
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """The hypotheses about the randomizer's law."""
+        """Hypotheses about the randomizer's law."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """One randomizer for all that depends on the answer alone, one message each, uniformly shuffled, two users."""
+        """Hypotheses: one randomizer for all, using the answer alone, one message each, uniform shuffle, two users."""
         shape = (uniform_shuffle(model), *common_reports(model), several_users(model))
         return (*shape, *_moderate(model, delta), *self.special_hypotheses(model))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Where the upper bound is known to be at most delta, or the lower bound to exceed it; to about six digits."""
+        """Epsilon at which the upper bound is at most delta, or the lower bound exceeds it; to about six digits."""
         if not self.applies(model, delta=delta):
             return model.local.epsilon0 if self.kind.promises else 0.0
         family = self.family(model)
         return family.epsilon_above(delta * (1 - _GUARD)) if self.kind.promises else family.epsilon_below(delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest delta of the family, from the theorem's side."""
+        """Largest delta of the family, from the theorem's side."""
         if not self.applies(model, delta=_ANY_DELTA):
             return 1.0 if self.kind.promises else 0.0
         return self._delta(self.family(model), epsilon, tolerance=1e-4)
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """One pass for each epsilon: mostly within 1e-4 of the truth, relative."""
+        """Delta at many epsilons by one pass each, mostly within a relative 1e-4 of the truth."""
         family = self.family(model)
         return np.array([self._delta(family, float(epsilon), tolerance=math.inf) for epsilon in epsilons])
 
     def limit_mu(self, model: ProtocolModel) -> float:
-        """The mu of the Gaussian limit for many users, of this bound; its root-Fisher constant over sqrt(n)."""
+        """Parameter mu of this bound's Gaussian limit for many users: its root-Fisher constant over sqrt(n)."""
         return self.family(model).mu
 
     def _delta(self, family: LawFamily, epsilon: float, *, tolerance: float) -> float:
@@ -105,7 +105,7 @@ class LawTheorem(Theorem):
 
 
 def moderate_epsilon0(model: ProtocolModel, *, or_infinite: bool = False) -> Hypothesis:
-    """Epsilon0 is large enough for differences of exp(epsilon0) to be floats, and small enough for its products."""
+    """Hypothesis: exp(epsilon0) differs from 1 by enough for floats, and products of it do not overflow."""
     epsilon0 = model.local.epsilon0
     within = _LEAST_EPSILON0 <= epsilon0 <= _MOST_EPSILON0
     requirement = f"{_LEAST_EPSILON0:g} <= epsilon0 <= {_MOST_EPSILON0:g}{', or infinite' if or_infinite else ''}"
@@ -114,12 +114,12 @@ def moderate_epsilon0(model: ProtocolModel, *, or_infinite: bool = False) -> Hyp
 
 
 def is_moderate(model: ProtocolModel, *, delta: float) -> bool:
-    """Whether laws are evaluated for this number of people, epsilon0 and delta."""
+    """Whether laws are evaluated at this number of people, epsilon0 and delta."""
     return all(each.holds for each in (*_moderate(model, delta), moderate_epsilon0(model)))
 
 
 def _moderate(model: ProtocolModel, delta: float) -> tuple[Hypothesis, Hypothesis]:
-    """Beyond these, sums take long and floats leave little; simpler theorems are left to speak there."""
+    """Hypotheses on delta and users: beyond them sums are slow and lose digits, and simpler theorems apply."""
     return (
         Hypothesis("moderate-delta", f"delta >= {_LEAST_DELTA:g}", f"delta={delta:g}", delta >= _LEAST_DELTA),
         Hypothesis(
@@ -129,7 +129,7 @@ def _moderate(model: ProtocolModel, delta: float) -> tuple[Hypothesis, Hypothesi
 
 
 class BlanketChannel(LawTheorem):
-    """The blanket lemma with the least probability of every output, for each ordered pair of inputs.
+    """Blanket lemma with the least probability of every output, for each ordered pair of inputs.
 
     Where reports have two densities on sets without overlap, `BlanketTwoLevel` says the same and is left to say it.
     Needs no finite epsilon0: outputs that some input never gives are counted in full, as revealing the victim.
@@ -140,18 +140,18 @@ class BlanketChannel(LawTheorem):
     supersedes = LOOSER
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """A small channel, which no other theorem covers as well."""
+        """Hypotheses: a small channel that no other theorem covers as well."""
         return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-60))
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Each ordered pair of inputs."""
+        """Laws of all ordered pairs of inputs."""
         matrix = _matrix(model)
         laws = _distinct((channel_law(*rows, matrix.min(axis=0)) for rows in permutations(matrix, 2)), digits=17)
         return LawFamily(laws, model.num_users, _limit(model))
 
 
 class HomogeneousChannel(LawTheorem):
-    """The exact delta where all others hold one input, for the dozen choices of three inputs that tell the most.
+    """Exact delta where all others hold one input, for the dozen triples of inputs with the most information.
 
     Of choices that tell equally much, by symmetry mostly, one is taken. For many users the worst data set is among
     all such choices: the Fisher information of a mixed one is convex in the mixture.
@@ -162,11 +162,11 @@ class HomogeneousChannel(LawTheorem):
     kind = Kind.LOWER_BOUND
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """A small channel, which no other theorem covers as well."""
+        """Hypotheses: a small channel that no other theorem covers as well."""
         return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-12))
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """The choices with the largest Fisher constants."""
+        """Laws of the triples with the largest Fisher constants."""
         matrix = _matrix(model)
         one_way = [channel_law(*matrix[list(inputs)]) for inputs in _most_telling(matrix)]
         laws = _distinct([*one_way, *(law.swapped for law in one_way)], digits=12)
@@ -198,7 +198,7 @@ def _own_law(local: LocalModel) -> Hypothesis:
 
 
 def _matrix(model: ProtocolModel) -> Floats:
-    """Rows sum to 1, to the last place."""
+    """Channel matrix of the randomizer, its rows normalized to sum to 1 to the last place."""
     channel = model.local.sufficient_channel()
     matrix = np.ones((1, 1)) if channel is None else channel.matrix.astype(np.float64)
     normalized: Floats = matrix / matrix.sum(axis=1, keepdims=True)
@@ -211,7 +211,7 @@ def _limit(model: ProtocolModel) -> float:
 
 
 def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...]:
-    """Laws without duplicates, which agree to this number of digits: by symmetry, many pairs tell the same.
+    """Laws without duplicates, compared to this number of digits: by symmetry, many pairs have equal laws.
 
     Of lower bounds any will do. What is left out of an upper bound must be the same float by float (17 digits): between
     rows that are nearly equal, the loss is a difference of digits that come late.
@@ -225,7 +225,7 @@ def _distinct(laws: Iterable[ReportLaw], *, digits: int) -> tuple[ReportLaw, ...
 
 
 def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
-    """Triples of two inputs of the victim and one of the others, by their Fisher constants, one for each constant."""
+    """Triples of two inputs of the victim and one of the others, one for each Fisher constant, largest first."""
     found: dict[str, tuple[float, int, int, int]] = {}
     for others, measure in enumerate(matrix):
         products = (matrix / np.maximum(measure, _ALMOST_NEVER)) @ matrix.T
@@ -240,7 +240,7 @@ def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
 
 class _LaplaceTheorem(LawTheorem):
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Laplace noise, and a moderate epsilon0."""
+        """Hypotheses: Laplace noise, and a moderate epsilon0."""
         steps = model.local.laplace_steps
         value = f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}"
         noise = Hypothesis("laplace-noise", "inputs of a range plus Laplace noise", value, steps is not None)
@@ -248,7 +248,7 @@ class _LaplaceTheorem(LawTheorem):
 
 
 class BlanketLaplace(_LaplaceTheorem):
-    """The blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
+    """Blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
 
     The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
     """
@@ -258,21 +258,21 @@ class BlanketLaplace(_LaplaceTheorem):
     supersedes = LOOSER
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """One law: exchanging the two inputs changes nothing."""
+        """Laws, here one: exchanging the two inputs changes nothing."""
         epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
         law = _blanket(epsilon0, steps)
         return LawFamily((law,), model.num_users, epsilon0)
 
 
 class HomogeneousLaplace(_LaplaceTheorem):
-    """The exact delta where all others hold 0, the victim 0 or 1, the noise cut into cells by merging."""
+    """Exact delta where all others hold 0 and the victim 0 or 1, the noise cut into cells by merging."""
 
     id = "homogeneous-laplace"
     citation = "exact evaluation on the data set where all others hold the least value"
     kind = Kind.LOWER_BOUND
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Both directions."""
+        """Laws of both directions."""
         epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
         law = _homogeneous(epsilon0 * _STATED_BELOW, steps)
         return LawFamily((law, law.swapped), model.num_users, epsilon0)

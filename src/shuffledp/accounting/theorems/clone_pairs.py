@@ -27,12 +27,12 @@ from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
 _LEAST_EPSILON0, _LARGEST_EPSILON0 = 1e-9, 300.0
-_GRID = 32  # points on which the least of a convex curve is looked for
+_GRID = 32  # points on which the minimum of a convex curve is searched
 _ROUNDS = 4
 
 
 class ClonePairTheorem(Theorem):
-    """Each other report is a clone with a chance that depends on epsilon0 alone; see the evaluator for the pair.
+    """Pair of clones: each other report is a clone with a chance that depends on epsilon0 alone; see the evaluator.
 
     The pair dominates in both directions and at every epsilon, so it may be composed, adaptively too.
     """
@@ -41,26 +41,26 @@ class ClonePairTheorem(Theorem):
     is_strong: ClassVar[bool]  # whether another report is a clone with a chance of 2 / (E + 1), or of 1 / E
 
     def pair(self, model: ProtocolModel) -> ClonePair:
-        """The pair for the model's people and local loss."""
+        """Pair for the model's people and local loss."""
         epsilon0 = model.local.epsilon0
         chance = 2 / (exp(epsilon0) + 1) if self.is_strong else math.exp(-epsilon0)
         return ClonePair(epsilon0=epsilon0, chance=chance, users=model.num_users)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Solved on the certified curve; at most epsilon0."""
+        """Epsilon solved on the certified curve; at most epsilon0."""
         return self.pair(model).epsilon(delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The pair's delta, from above, where the theorem applies."""
+        """Delta of the pair, from above, where the theorem applies; else 1."""
         return self.pair(model).delta(epsilon) if self.applies(model, delta=0.5) else 1.0
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """The pair's delta at each epsilon, from above."""
+        """Delta of the pair at each epsilon, from above."""
         return self.pair(model).curve(epsilons) if self.applies(model, delta=0.5) else np.ones(len(epsilons))
 
 
 class PairFMT21(ClonePairTheorem):
-    """The pair behind the closed form, evaluated: each other report is a clone with probability q = exp(-epsilon0).
+    """Pair behind the 2021 closed form, evaluated: each other report is a clone with probability q = exp(-epsilon0).
 
     By local privacy R(z) >= (R(x) + R(x')) / (2 E) for all answers x, x', z, whatever R is at this place and after
     these earlier reports; that half of a clone lies on either side is all that the analyst cannot see. So it covers
@@ -73,12 +73,12 @@ class PairFMT21(ClonePairTheorem):
     is_strong = False
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """A pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
+        """Hypotheses: a pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
         return (*shuffled_pure_reports(model), several_users(model))
 
 
 class StrongPair(ClonePairTheorem):
-    """The pair behind the closed form, evaluated: each other report is a clone with probability q = 2 / (E + 1).
+    """Pair behind the 2023 closed form, evaluated: each other report is a clone with probability q = 2 / (E + 1).
 
     For many people, no parameter mu of a Gaussian limit that depends on epsilon0 and n alone is more than 15.5 % below
     its own. At a fixed delta the ratio of epsilons can be a little larger: 1.168 was seen (docs/theorems.md).
@@ -94,12 +94,12 @@ class StrongPair(ClonePairTheorem):
     is_strong = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
+        """Hypotheses: one pure local randomizer for all, not adaptive, a uniform shuffle, two users or more."""
         return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model))
 
 
 class VariationRatioCorrected(Theorem):
-    """The strong pair, less what a bound beta on the total variation between two inputs' laws excludes.
+    """Strong pair limited by a bound beta on the total variation between two inputs' laws.
 
     The paper reduces such randomizers to a pair of which the step for beta < (E-1)/(E+1) is not proven, and false for
     k-ary response (docs/errata.md). Corrected: the proof of `strong-pair` with the mass of its atoms, before the last
@@ -112,7 +112,7 @@ class VariationRatioCorrected(Theorem):
     supersedes = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """As for the strong pair, with a bound on the total variation that says more than epsilon0 does."""
+        """Hypotheses of the strong pair, with a total variation bound below the one that epsilon0 implies."""
         distance, largest = model.local.total_variation, math.tanh(model.local.epsilon0 / 2)
         requirement = f"a known total variation distance below tanh(epsilon0 / 2) = {largest:.6g}"
         value = "none known" if distance is None else f"total_variation={distance:.6g}"
@@ -120,7 +120,7 @@ class VariationRatioCorrected(Theorem):
         return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model), limited)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Solved on the certified curve; at most epsilon0, which it is where no total variation is known."""
+        """Epsilon solved on the certified curve; epsilon0 where no total variation is known."""
         law = _limited_law(model)
         return model.local.epsilon0 if law is None else law.epsilon(delta)
 
@@ -131,7 +131,7 @@ class VariationRatioCorrected(Theorem):
 
 
 def _limited_law(model: ProtocolModel) -> LimitedVariation | None:
-    """The atoms, if the total variation distance is known and says more than epsilon0 does."""
+    """Atoms of the pair; None if the total variation is unknown or implied by epsilon0."""
     epsilon0, distance = model.local.epsilon0, model.local.total_variation
     if (
         distance is None
@@ -143,21 +143,21 @@ def _limited_law(model: ProtocolModel) -> LimitedVariation | None:
 
 
 class _ApproximatePair(ClonePairTheorem):
-    """The delta of a pair of clones, plus a charge for the remainders that grows with epsilon.
+    """Delta of a pair of clones, plus a charge for the remainders that grows with epsilon.
 
     The sum is convex in exp(epsilon). Where it grows, a smaller epsilon than the one asked for promises more.
     """
 
     @abstractmethod
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
-        """What the remainders add to delta."""
+        """Charge: what the remainders add to delta."""
 
     def least(self, model: ProtocolModel) -> float:
-        """The smallest delta of the pair that the theorem can state."""
+        """Smallest delta of the pair that the theorem can state."""
         return 0.0
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """A remainder, for a randomizer common to all users and a uniform shuffle, and small enough."""
+        """Hypotheses: a small enough remainder, one randomizer for all users, and a uniform shuffle."""
         local, remains = model.local.guarantee, _in_range(model)
         charge = self.charge(model, 0.0) + self.least(model) if remains else 0.0
         requirement = "a local delta strictly between 0 and 1, with 0 < epsilon0 <= 300"
@@ -169,7 +169,7 @@ class _ApproximatePair(ClonePairTheorem):
         return (*shape, remainder, common_randomizer(model), several_users(model), small)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least epsilon at which pair and charge are at most delta; infinity if there is none."""
+        """Least epsilon at which pair and charge add up to at most delta; infinity if there is none."""
         if not _in_range(model):
             return math.inf
         turn = self.turn(model)
@@ -178,13 +178,13 @@ class _ApproximatePair(ClonePairTheorem):
         return smallest_below(lambda epsilon: self._total(model, epsilon), level=delta, limit=turn, tolerance=1e-7)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least of pair and charge up to this epsilon, where the theorem applies."""
+        """Least sum of pair and charge up to this epsilon, where the theorem applies; else 1."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return 1.0
         return self._total(model, min(epsilon, self.turn(model)))
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Pair and charge at each epsilon, from above."""
+        """Sum of pair and charge at each epsilon, from above."""
         if not self.applies(model, delta=math.nextafter(1.0, 0.0)):
             return np.ones(len(epsilons))
         capped = np.minimum(epsilons, self.turn(model))
@@ -192,7 +192,7 @@ class _ApproximatePair(ClonePairTheorem):
         return np.asarray(np.minimum(pair + self.charges(model, capped), 1.0))
 
     def charges(self, model: ProtocolModel, epsilons: Floats) -> Floats:
-        """The same at each epsilon."""
+        """Charges at many epsilons."""
         return np.array([self.charge(model, float(epsilon)) for epsilon in epsilons])
 
     def _total(self, model: ProtocolModel, epsilon: float) -> float:
@@ -200,7 +200,7 @@ class _ApproximatePair(ClonePairTheorem):
         return min(rounded_up(pair + self.charge(model, epsilon)) + SMALLEST, 1.0)
 
     def turn(self, model: ProtocolModel) -> float:
-        """About where the sum is least: any place is valid, this one is good."""
+        """Epsilon near the minimum of the sum; any value is valid, this one is good."""
         low, turn, high = 0.0, 0.0, model.local.epsilon0
         for _ in range(_ROUNDS):
             grid = np.linspace(low, high, _GRID + 1)
@@ -215,7 +215,7 @@ def _in_range(model: ProtocolModel) -> bool:
 
 
 class ApproximateFMT21(_ApproximatePair):
-    """With the pair of `fmt21-pair`: delta + (e + 1) (1 + (1/E) / 2) n delta0.
+    """Delta of `fmt21-pair` with a charge: delta + (e + 1) (1 + (1/E) / 2) n delta0.
 
     The pair is used no smaller than at the least delta at which the theorem's hypothesis, epsilon0 <=
     log(n / (16 log(4/delta))), holds.
@@ -228,17 +228,17 @@ class ApproximateFMT21(_ApproximatePair):
     is_strong = False
 
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
-        """(e + 1) (1 + exp(-epsilon0) / 2) n delta0."""
+        """Charge (e + 1) (1 + exp(-epsilon0) / 2) n delta0."""
         local = model.local.guarantee
         return (exp(epsilon) + 1) * (1 + math.exp(-local.epsilon) / 2) * model.num_users * local.delta
 
     def least(self, model: ProtocolModel) -> float:
-        """Where the hypothesis of the theorem ends."""
+        """Smallest delta at which the theorem's hypothesis holds."""
         return min(rounded_up(4 * math.exp(-model.num_users / 16 * math.exp(-model.local.epsilon0))), 1.0)
 
 
 class ApproximateStrongPair(_ApproximatePair):
-    """With the pair of `strong-pair`: delta + (1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E)).
+    """Delta of `strong-pair` with a charge: delta + (1 + e) delta0 ((n-1) (2/E) (E+2) / (E+1) + 1 / (1+E)).
 
     Proof. The victim's two laws are within delta0 / (1 + E) in total variation of two that are epsilon0-close (Dwork
     and Roth 2014, Lemma 3.17). Every other person's law can be lifted above w = max / E of those two at a cost in total
@@ -252,11 +252,11 @@ class ApproximateStrongPair(_ApproximatePair):
     is_strong = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """As for the other one, and not adaptive."""
+        """Hypotheses of the base class, and a randomizer that is not adaptive."""
         return (*super().hypotheses(model, delta=delta), not_adaptive(model))
 
     def charge(self, model: ProtocolModel, epsilon: float) -> float:
-        """(1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E))."""
+        """Charge (1 + e) delta0 ((n - 1) (2/E) (E + 2) / (E + 1) + 1 / (1 + E))."""
         local, odds = model.local.guarantee, math.exp(-model.local.epsilon0)
         others = (model.num_users - 1) * 2 * odds * (1 + 2 * odds) / (1 + odds)
         return (1 + exp(epsilon)) * local.delta * (others + odds / (1 + odds))

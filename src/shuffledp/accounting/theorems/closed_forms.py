@@ -18,11 +18,11 @@ from shuffledp.core.statement_terms import Hypothesis, Status
 
 _SMALLEST_EPSILON0, _LARGEST_EPSILON0 = 1e-50, 100.0
 _ROUND_DOWN = 1 - 1e-13
-_LEAST_EPSILON = 1e-200  # of the curve: below, it says nothing
+_LEAST_EPSILON = 1e-200  # below it the curve is trivial
 
 
 class ClosedFormEFMRTT19(Theorem):
-    """The first closed form: epsilon <= 12 epsilon0 sqrt(log(1/delta) / n).
+    """First published closed form: epsilon <= 12 epsilon0 sqrt(log(1/delta) / n).
 
     The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
     It is printed for epsilon0 < 1/2; it holds at 1/2 too, because a randomizer of that loss is the limit of mixtures of
@@ -33,7 +33,7 @@ class ClosedFormEFMRTT19(Theorem):
     citation = "Erlingsson et al. 2019, amplification by shuffling, main theorem (arXiv 1811.12469)"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """At least 1000 users, epsilon0 <= 1/2, delta < 1/100, for a pure local randomizer and a uniform shuffle."""
+        """Hypotheses: n >= 1000, epsilon0 <= 1/2, delta < 1/100, a pure local randomizer and a uniform shuffle."""
         epsilon0, users = model.local.epsilon0, model.num_users
         return (
             *shuffled_pure_reports(model),
@@ -43,11 +43,11 @@ class ClosedFormEFMRTT19(Theorem):
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The closed form of the class docstring."""
+        """Epsilon by the closed form of the class docstring."""
         return rounded_up(12 * model.local.epsilon0 * math.sqrt(-math.log(delta) / model.num_users))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The closed form solved for delta, exp(-n (epsilon / (12 epsilon0))^2), where the hypotheses hold."""
+        """Delta by the closed form, exp(-n (epsilon / (12 epsilon0))^2), where the hypotheses hold; else 1."""
         epsilon0 = model.local.epsilon0
         if epsilon >= epsilon0:
             return self.where_hypotheses_hold(model, 0.0)
@@ -55,7 +55,7 @@ class ClosedFormEFMRTT19(Theorem):
 
 
 class ClosedFormFMT21(Theorem):
-    """With E = exp(epsilon0): epsilon <= log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta) / n) + 8 E / n)).
+    """Closed form, E = exp(epsilon0): epsilon <= log(1 + (E-1)/(E+1) (8 sqrt(E log(4/delta) / n) + 8 E / n)).
 
     The theorem lets the randomizer depend on the place after the shuffle and on earlier reports, but not on the user.
     The paper prints its hypothesis with log(2/delta); log(4/delta) is used here, as in the authors' code
@@ -66,19 +66,19 @@ class ClosedFormFMT21(Theorem):
     citation = "Feldman, McMillan, Talwar 2021, Theorem 3.1 (arXiv 2012.12803)"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """epsilon0 <= log(n / (16 log(4/delta))), for a pure local randomizer and a uniform shuffle."""
+        """Hypotheses: epsilon0 <= log(n / (16 log(4/delta))), a pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (16 * (math.log(4) - math.log(delta)))
         limit = small_epsilon0(model, delta=delta, formula="log(n / (16 log(4/delta)))", exp_limit=largest)
         return (*shuffled_pure_reports(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The closed form of the class docstring."""
+        """Epsilon by the closed form of the class docstring."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         clones = 8 * math.sqrt(exp(epsilon0) * (math.log(4) - math.log(delta)) / users) + 8 * exp(epsilon0) / users
         return rounded_up(math.log1p(math.tanh(epsilon0 / 2) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The closed form solved for delta, at least the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, at least the smallest delta at which the hypotheses hold."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 4 * math.exp(-users / 16 * math.exp(-epsilon0))
         if epsilon >= epsilon0:
@@ -89,7 +89,7 @@ class ClosedFormFMT21(Theorem):
 
 
 class ClosedFormFMT23(Theorem):
-    """With E = exp(epsilon0): epsilon <= log(1 + (E-1) (4 sqrt(2 log(4/delta) / ((E+1) n)) + 4 / n)).
+    """Closed form, E = exp(epsilon0): epsilon <= log(1 + (E-1) (4 sqrt(2 log(4/delta) / ((E+1) n)) + 4 / n)).
 
     The paper states it for adaptive randomizers; its erratum withdraws that scope. The pair of distributions behind it
     dominates every *common, non-adaptive* randomizer by a convex-order argument of this project (docs/theorems.md),
@@ -103,19 +103,19 @@ class ClosedFormFMT23(Theorem):
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """epsilon0 <= log(n / (8 log(2/delta)) - 1), for one pure local randomizer and a uniform shuffle."""
+        """Hypotheses: epsilon0 <= log(n / (8 log(2/delta)) - 1), one pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (8 * (math.log(2) - math.log(delta))) - 1
         limit = small_epsilon0(model, delta=delta, formula="log(n / (8 log(2/delta)) - 1)", exp_limit=largest)
         return (*shuffled_pure_reports(model), not_adaptive(model), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The closed form of the class docstring."""
+        """Epsilon by the closed form of the class docstring."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         clones = 4 * math.sqrt(2 * (math.log(4) - math.log(delta)) / (exp(epsilon0) + 1) / users) + 4 / users
         return rounded_up(math.log1p(expm1(epsilon0) * clones))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The closed form solved for delta, at least the smallest delta at which the hypotheses hold."""
+        """Delta by the closed form, at least the smallest delta at which the hypotheses hold."""
         users, epsilon0 = model.num_users, model.local.epsilon0
         least = 2 * math.exp(-users / 8 / (exp(epsilon0) + 1))
         if epsilon >= epsilon0:
@@ -127,7 +127,7 @@ class ClosedFormFMT23(Theorem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    """The paper's privacy amplification random variable L, of mean 1 - exp(epsilon), for a blanket of mass gamma.
+    """Privacy amplification random variable L of the paper, of mean 1 - exp(epsilon), for a blanket of mass gamma.
 
     It lies between ``least`` and ``most``, and its variance is at most ``variance``.
     """
@@ -139,17 +139,17 @@ class _Loss:
 
 
 class _BlanketBound(Theorem):
-    """Epsilon is solved for on a curve of delta, an expectation over the number of messages of the blanket."""
+    """Blanket bound: epsilon is solved on a curve of delta, an expectation over the number of blanket messages."""
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """One pure local randomizer for all that is not adaptive, a uniform shuffle, two users or more."""
+        """Hypotheses: one pure local randomizer for all, not adaptive, a uniform shuffle, two users or more."""
         epsilon0 = model.local.epsilon0
         requirement = f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}"
         within = Hypothesis("float-range", requirement, f"epsilon0={epsilon0:.6g}", _in_range(epsilon0))
         return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model), within)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least epsilon at which the bound on delta is small enough, or epsilon0."""
+        """Least epsilon at which the bound on delta is small enough, at most epsilon0."""
         if not _in_range(model.local.epsilon0):
             return model.local.epsilon0
         return smallest_below(
@@ -157,7 +157,7 @@ class _BlanketBound(Theorem):
         )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The bound on delta, where the theorem applies."""
+        """Delta of the bound, where the theorem applies; else 1."""
         if not self.applies(model, delta=0.5):
             return 1.0
         return 0.0 if epsilon >= model.local.epsilon0 else self._bound(model, epsilon)
@@ -173,7 +173,7 @@ class _BlanketBound(Theorem):
 
     @abstractmethod
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
-        """The c and d for which E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
+        """Coefficients c and d with E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
 
 
 def _in_range(epsilon0: float) -> bool:
@@ -181,7 +181,7 @@ def _in_range(epsilon0: float) -> bool:
 
 
 class HoeffdingBalle19(_BlanketBound):
-    """With a = exp(epsilon) - 1 and b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
+    """Hoeffding, a = exp(epsilon) - 1, b the width of L: E[(L_1 + ... + L_m)_+] <= b^2 / (4 a) exp(-2 m a^2 / b^2)."""
 
     id = "balle19-hoeffding"
     citation = "Balle, Bell, Gascon, Nissim 2019, privacy blanket, Hoeffding's bound (arXiv 1903.02837)"
@@ -192,7 +192,7 @@ class HoeffdingBalle19(_BlanketBound):
 
 
 class BennettBalle19(_BlanketBound):
-    """With a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
+    """Bennett, a = exp(epsilon) - 1: E[(L_1 + ... + L_m)_+] <= b / log(1 + a b / c) exp(-m c / b^2 phi(a b / c)).
 
     Here b is the largest L - E[L], c the variance of L and phi(u) = (1 + u) log(1 + u) - u.
     """
@@ -211,7 +211,7 @@ class BennettBalle19(_BlanketBound):
 
 
 def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
-    """What holds for every randomizer of loss epsilon0.
+    """Loss variable that covers every randomizer of loss epsilon0.
 
     The blanket is at least exp(-epsilon0); only so much of it is counted. What is normalized by its whole mass, which
     may be anything up to 1, has likelihoods between 1/E and E. So L^2 is at most E (e^2 + 1) - 2 e / E^2 on average.
@@ -227,7 +227,7 @@ def _any_randomizer(local: LocalModel, epsilon: float) -> _Loss:
 
 
 def _response(local: LocalModel, epsilon: float) -> _Loss:
-    """k-ary randomized response, whose blanket is uniform."""
+    """Loss variable of k-ary randomized response, whose blanket is uniform."""
     size = local.domain_size if isinstance(local, FrequencyModel) else 2
     epsilon0, drift = local.epsilon0, math.expm1(epsilon)
     odds = math.exp(-epsilon0)
@@ -240,7 +240,7 @@ def _response(local: LocalModel, epsilon: float) -> _Loss:
 
 
 def _laplace(local: LocalModel, epsilon: float) -> _Loss:
-    """The Laplace mechanism on an interval."""
+    """Loss variable of the Laplace mechanism on an interval."""
     half, drift = local.epsilon0 / 2, math.expm1(epsilon)
     blanket, missing = math.exp(-half), -math.expm1(-half)
     square = (2 / blanket + blanket**2) / 3 * drift**2

@@ -1,4 +1,4 @@
-"""Meehan et al. 2022, "Privacy Implications of Shuffling": what a shuffle hides about the order inside groups.
+"""Meehan et al. 2022, "Privacy Implications of Shuffling": how a shuffle hides the order inside groups.
 
 The theorems here are about orders of answers, not about one person's answer, so that they are not among the
 accountant's candidates for the central guarantee.
@@ -58,7 +58,7 @@ def d_sigma_statement(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
-    """The loss of the shuffle itself, whatever the reports; None if there is none, or a hypothesis fails."""
+    """Loss of the shuffle itself, whatever the reports; None if it promises none, or a hypothesis fails."""
     guarantee = model.shuffle.d_sigma
     shape = (one_message_each(model), common_randomizer(model), not_adaptive(model), oblivious(model))
     if guarantee is None or not all(hypothesis.holds for hypothesis in shape):
@@ -79,7 +79,7 @@ def d_sigma_of_shuffle(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
-    """What randomizing alone gives: a permutation of g people's answers changes g reports (Lemma 3.1 of the preprint).
+    """Statement by randomizing alone: permuting g people's answers changes g reports (Lemma 3.1 of the preprint).
 
     None for a shuffle that is not about groups or does not say how large they are, or for a randomizer without a pure
     guarantee.
@@ -92,7 +92,7 @@ def d_sigma_of_local(model: ProtocolModel) -> PrivacyStatement | None:
 
 
 def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_group: int) -> PrivacyStatement | None:
-    """Group privacy from a statement about all reports of one person, for any groups: Lemma 3.1 of the preprint.
+    """Group privacy from a statement about all reports of one person, for any groups (Lemma 3.1 of the preprint).
 
     It asks nothing of the shuffle, nor of who else took part: of a group, at most that many people's reports change.
     None if the statement promises no pure loss of one person.
@@ -116,7 +116,7 @@ def d_sigma_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_g
 
 
 def _group_privacy(epsilon: float, groups_digest: str, group: int, assumed: tuple[Hypothesis, ...]) -> PrivacyStatement:
-    """Each of the people of the largest group adds their loss; somebody alone has nobody to change with."""
+    """Statement of group privacy: the losses of the largest group add up; one person alone loses nothing."""
     changed = group if group > 1 else 0
     value = f"epsilon0={epsilon:.6g}, largest group of {group}"
     pure = Hypothesis("pure-local-dp", "a finite epsilon0 and local delta 0", value, True)
@@ -136,7 +136,7 @@ def _group_privacy(epsilon: float, groups_digest: str, group: int, assumed: tupl
 
 
 def unneeded_shuffle(model: ProtocolModel) -> tuple[str, ...]:
-    """That randomizing alone hides the order inside groups better than the shuffle, where it does; else nothing."""
+    """Remark that randomizing alone hides the order inside groups better than the shuffle; empty if it does not."""
     own, local, group = model.shuffle.d_sigma, model.local.guarantee, model.shuffle.largest_group
     if own is None or local.delta > 0 or own.alpha <= local.epsilon * group:
         return ()
@@ -183,13 +183,13 @@ class ReidentificationBound(Described):
 
     @property
     def success(self) -> float:
-        """The probability of winning, at most; on average over what is released if there is a remainder."""
+        """Largest probability of winning; on average over what is released if there is a remainder."""
         share = self.odds / (1 + self.odds) if self.odds < math.inf else 1.0
         return min(1.0, rounded_up(share + (1 - share) * self.remainder))
 
     @property
     def dominates(self) -> str:
-        """Which share is the larger one: "values" or "order", or "neither"."""
+        """Larger share of the bound: "values", "order", or "neither"."""
         if self.from_values == self.from_order:
             return "neither"
         return "values" if self.from_values > self.from_order else "order"
@@ -212,7 +212,7 @@ class ReidentificationBound(Described):
 def reidentification_bound(
     model: ProtocolModel, *, group_size: int | None = None, num_targets: int = 1, swap_costs: ArrayLike | None = None
 ) -> ReidentificationBound:
-    """Bound on the odds at which an attacker names the slots that hold given people's reports (docs/theorems.md).
+    """Bound on an attacker's odds of naming the slots that hold given people's reports (docs/theorems.md).
 
     With a group of r there are floor((r - k) / k) disjoint sets of k others to exchange with, each at a cost of at most
     exp(2 k epsilon0) for the values and exp(alpha) for the order (Theorem 4.2). For one person every other person

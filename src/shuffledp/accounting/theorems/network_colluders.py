@@ -1,4 +1,4 @@
-"""Random walks past colluders, reduced to uniform shuffles of the honest people's reports that none of them follows.
+"""Random walks past colluders, reduced to uniform shuffles of the honest reports that no colluder follows.
 
 A fixed set of people tells the analyst all that passes through their hands; they pass reports on as agreed, and nobody
 chose them by answers or walks. Of one report they know all or nothing (`shuffledp.laws.walk_collusion`): with chance c
@@ -49,19 +49,19 @@ _ROUND_UP = 1 + 1e-12
 
 
 class _BesideColluders(ReducedToUniform):
-    """Base of the two: which hidings there are says the subclass, and the least bound of all counts."""
+    """Base of theorems about colluders: subclasses give the hidings, and the least bound over these is taken."""
 
     @abstractmethod
     def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
-        """What colluders may know of one report, in one way or several; empty where nothing is known."""
+        """Hidings: what colluders may know of one report, in one way or several; empty where nothing is known."""
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Walks past colluders."""
+        """Whether the reports walk past colluders."""
         walks = walks_of(model)
         return super().concerns(model) and walks is not None and walks.num_colluding > 0
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Independent walks, some who collude and others who do not, and a bound for a uniform shuffle of reports."""
+        """Hypotheses: independent walks, colluders, two honest people, and a bound for a uniform shuffle of reports."""
         walks = walks_of(model)
         return (
             known_walks(model),
@@ -75,10 +75,10 @@ class _BesideColluders(ReducedToUniform):
 
     @abstractmethod
     def _of_hidings(self, walks: Walks | None) -> tuple[Hypothesis, ...]:
-        """What it takes besides to know who hides a report."""
+        """Hypotheses needed to know who hides a report."""
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Solved on the curve; epsilon0 at most."""
+        """Epsilon solved on the curve, at most epsilon0."""
         walks, local = walks_of(model), model.local.guarantee
         limit = local.epsilon if local.delta <= delta else math.inf
         if walks is None or not math.isfinite(limit):
@@ -93,7 +93,7 @@ class _BesideColluders(ReducedToUniform):
         return smallest_below(at, level=delta, limit=highest, tolerance=TOLERANCE)
 
     def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
-        """The least over the hidings, and of the local bound, at each epsilon."""
+        """Curve of delta: the least over the hidings and the local bound, at each epsilon."""
         mixed = [
             (each, [_crowd_curve(model, crowd, precision) for crowd in each.crowds]) for each in self.hidings(walks)
         ]
@@ -103,7 +103,7 @@ class _BesideColluders(ReducedToUniform):
             for hiding, crowds in mixed:
                 found, worst = hiding.alone * alone, np.zeros(len(epsilons))
                 for crowd, of_crowd in zip(hiding.crowds, crowds, strict=True):
-                    worst = np.maximum(worst, of_crowd(epsilons))  # chances of each crowd are those of the latest
+                    worst = np.maximum(worst, of_crowd(epsilons))  # the chances of each crowd follow the latest one
                     found = found + crowd.weight * worst
                 least = np.minimum(least, found * _ROUND_UP)
             return np.asarray(np.minimum(least + charges_of(model, walks.num_users, epsilons), alone))
@@ -112,7 +112,7 @@ class _BesideColluders(ReducedToUniform):
 
 
 class NetworkColluders(_BesideColluders):
-    """Colluders who recognize every report that they have seen: whoever is first to receive one knows whose it is.
+    """Walks past colluders who recognize every report they have seen: the first receiver knows the owner.
 
     Of reports that have met no colluder after some round, later rounds being shown: of the first round of an overlay,
     whoever collude, or of any round of any graph where it is said who they are. The chance c of a colluding first
@@ -123,7 +123,7 @@ class NetworkColluders(_BesideColluders):
     citation = "uniform shuffling of honest people's reports that have met no colluder"
 
     def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
-        """One for the first round of an overlay, and one for each round of known colluders."""
+        """Hidings of the first round of an overlay, and of each round where colluders are known."""
         if not 0 < walks.num_colluding < walks.num_users:
             return ()
         from shuffledp.laws.walk_collusion import Crowd, Hiding
@@ -151,7 +151,7 @@ class NetworkColluders(_BesideColluders):
 
 
 class NetworkOnion(_BesideColluders):
-    """Reports in layers of encryption, one for each who passes them on, so that colluders recognize none of them.
+    """Walks of reports in layers of encryption, one layer for each relay, so that colluders recognize none of them.
 
     A report is hidden in the first round in which an honest person passes it to an honest one. After t rounds none has
     come with a chance of about c^(t/2), rounded up, for a share c of colluders in each group.
@@ -161,7 +161,7 @@ class NetworkOnion(_BesideColluders):
     citation = "uniform shuffling of the reports that honest people pass to honest people in the same round"
 
     def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
-        """That of all rounds."""
+        """Hiding of all rounds together."""
         if not (walks.onion and walks.sizes and 0 < walks.num_colluding < walks.num_users and not walks.dropout):
             return ()
         return (_worst_hiding(walks, walks.num_rounds),)
@@ -188,7 +188,7 @@ class NetworkOnion(_BesideColluders):
 
 
 def _worst_hiding(walks: Walks, num_rounds: int) -> "Hiding":
-    from shuffledp.laws.walk_collusion import worst_hiding  # for walks alone: other accounts need no graphs
+    from shuffledp.laws.walk_collusion import worst_hiding  # imported here: only walks need graphs
     from shuffledp.people.graphs.overlays import Overlay
 
     return worst_hiding(Overlay(walks.num_users, walks.sizes), walks.num_colluding, num_rounds)
@@ -217,6 +217,6 @@ def _some_collude(model: ProtocolModel, walks: Walks | None) -> Hypothesis:
 
 
 def _crowd_curve(model: ProtocolModel, crowd: "Crowd", precision: Precision) -> Curve:
-    """The mean of D(1 + M) for the number M of others in a crowd."""
+    """Mean of D(1 + M) for the number M of others in a crowd."""
     hidden = Hidden(exposed=0.0, chance=crowd.chance, most=crowd.most)
     return mixture_curve(model, crowd.others + 1, hidden, precision)

@@ -1,4 +1,4 @@
-"""Random walks whose traffic tells nothing: in each round one envelope of so many slots on every link.
+"""Random walks whose traffic shows nothing: each link carries one envelope of equally many slots a round.
 
 With envelopes sealed anew and sent at fixed times, what an observer of all links sees is a function of public graphs.
 What is left is that links carry no more reports than slots. Couple these walks with those that no link limits: they are
@@ -33,14 +33,14 @@ from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 
 _ANY_DELTA = 0.5
-_SHARES = (0.5, 0.05, 0.005)  # of delta, that the walks without limits are first asked for
-_CLOSER = 2  # times that the charge is counted anew
+_SHARES = (0.5, 0.05, 0.005)  # of delta: the first tries for the share of the walks without limits
+_CLOSER = 2  # number of times that the charge is recomputed
 _ROUND_DOWN = 1 - 1e-12
 _LARGEST = 700.0
 
 
 class NetworkConstantPattern(WalkTheorem):
-    """What theorems say of the same walks on links without limits, and a charge for reports beyond the slots.
+    """Walks on links with slots: the bounds for links without limits, and a charge for reports beyond the slots.
 
     Nobody need be trusted not to watch the links.
     """
@@ -54,12 +54,12 @@ class NetworkConstantPattern(WalkTheorem):
         self._unwatched = unwatched
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks on links with slots."""
+        """Whether the reports walk on links with slots."""
         walks = walks_of(model)
         return Theorem.concerns(self, model) and walks is not None and bool(walks.slots)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Links with slots, hardly ever too few; and what theorems about these walks need if nobody watches."""
+        """Hypotheses: links with slots that are almost always enough, and those of the walks without limits."""
         walks = walks_of(model)
         requirement = "one envelope on every link in each round, of so many slots whatever there is to send"
         value = "no walks" if walks is None else f"slots={_in_short(walks.slots)}"
@@ -82,18 +82,18 @@ class NetworkConstantPattern(WalkTheorem):
         return (constant, sealed, rare, *needed.values(), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """What the walks without limits have at delta less the charge; epsilon0 at most."""
+        """Epsilon of the walks without limits at delta less the charge; at most epsilon0."""
         return self._solved(model, delta)[0]
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """The guarantee, what the charge is, and what is said of the walks without limits."""
+        """Guarantee, with remarks on the charge and those of the walks without limits."""
         epsilon, remarks = self._solved(model, delta)
         charge = in_digits(surplus_charge(model, epsilon), "at most")
         paid = f"Of the remainder, {charge} is for links that have more reports to carry than slots."
         return CentralDP(epsilon=epsilon, delta=delta), (paid, *remarks)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least for walks without limits, and the charge; the local one at most."""
+        """Delta: the least for walks without limits plus the charge, at most the local one."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -112,7 +112,7 @@ class NetworkConstantPattern(WalkTheorem):
         return np.asarray(np.minimum(np.min([local, *fast], axis=0) + charges, local))
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
-        """As for the walks, but for nobody who watches the links."""
+        """Trust assumptions of the walks without limits, except that links may be watched."""
         return tuple(each for each in super().trust(model) if each is not Trust.UNOBSERVED)
 
     def _applying(self, base: ProtocolModel, delta: float) -> list[Theorem]:
@@ -121,7 +121,7 @@ class NetworkConstantPattern(WalkTheorem):
         return [each for each in applying if each.id not in superseded]
 
     def _solved(self, model: ProtocolModel, delta: float) -> tuple[float, tuple[str, ...]]:
-        """An epsilon at which the sum is at most delta, and the remarks of what it rests on.
+        """Epsilon at which walks and charge add up to at most delta, with the remarks of the theorems used.
 
         The charge grows with epsilon. So whatever the walks without limits have at delta less the charge of some
         epsilon is enough if it is no more than that epsilon; and then so it is for the charge of what was found.
@@ -132,7 +132,7 @@ class NetworkConstantPattern(WalkTheorem):
             return limit, ()
         base, gate = _unlimited(model, walks), walks.gate
         if gate is not None and gate.delta == delta and self.delta(model, epsilon=gate.epsilon) <= delta:
-            return gate.epsilon, ()  # as it was asked for
+            return gate.epsilon, ()  # the gate was set for this delta
         for share in _SHARES:
             epsilon, remarks = self._without_limits(base, share * delta)
             if surplus_charge(model, epsilon) <= (1 - share) * delta * _ROUND_DOWN:
@@ -145,14 +145,14 @@ class NetworkConstantPattern(WalkTheorem):
         return min(epsilon, limit), remarks
 
     def _without_limits(self, base: ProtocolModel, delta: float) -> tuple[float, tuple[str, ...]]:
-        """The least epsilon of the walks without limits, and the remarks."""
+        """Least epsilon of the walks without limits, with its remarks."""
         explained = [each.explained(base, delta=delta) for each in self._applying(base, delta)]
         epsilons = [guarantee.epsilon for guarantee, _ in explained if isinstance(guarantee, CentralDP)]
         return min(epsilons, default=math.inf), tuple(remark for _, remarks in explained for remark in remarks)
 
 
 def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
-    """What reports beyond the slots add to delta at this epsilon, from above; it grows with epsilon."""
+    """Charge: what reports beyond the slots add to delta at this epsilon, from above; it grows with epsilon."""
     walks = walks_of(model)
     if walks is None:
         return 0.0
@@ -161,7 +161,7 @@ def surplus_charge(model: ProtocolModel, epsilon: float) -> float:
 
 
 def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: int = 2) -> float:
-    """The same for a given chance of a surplus; ``times`` is 1 where walks are aborted then, and nobody keeps any."""
+    """Charge for a given chance of a surplus; ``times`` is 1 where walks are then aborted and nobody keeps reports."""
     if not overflow or math.isinf(epsilon):
         return math.inf if overflow else 0.0
     local = LocalOnly().delta(model, epsilon=epsilon)
@@ -169,17 +169,17 @@ def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: i
 
 
 def counted(walks: Walks) -> float:
-    """The chance of a surplus that is counted: behind a gate the most that it lets through, whoever is online."""
+    """Chance of a surplus that is charged: behind a gate the largest it lets through, whoever is online."""
     return walks.overflow if walks.gate is None else walks.gate.overflow
 
 
 def _unlimited(model: ProtocolModel, walks: Walks) -> ProtocolModel:
-    """The protocol in which links carry whatever there is to send."""
+    """Protocol with the same walks on links without limits."""
     return replace(model, shuffle=cast(ShuffleModel, cast(Any, walks.unlimited)))
 
 
 def _in_short(slots: tuple[int, ...]) -> str:
-    """Slots of each round, equal ones at the end once."""
+    """Slots of each round as text, with equal ones at the end shown once."""
     last = next((place for place in range(len(slots), 0, -1) if slots[place - 1] != slots[-1]), 0)
     more = len(slots) - last - 1
     return f"{[*slots[:last], *slots[-1:]]}" + (f" and as many in {more} further rounds" if more else "")

@@ -1,4 +1,4 @@
-"""Walks behind a gate: handed in only if the schedule of who was online has mixed them, and refused else.
+"""Walks behind a gate: reports are handed in only if the schedule of who was online has mixed them enough.
 
 Let T be any stopping rule that looks at the schedule O alone, and let the hand-in be refused unless everybody's mean
 overlap given O, times the chance of a report to arrive, is at least a. Given any O walks are independent, and what is
@@ -28,16 +28,16 @@ from shuffledp.core.text import in_digits
 if TYPE_CHECKING:
     from shuffledp.laws.walk_gates import WalkGate
 
-_MOST_REMEMBERED = 16  # gates: a command asks for the same again
-_LARGEST = 1 - 1e-9  # overlap that is asked for: the rounding of walks allows no more
+_MOST_REMEMBERED = 16  # gates: one command asks for the same gate several times
+_LARGEST = 1 - 1e-9  # largest overlap that is asked for, because walks are rounded
 _TOLERANCE = 1e-5  # of the overlap
 _ROUND_DOWN = 1 - 1e-12
-_MORE = 1.1  # times epsilon: up to which room is left for what links with few slots cost
+_MORE = 1.1  # times epsilon: up to this, room is left for the charge of links with few slots
 _OVERLAP = NetworkOverlap()
 
 
 class NetworkGate(WalkTheorem):
-    """What `network-overlap` says of the least mean overlap that the gate lets through, whoever turns out online."""
+    """Walks behind a gate: the bound of `network-overlap` at the smallest mean overlap that the gate admits."""
 
     id = "network-gate"
     citation = "walks that are handed in only if who was online has mixed them"
@@ -46,11 +46,11 @@ class NetworkGate(WalkTheorem):
     supersedes = (NetworkOverlap.id,)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks behind a gate."""
+        """Whether the reports walk behind a gate."""
         return super().concerns(model) and _gate_of(model) is not None
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """A gate, and what `network-overlap` needs of walks that it lets through."""
+        """Hypotheses: a gate, and those of `network-overlap` for the walks that it admits."""
         gate = _gate_of(model)
         requirement = "reports that are handed in only if everybody's mean overlap given who was online is enough"
         if gate is None:
@@ -60,7 +60,7 @@ class NetworkGate(WalkTheorem):
         return (gated, *_OVERLAP.hypotheses(_let_through(model), delta=delta))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """That of the least overlap; where the gate was set for this delta, what was asked for, if it is kept."""
+        """Epsilon at the smallest mean overlap; for the gate's own delta, the epsilon it was set for, if that holds."""
         gate = _gate_of(model)
         if gate is None:
             return model.local.epsilon0
@@ -70,7 +70,7 @@ class NetworkGate(WalkTheorem):
         return _OVERLAP.epsilon(through, delta=delta)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """That of the least overlap."""
+        """Delta of `network-overlap` at the smallest mean overlap that the gate admits."""
         return _OVERLAP.delta(_let_through(model), epsilon=epsilon) if _gate_of(model) is not None else 1.0
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
@@ -81,7 +81,7 @@ class NetworkGate(WalkTheorem):
 def walk_gate(
     randomizer: Randomizer | LocalModel, *, num_users: int, epsilon: float, delta: float, overflow: float = 0.0
 ) -> "WalkGate":
-    """The gate that walks must pass before they are handed in, so that (epsilon, delta) is stated before they begin.
+    """Gate that walks must pass before the hand-in, so that (epsilon, delta) is stated before they begin.
 
     Args:
         randomizer: of the reports, or its model.
@@ -100,7 +100,7 @@ def walk_gate(
         >>> round(walk_gate(coin, num_users=900, epsilon=0.16, delta=1e-6).overlap, 3)
         0.74
     """
-    from shuffledp.laws.walk_gates import WalkGate  # for walks alone: other accounts need no graphs
+    from shuffledp.laws.walk_gates import WalkGate  # imported here: only walks need graphs
 
     local = randomizer.model if isinstance(randomizer, Randomizer) else randomizer
     validate.instance_of(LocalModel, randomizer=local)
@@ -123,7 +123,7 @@ def walk_gate(
 
 
 def _least_epsilon(local: LocalModel, num_users: int, delta: float, overflow: float) -> float:
-    """What a uniform shuffle gives, from above, where this chance of a surplus is counted; infinite if nothing."""
+    """Epsilon of a uniform shuffle, from above, with this chance of a surplus charged; infinite if nothing is known."""
     uniform = _of_overlap(local, num_users, _LARGEST)
     left = delta - charge_of(uniform, overflow, _MORE * _OVERLAP.epsilon(uniform, delta=delta))
     return _OVERLAP.epsilon(uniform, delta=left) if left > 0 else math.inf
@@ -131,7 +131,7 @@ def _least_epsilon(local: LocalModel, num_users: int, delta: float, overflow: fl
 
 @remembered(_MOST_REMEMBERED)
 def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: float, overflow: float) -> float | None:
-    """The least mean overlap, from above, with which delta is no larger at this epsilon; None if none is enough."""
+    """Least mean overlap, from above, at which (epsilon, delta) holds; None if no overlap is enough."""
     delta = (delta - charge_of(_of_overlap(local, num_users, _LARGEST), overflow, epsilon)) * _ROUND_DOWN
 
     def at(overlap: float) -> float:
@@ -145,7 +145,7 @@ def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: flo
 
 
 def _of_overlap(local: LocalModel, num_users: int, overlap: float) -> ProtocolModel:
-    """Walks of which the mean overlap is known, and nothing else."""
+    """Model of walks with this mean overlap, and nothing else known."""
     network: Any = ShuffleModel.members()["network"]
     shuffle = network(
         num_users=num_users,
@@ -167,7 +167,7 @@ def _gate_of(model: ProtocolModel) -> "WalkGate | None":
 
 
 def _let_through(model: ProtocolModel) -> ProtocolModel:
-    """The walks with the least mean overlap that the gate lets through: what gets lost is counted there."""
+    """Walks at the smallest mean overlap that the gate admits, which counts lost reports."""
     gate = _gate_of(model)
     known = {"mean_overlap": 0.0 if gate is None else gate.overlap, "near_uniformity": math.inf, "separation": 1.0}
     return replace(model, shuffle=cast(Any, replace)(model.shuffle, dropout=0.0, schedule=None, **known))

@@ -1,4 +1,4 @@
-"""Random walks on a graph in parts: everybody is guaranteed what holds in her own part.
+"""Random walks on a graph in parts: each person has the guarantee of her own part.
 
 What is seen of different parts is independent, so the guarantee of everybody is the largest over parts
 (docs/theorems.md, "network-parts"). Of a part with more people, whose positions are nearer to each other in all
@@ -35,7 +35,7 @@ _Measures = tuple[float, float, float, float]  # fewer people, and how far posit
 
 
 class NetworkParts(Theorem):
-    """For everybody what the theorems about random walks say of her part; the largest of all parts."""
+    """Guarantee over all parts of a graph: the largest of the parts' bounds, so that it holds for every person."""
 
     id = "network-parts"
     citation = "random walks in each part of the graph, of which nothing leaves it"
@@ -44,12 +44,12 @@ class NetworkParts(Theorem):
     supersedes = (NetworkOverlap.id, NetworkSingle.id)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks on a graph in parts, whose links have no slots."""
+        """Whether the reports walk on a graph in parts, on links without slots."""
         walks = walks_of(model)
         return super().concerns(model) and walks is not None and walks.num_parts > 1 and not walks.slots
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Independent walks in known parts, no colluders, and for each part some theorem."""
+        """Hypotheses: independent walks in known parts, no colluders, and a theorem for each part."""
         walks = walks_of(model)
         requirement = "a graph in 2 parts or more, of which it is known what holds in each (64 at most)"
         value = "no walks" if walks is None else _sizes(walks)
@@ -64,11 +64,11 @@ class NetworkParts(Theorem):
         return (*first, covered)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest of the parts' epsilons."""
+        """Epsilon: the largest of all parts."""
         return max((_epsilon(part, delta) for part in _parts(model)), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """The guarantee, and which part it is about."""
+        """Guarantee, with a remark on the part that it is about."""
         epsilons = [(_epsilon(part, delta), part.num_users) for part in _parts(model)]
         epsilon, people = max(epsilons, key=lambda each: (each[0], -each[1]))
         walks = walks_of(model)
@@ -78,7 +78,7 @@ class NetworkParts(Theorem):
         )
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest of the parts' deltas."""
+        """Delta: the largest of all parts."""
         if not self.applies(model, delta=_ANY_DELTA):
             return 1.0
         return max(
@@ -113,14 +113,14 @@ def _epsilon(part: ProtocolModel, delta: float) -> float:
 
 
 def _parts(model: ProtocolModel) -> list[ProtocolModel]:
-    """Those of the parts that may be the weakest, as protocols of their own."""
+    """Parts that may be the weakest, as protocols of their own."""
     walks = walks_of(model)
     found = [] if walks is None else _perhaps_weakest(walks.parts)
     return [replace(model, shuffle=cast(ShuffleModel, part)) for part in found]
 
 
 def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
-    """Without those that another is behind in all respects, if people hand in all; else without those like another."""
+    """Parts that may be the weakest: not worse ones where people hand in all, else one of each kind of part."""
     if any(part.protocol != "all" for part in parts):
         return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
     found: list[tuple[_Measures, Walks]] = []
@@ -133,5 +133,5 @@ def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
 
 
 def _is_behind(one: _Measures, other: _Measures) -> bool:
-    """In all measures, or equal."""
+    """Whether one part is behind the other in all measures, or equal."""
     return all(a >= b for a, b in zip(one, other, strict=True))

@@ -1,4 +1,4 @@
-"""Lower bounds for random walks: colluding relays, and the histogram that everybody sees.
+"""Lower bounds for random walks: colluding relays, and the histogram that the analyst sees.
 
 Beside these lower bounds stand numbers for a person to weigh where a hypothesis fails, never in a statement. A
 colluding neighbor knows whose report it receives in the first round, so that no epsilon below epsilon0 holds with a
@@ -38,7 +38,7 @@ _RISK_ROUND_UP = 1 + 1e-12
 
 
 class NetworkFirstHop(Theorem):
-    """Colluding neighbors: whoever receives a report in the first round knows whose it is.
+    """Lower bound by colluding neighbors: whoever receives a report in the first round knows its owner.
 
     With c the chance that the first to receive a person's report colludes, delta(epsilon) >= c delta_local(epsilon). If
     it is not known who colludes, c is min(1, m / (n - 1)) at least for somebody on a graph, and on an overlay the share
@@ -52,7 +52,7 @@ class NetworkFirstHop(Theorem):
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Random walks with colluders, and a randomizer whose local delta is known."""
+        """Hypotheses: random walks with colluders, and a randomizer whose local delta is known."""
         walks = walks_of(model)
         colluding = 0 if walks is None else walks.num_colluding
         requirement = "relays that collude with the analyst, and people who do not"
@@ -67,30 +67,30 @@ class NetworkFirstHop(Theorem):
         return (known_walks(model), some, followed, one_message_each(model), known)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon at which that delta is known to exceed the one given; 0 if none is."""
+        """Largest epsilon at which the delta of this bound exceeds the given one; 0 if none does."""
         limit = model.local.epsilon0
         if math.isinf(limit):
             limit = 700.0
         return largest_below(lambda epsilon: self.delta(model, epsilon=epsilon), level=delta, limit=limit)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The chance of a colluding first receiver times the local delta, from below."""
+        """Chance of a colluding first receiver times the local delta, from below."""
         walks = walks_of(model)
         if walks is None or walks.onion:
             return 0.0
-        # Of a report that the first round takes to a colluder, whose owner and receiver are online.
+        # Chance that the report arrives and that its owner and receiver are online.
         there = (1 - walks.dropout) * (1 - walks.offline) ** 2 * (1 - _GUARD)
         return _first_hop(walks) * there * _local_delta(model.local, epsilon)
 
 
 def _first_hop(walks: Walks) -> float:
-    """The chance that the first round takes a report to a colluder, for somebody at least."""
+    """Chance that the first round takes some person's report to a colluder, from below."""
     if walks.schedule or walks.gate is not None:
         return 0.0
     if walks.unseen_chances:
         return max(1 - walks.unseen_chances[0] - 4 * _GUARD, 0.0)
     if walks.sizes:
-        from shuffledp.laws.walk_collusion import worst_first_hop  # for walks alone: other accounts need no graphs
+        from shuffledp.laws.walk_collusion import worst_first_hop  # imported here: only walks need graphs
         from shuffledp.people.graphs.overlays import Overlay
 
         return worst_first_hop(Overlay(walks.num_users, walks.sizes), walks.num_colluding)
@@ -98,7 +98,7 @@ def _first_hop(walks: Walks) -> float:
 
 
 class NetworkHistogram(Theorem):
-    """If everybody hands in all, nothing is lost and the analyst forgets who handed in what: a uniform shuffle.
+    """Lower bound by the histogram: without losses and with all handed in, forgetting who did gives a uniform shuffle.
 
     So what a data set loses through a uniform shuffle of the honest people, it loses here. Of a graph in parts, whose
     reports nobody mixes, it is that of the smallest.
@@ -110,7 +110,7 @@ class NetworkHistogram(Theorem):
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """All reports are handed in, and a lower bound for a uniform shuffle of them."""
+        """Hypotheses: all reports are handed in, and a lower bound for a uniform shuffle of them."""
         walks = walks_of(model)
         value = "no walks" if walks is None else f"protocol {walks.protocol!r}, dropout={walks.dropout:g}"
         value += ", of whom some may hand in nothing" * (walks is not None and _may_be_refused(walks))
@@ -122,12 +122,12 @@ class NetworkHistogram(Theorem):
         return (all_there, one_message_each(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest of the lower bounds for a uniform shuffle."""
+        """Largest lower bound on epsilon for a uniform shuffle."""
         uniform = _uniform(model)
         return max((each.epsilon(uniform, delta=delta) for each in _applying(model, delta)), default=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest of them."""
+        """Largest lower bound on delta for a uniform shuffle."""
         if not self.applies(model, delta=0.5):
             return 0.0
         uniform = _uniform(model)
@@ -135,7 +135,7 @@ class NetworkHistogram(Theorem):
 
 
 def _may_be_refused(walks: Walks) -> bool:
-    """Whether nothing is handed in where a link has a surplus, while a gate is shut, or by people who were away."""
+    """Whether the hand-in may be withheld: after a surplus, at a shut gate, or by people who were away."""
     aborted, kept = walks.slots and walks.surplus == "aborts", walks.gate is not None and walks.schedule is None
     some_away = walks.schedule is not None and walks.schedule.handing_in is not None
     return bool(aborted or kept or some_away)
@@ -147,7 +147,7 @@ def _applying(model: ProtocolModel, delta: float) -> list[Theorem]:
 
 
 def _uniform(model: ProtocolModel) -> ProtocolModel:
-    """Uniform shuffle of the honest people's reports; of the smallest part, all of which may be honest."""
+    """Uniform shuffle of the honest people's reports, or of the smallest part, all of which may be honest."""
     walks = walks_of(model)
     parts = () if walks is None else walks.parts
     people = min([model.shuffle.num_honest, *(part.num_users for part in parts)])
@@ -155,13 +155,13 @@ def _uniform(model: ProtocolModel) -> ProtocolModel:
 
 
 def _local_delta(local: LocalModel, epsilon: float) -> float:
-    """How far two inputs' laws of one report are apart at this epsilon, from below; 0 where it is not known."""
+    """Local delta between two inputs' laws of one report at this epsilon, from below; 0 where it is not known."""
     factor = math.exp(min(epsilon, 700.0))
-    if local.kind == "ldp":  # the worst of the class
+    if local.kind == "ldp":  # the worst randomizer of the class
         return max(
             (1 - _GUARD - math.exp(epsilon - local.epsilon0) * (1 + _GUARD)) / (1 + math.exp(-local.epsilon0)), 0.0
         )
-    if isinstance(local, FrequencyModel):  # of whether the report supports the first input
+    if isinstance(local, FrequencyModel):  # by the event that the report supports the first input
         return max(local.p * (1 - _GUARD) - factor * local.q * (1 + _GUARD), 0.0)
     channel = local.channel()
     if channel is None or channel.matrix.shape[0] > _MOST_INPUTS:
@@ -172,7 +172,7 @@ def _local_delta(local: LocalModel, epsilon: float) -> float:
 
 
 def first_hop_delta(*, share: float, epsilon0: float, epsilon: float) -> float:
-    """The delta that a person has at least of whose neighbors this share colludes: share (E - e)_+ / (1 + E).
+    """Lower bound on a person's delta if ``share`` of the neighbors collude: share (E - e)_+ / (1 + E).
 
     For binary randomized response with loss epsilon0, and the worst of all randomizers with it.
 
@@ -216,7 +216,7 @@ def unseen_chances(transition: Any, colluders: ArrayLike, *, num_rounds: int) ->
 
 
 def visible_empties_delta(model: ProtocolModel, *, epsilon: float, empty: float) -> float:
-    """Delta of one report each, from above, if it is seen who holds nothing, because they hand in nothing.
+    """Delta of one report each, from above, if empty-handed people show it by handing in nothing.
 
     With nu the chance that the victim's report ends where nobody else's is, and f the bound with fresh dummies
     (`NetworkSingle`), delta <= nu (delta_local + e - 1) + f: the victim is alone, or takes the place of a report of one
@@ -242,7 +242,7 @@ def visible_empties_delta(model: ProtocolModel, *, epsilon: float, empty: float)
 
 
 def unmixed_chance(*, num_users: int, num_rounds: int) -> float:
-    """The chance that a report is alone with its holder after each round, if it goes to anybody uniformly.
+    """Chance that a report is alone with its holder after each round, if every move is uniform.
 
     Oneself included, whoever holds a report draws one of n people: (1 - 1/n)^(t (n - 1)), about e^-t. Then somebody who
     watches who sends how many messages to whom follows it from its owner to where it is handed in, so that delta is at

@@ -1,4 +1,4 @@
-"""Random walks reduced to uniform shuffles: of those whose reports may have ended wherever the victim's may.
+"""Random walks reduced to uniform shuffles of the people whose reports may have ended where the victim's may.
 
 With Q a law for which (1 - s) Q is at most P_v, the victim's law of the place, and P_j = a_j Q + (1 - a_j) R_j that of
 others, a_j = min over i of P_j(i) / Q(i), at most 1: reveal, with owner, place and report, whoever's place is drawn
@@ -40,14 +40,14 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
-_OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of numbers of people that are not looked at
-_UNLIKELY = 1e-4  # of delta: what such a chance may be
-# Of the number of people to hide among, at most: in the end, at first, and for a curve.
+_OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of the numbers of people that are left out
+_UNLIKELY = 1e-4  # of delta: the largest such chance
+# The most blocks of the number of people to hide among: in the end, at first, and for a curve.
 _BLOCKS, _FEWER, _COARSE = 64, 16, 4
 _CLOSE = 0.01  # ratio of their number in one block and in the next that is near enough
-_LITTLE = 1e-3  # of delta: spent on a first look at how many they nearly always are
-_NEGLIGIBLE = 1e-3  # of delta: what is known of more people need not be worked out
-NO_GAIN = 0.999  # of epsilon0: what leaves as much is not worth a closer look
+_LITTLE = 1e-3  # of delta: spent on the first bound of their likely number
+_NEGLIGIBLE = 1e-3  # of delta: larger numbers of people that add less are not worked out
+NO_GAIN = 0.999  # of epsilon0: a bound above this is not refined
 _ANY_DELTA = 0.5
 TOLERANCE, _ROUGHLY = 1e-4, 1e-3  # relative, of epsilon
 _ROUND_UP = 1 + 1e-12
@@ -59,7 +59,7 @@ _DeltaOfSize = Callable[[ProtocolModel, int], Curve]
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A law Q: with the chance ``exposed`` the victim is alone, else each of the others hides her with a ``chance``.
+    """Hiding by a law Q: with chance ``exposed`` the victim is alone, else each other hides her with a ``chance``.
 
     ``most`` is the largest number of them that counts.
     """
@@ -71,24 +71,24 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How finely the number of people to hide among is looked at."""
+    """Precision at which the law of the number of people to hide among is evaluated."""
 
     outside: float
     num_blocks: int
 
 
 class ReducedToUniform(WalkTheorem):
-    """Base of theorems whose curve is a mean over how many people hide one: rare numbers of them are left out."""
+    """Base of theorems whose curve is a mean over the number of people who hide one; rare numbers are left out."""
 
     status = Status.OWN_PROOF
     is_vectorized = True
 
     @abstractmethod
     def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
-        """The least of the bounds, and of the local one, at each epsilon."""
+        """Curve of delta: the least of the bounds and the local one, at each epsilon."""
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least of the bounds; the local one at most."""
+        """Delta: the least of the bounds, at most the local one."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -109,12 +109,12 @@ class ReducedToUniform(WalkTheorem):
 
 
 def finest(delta: float) -> Precision:
-    """The precision at which what is left out is little beside this delta."""
+    """Precision at which the chance that is left out is small beside this delta."""
     return Precision(next((each for each in _OUTSIDE if each <= _UNLIKELY * delta), _OUTSIDE[-1]), _BLOCKS)
 
 
 class NetworkOverlap(ReducedToUniform):
-    """A uniform shuffle of those whose positions overlap with the victim's; for each protocol, any number of rounds.
+    """Uniform shuffle of the people whose positions overlap with the victim's; any protocol and number of rounds.
 
     The least of three bounds: the two of the module docstring, and with gamma the largest
     log[P_j(a) P_k(b) / (P_j(b) P_k(a))] the third, (epsilon_uniform(n) + gamma, delta), as for windows, which is less
@@ -127,7 +127,7 @@ class NetworkOverlap(ReducedToUniform):
     citation = "uniform shuffling of the reports that may have ended wherever the victim's may"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Independent walks with overlapping laws, no colluders, and a bound for a uniform shuffle of the reports."""
+        """Hypotheses: independent walks, overlapping laws, no colluders, a bound for a uniform shuffle of reports."""
         walks = walks_of(model)
         overlap = Hypothesis(
             name="overlapping-positions",
@@ -142,7 +142,7 @@ class NetworkOverlap(ReducedToUniform):
         return (*walk, overlap, *reports)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Solved on the curve, or that of the uniform shuffle where positions have one law; epsilon0 at most."""
+        """Epsilon solved on the curve, or of the uniform shuffle where positions have one law; at most epsilon0."""
         walks, local = walks_of(model), model.local.guarantee
         limit = local.epsilon if local.delta <= delta else math.inf
         if walks is None:
@@ -169,15 +169,15 @@ class NetworkOverlap(ReducedToUniform):
         return guess
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least of the bounds; the local one at most."""
+        """Delta: the least of the bounds, at most the local one."""
         walks = walks_of(model)
         if walks is not None and _have_one_law(walks) and self.applies(model, delta=_ANY_DELTA):
-            theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]  # as close as `epsilon` has it
+            theorems = uniform_theorems(model, walks.num_users, _ANY_DELTA) or [_PAIR]  # as tight as in `epsilon`
             return min(each.delta_at(uniform_model(model, walks.num_users), epsilon=epsilon) for each in theorems)
         return super().delta(model, epsilon=epsilon)
 
     def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
-        """The least of the three bounds, and of the local one, at each epsilon."""
+        """Curve of delta: the least of the three bounds and the local one, at each epsilon."""
         arriving, people = survival(walks), walks.num_users
         mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
         near = mixture_curve(
@@ -197,7 +197,7 @@ class NetworkOverlap(ReducedToUniform):
 
 
 def uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hypothesis:
-    """Some theorem says what a uniform shuffle of all would lose."""
+    """Hypothesis: some theorem bounds the loss of a uniform shuffle of all reports."""
     size = 0 if walks is None else walks.num_users
     known = [each.id for each in uniform_theorems(model, size, delta)] if size > 1 else []
     if size > 1 and _PAIR.applies(uniform_model(model, size), delta=delta):
@@ -207,7 +207,7 @@ def uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hy
 
 
 def _hidings(walks: Walks) -> Iterator[Hidden]:
-    """The two laws Q, with the chance that others' reports arrive."""
+    """Hidings by the two laws Q, with the chance that others' reports arrive."""
     others, arriving = walks.num_users - 1, survival(walks)
     overlapping, common = _product(arriving, walks.mean_overlap), _product(arriving, 1 - walks.separation)
     counted = others if overlapping == 1 else math.floor(math.nextafter(others * overlapping, 0.0))
@@ -216,19 +216,19 @@ def _hidings(walks: Walks) -> Iterator[Hidden]:
 
 
 def _have_one_law(walks: Walks) -> bool:
-    """Whether everybody's position has the same law, and every report arrives."""
+    """Whether the positions of all people have one law, and every report arrives."""
     return any(each.exposed == 0 and each.chance == 1 for each in _hidings(walks))
 
 
 def _product(one: float, other: float) -> float:
-    """Of two chances, from below."""
+    """Product of two chances, from below."""
     return one * other if one == other == 1 else math.nextafter(one * other, 0.0)
 
 
 def mixture_curve(
     model: ProtocolModel, people: int, hidden: Hidden, precision: Precision, *, of: _DeltaOfSize | None = None
 ) -> Curve:
-    """The mean of D(1 + M) at each epsilon, from above; D is that of all theorems if it is not given."""
+    """Mean of D(1 + M) at each epsilon, from above; D is by default the least of all theorems."""
     if hidden.chance <= 0 or hidden.most < 1:
         return lambda epsilons: LocalOnly().curve(model, epsilons=epsilons)
     outside, few = _blocks(people - 1, hidden, precision)
@@ -238,7 +238,7 @@ def mixture_curve(
         least = alone = LocalOnly().curve(model, epsilons=epsilons)
         found, left = outside * alone, sum(mass for mass, _ in deltas) * _ROUND_UP
         for mass, delta in deltas:
-            if (left * least <= _NEGLIGIBLE * found).all():  # of more people it is no more
+            if (left * least <= _NEGLIGIBLE * found).all():  # larger numbers of people add no more than this
                 return np.asarray(np.minimum(found + left * least, alone))
             least = np.minimum(delta(epsilons), least)
             found, left = found + mass * least, left - mass
@@ -248,7 +248,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """The chance of what is left out, and of each block of how many hide her its least number, and its chance."""
+    """Chance that is left out, and for each block of the number of hiding people its least number and its chance."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}
@@ -259,7 +259,7 @@ def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, l
 
 
 def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
-    """As many as make numbers in one block nearly equal, but no more than there may be."""
+    """Number of blocks that makes numbers in one block nearly equal, at most as many as there are numbers."""
     mean = others * hidden.chance
     spread = math.sqrt(max(mean * (1 - hidden.chance), 0.0) * -2 * math.log(precision.outside))
     wanted = math.ceil(2 * spread / max(_CLOSE * mean, 1.0))
@@ -267,7 +267,7 @@ def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
 
 
 def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
-    """D of this number of people: the least of all theorems; of reports with a remainder, what is not charged."""
+    """Delta D of this number of people: the least of all theorems, without the charge for remainders."""
     uniform = uniform_model(model, size)
     if _remainder(model):
         return _PAIR.pair(uniform).curve
@@ -281,12 +281,12 @@ def _uniform_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
-    """The same by blanket bounds alone, which near-uniform positions may be added to."""
+    """Delta D of this number of people by blanket bounds alone, which also cover near-uniform positions."""
     return partial(uniform_curve, model, size, quickly=True)
 
 
 def _likely(model: ProtocolModel, walks: Walks, delta: float) -> tuple[float, float]:
-    """An epsilon that is large enough, if it takes one less than epsilon0 to have one at all; and a guess."""
+    """Epsilon that is surely large enough, provided one below epsilon0 is, and a guess at the least one."""
     hidden, epsilon0 = next(_hidings(walks)), model.local.epsilon0
     if hidden.chance <= 0 or hidden.most < 1:
         return math.inf, math.inf
@@ -300,7 +300,7 @@ def _likely(model: ProtocolModel, walks: Walks, delta: float) -> tuple[float, fl
 
 
 def epsilon_of_one_law(model: ProtocolModel, size: int, delta: float) -> float:
-    """Epsilon if the positions of this number of people have one law: that of their uniform shuffle.
+    """Epsilon if this number of people's positions have one law: that of their uniform shuffle.
 
     Infinite if nothing is known.
     """
@@ -315,10 +315,10 @@ def _remainder(model: ProtocolModel) -> bool:
 
 
 def charges_of(model: ProtocolModel, people: int, epsilons: Floats) -> Floats:
-    """What the remainders of all people cost."""
+    """Charge for the remainders of all people, at each epsilon."""
     return _PAIR.charges(uniform_model(model, people), epsilons) if _remainder(model) else np.zeros(len(epsilons))
 
 
 def turn_of(model: ProtocolModel, people: int) -> float:
-    """From where on charges grow by more than anything falls; infinite where there are none."""
+    """Epsilon from which on charges outgrow all that falls; infinite where there are no charges."""
     return _PAIR.turn(uniform_model(model, people)) if _remainder(model) else math.inf

@@ -1,4 +1,4 @@
-"""One report of each person after random walks, or equally many: a report that takes the place of one of many.
+"""One report of each person after random walks, or equally many: a report takes the place of one of many.
 
 Given how many of the others' reports N_i end at each place i, the victim's is handed in there with probability
 p_i = P_v(i) / (1 + N_i), in place of another. For fixed p the bound is `_replaced`; it grows with each p_i, and with
@@ -35,7 +35,7 @@ from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
 _ANY_DELTA = 0.5
-_DIGITS = 3  # of delta: how much less than it the chance of a bad allocation is
+_DIGITS = 3  # by which the chance of a bad allocation is below delta
 _FEWEST_DIGITS, _FIRST_DIGITS, _MOST_DIGITS = 4, 12, 300
 _HALVINGS = 60
 
@@ -43,7 +43,7 @@ _Weights = tuple[Floats, Floats]  # chances of places, and how many places have 
 
 
 class NetworkSingle(Theorem):
-    """One report of each person, or equally many, on any graph, after any number of rounds.
+    """Bound for one report of each person, or equally many, on any graph, after any number of rounds.
 
     With a blanket w, Y ~ w, G_i = (R(x) - e R(x'))/w (Y_i) where a blanket report is handed in, else 0, and
     z_i = G_i - (1 - e): delta(epsilon) <= E[((1 - e) + sum of p_i z_i)_+]. It grows with concentration, so that any law
@@ -57,12 +57,12 @@ class NetworkSingle(Theorem):
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks that end with as many reports from everybody."""
+        """Whether the reports walk and all people hand in equally many."""
         walks = walks_of(model)
         return super().concerns(model) and walks is not None and walks.protocol != "all" and not walks.slots
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Fresh dummies, hidden numbers of reports, independent walks with known positions, and a blanket bound."""
+        """Hypotheses: fresh dummies, hidden bag sizes, independent walks with known positions, and a blanket bound."""
         walks = walks_of(model)
         total = 0.0 if walks is None else float(np.dot(walks.position_probabilities, walks.position_counts))
         arriving = 1.0 if walks is None else survival(walks)
@@ -74,7 +74,7 @@ class NetworkSingle(Theorem):
         return (*walk, *common_reports(model), several_users(model), moderate_epsilon0(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Solved on the certified curve; at most epsilon0."""
+        """Epsilon solved on the certified curve; at most epsilon0."""
         walks, epsilon0 = walks_of(model), model.local.epsilon0
         if walks is None:
             return epsilon0
@@ -87,7 +87,7 @@ class NetworkSingle(Theorem):
         return smallest_below(curve, level=delta, limit=epsilon0, guess=guess, tolerance=1e-5)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least over the blankets of the largest over pairs of inputs; the local one at most."""
+        """Delta: the least over blankets of the largest over pairs of inputs; at most the local one."""
         walks = walks_of(model)
         if walks is None or not self.applies(model, delta=_ANY_DELTA):
             return 1.0
@@ -103,21 +103,21 @@ class NetworkSingle(Theorem):
 
 
 def _digits(delta: float) -> int:
-    """Of eta, the chance of a bad allocation, 10^-digits."""
+    """Digits of eta: the chance of a bad allocation is 10^-digits."""
     return min(max(math.floor(_DIGITS - math.log10(max(delta, 1e-300))), _FEWEST_DIGITS), _MOST_DIGITS)
 
 
 def _bound(
     model: ProtocolModel, walks: Walks, families: list[tuple[ReportLaw, ...]], digits: int, epsilon: float
 ) -> float:
-    """What is left of good allocations, and of bad ones."""
+    """Delta: the bound of good allocations plus the share of bad ones."""
     weights, bad = _allocated(walks, digits)
     found = min((max(_replaced(weights, law, epsilon) for law in laws) for laws in families), default=1.0)
     return min(1.0, (found + bad * LocalOnly().delta(model, epsilon=epsilon)) * (1 + 1e-12))
 
 
 def _allocated(walks: Walks, digits: int) -> tuple[_Weights, float]:
-    """The chances p_i, of places as many as have each, but for allocations of a chance that is the second."""
+    """Chances p_i with the number of places that have each, and the chance of allocations that they do not cover."""
     chances, counts = (np.array(each, dtype=float) for each in (walks.position_probabilities, walks.position_counts))
     used = chances > 0
     chances, counts = chances[used], counts[used]
@@ -135,7 +135,7 @@ def _allocated(walks: Walks, digits: int) -> tuple[_Weights, float]:
 
 
 def _largest_share(chance: float, exponent: float) -> float:
-    """The least x above the chance Q with KL(x || Q) at least the exponent, from above; 1 if there is none."""
+    """Least x above the chance Q with KL(x || Q) at least the exponent, from above; 1 if there is none."""
     low, high = chance, 1.0
     if chance <= 0 or -math.log(chance) < exponent:
         return 0.0 if chance <= 0 else 1.0
@@ -148,7 +148,7 @@ def _largest_share(chance: float, exponent: float) -> float:
 
 
 def _distinct(families: list[tuple[ReportLaw, ...]]) -> list[tuple[ReportLaw, ...]]:
-    """Without those that are one law once more: for binary randomized response several bounds are."""
+    """Families of laws without duplicates: several bounds for binary randomized response have one law."""
     kept: list[tuple[ReportLaw, ...]] = []
     for laws in families:
         if not any(len(laws) == len(others) == 1 and _alike(laws[0], others[0]) for others in kept):
@@ -157,7 +157,7 @@ def _distinct(families: list[tuple[ReportLaw, ...]]) -> list[tuple[ReportLaw, ..
 
 
 def _alike(law: ReportLaw, other: ReportLaw) -> bool:
-    """Whether cells are equal, but for their order and the rounding of floats."""
+    """Whether the cells of two laws are equal, except for their order and the rounding of floats."""
     if any(each.alone_first.size or each.alone_second.size for each in (law, other)):
         return False
     ours, theirs = (
@@ -168,7 +168,7 @@ def _alike(law: ReportLaw, other: ReportLaw) -> bool:
 
 
 def _replaced(given: _Weights, law: ReportLaw, epsilon: float) -> float:
-    """E[((1 - e) + sum of p_i z_i)_+] from above, for a law of two inputs; 1 where reports stand alone.
+    """Expectation E[((1 - e) + sum of p_i z_i)_+] from above, for a law of two inputs; 1 where reports stand alone.
 
     It is the weighted sum of G with (e - 1) (sum of p_i - 1) added; the sum is below 1 where reports get lost, or take
     the places of others.

@@ -1,4 +1,4 @@
-"""Random walks as theorems see them: the fields of their model, and the hypotheses that theorems about them share.
+"""Random walks as theorems see them: the fields of their model, and the hypotheses that these theorems share.
 
 Person j's report ends at place i with probability P_j(i); who hands in which reports is seen, and nothing else. The
 proofs are in docs/theorems.md, "Random walks without a shuffler".
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Walks(Protocol):
-    """The fields of a model of kind "network"; `shuffledp.shufflers.RandomWalkShuffleModel` says what they mean."""
+    """Fields of a model of kind "network"; `shuffledp.shufflers.RandomWalkShuffleModel` explains them."""
 
     num_users: int
     num_rounds: int
@@ -54,17 +54,17 @@ class Walks(Protocol):
 
 
 def walks_of(model: ProtocolModel) -> Walks | None:
-    """The model's random walks; None for another shuffle."""
+    """Random walks of the model; None for another shuffle."""
     return cast(Walks, model.shuffle) if model.shuffle.kind == "network" else None
 
 
 def survival(walks: Walks) -> float:
-    """The chance that a report is not lost on its way, which depends on nothing."""
+    """Chance that a report is not lost on its way, where losses depend on nothing."""
     return float((1 - walks.dropout) ** walks.num_rounds)
 
 
 def known_walks(model: ProtocolModel) -> Hypothesis:
-    """Reports walk, and at least once."""
+    """Hypothesis: reports walk for one round or more."""
     walks = walks_of(model)
     rounds = "" if walks is None else f", num_rounds={walks.num_rounds}"
     requirement = "random walks of at least one round, which the analyst sees the end of alone"
@@ -73,7 +73,7 @@ def known_walks(model: ProtocolModel) -> Hypothesis:
 
 
 def independent_walks(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Reports walk independently of each other and of what is in them, given who was online if somebody was not."""
+    """Hypotheses: reports walk independently of each other and of their content, given who was online in each round."""
     walks = walks_of(model)
     requirement = (
         "reports that walk independently of each other and of the answers: nobody is offline, or who was online in "
@@ -96,7 +96,7 @@ def _independent_schedule() -> Hypothesis:
 
 
 def nobody_colludes(model: ProtocolModel) -> Hypothesis:
-    """No relay tells the analyst what it saw: whoever receives a report in the first round knows whose it is."""
+    """Hypothesis: no relay colludes with the analyst; the receiver in the first round knows the owner of a report."""
     walks = walks_of(model)
     colluding = None if walks is None else walks.num_colluding
     return Hypothesis(
@@ -109,7 +109,7 @@ def nobody_colludes(model: ProtocolModel) -> Hypothesis:
 
 
 def fresh_dummies(model: ProtocolModel) -> Hypothesis:
-    """Everybody hands in equally many reports, so that what is handed in does not tell how many were held."""
+    """Hypothesis: all people hand in equally many reports, which hides how many each person held."""
     walks = walks_of(model)
     dummies = None if walks is None else walks.dummy_model_among(model.local)
     made = "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"
@@ -125,7 +125,7 @@ def fresh_dummies(model: ProtocolModel) -> Hypothesis:
 
 
 def dummies_by_themselves(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Dummies tell nothing of the reports: assumed of a function, as nobody can tell what one does; else none."""
+    """Hypothesis, assumed of a dummy function, that dummies tell nothing of the reports; none for other dummies."""
     walks = walks_of(model)
     if walks is None or walks.protocol == "all" or walks.dummy_model_among(model.local) is not None:
         return ()
@@ -137,13 +137,13 @@ class WalkTheorem(Theorem):
     """Base of theorems about random walks."""
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Random walks, but for those in parts of which `network-parts` knows, or on links with slots."""
+        """Whether the reports walk; not in parts, which `network-parts` covers, nor on links with slots."""
         walks = walks_of(model)
         return super().concerns(model) and walks is not None and not (walks.parts or walks.slots)
 
 
 def likeness_text(walks: Walks) -> str:
-    """How alike positions are, and if they are not why walks never mix."""
+    """Text on how alike positions are and, if they are not alike, why walks never mix."""
     found = (
         f"mean_overlap={walks.mean_overlap:.6g}, near_uniformity={walks.near_uniformity:.6g}, "
         f"separation={walks.separation:.6g}"

@@ -1,4 +1,4 @@
-"""k-ary randomized response in which people choose their own local loss: each one's central loss, from above.
+"""k-ary randomized response in which people choose their own local loss: the central loss of each, from above.
 
 The bound E[F(M + 1)] of docs/theorems.md ("People with losses of their own"): F does not grow with the number M of
 uniform reports, so every count may be moved down: sums of binomial laws on a lattice, and F at the low ends of blocks.
@@ -25,14 +25,14 @@ from shuffledp.core.validate import instance_of, open_probability
 _ROUNDING = 2.0**-53
 _MOST_POINTS = 2000  # of the lattice, for the loss with the widest law
 _COARSE, _FINE = (6, 3), (28, 4)  # blocks in the likely part, and on either side of it
-_UNLIKELY = 1e-7  # what lies farther out on either side goes into a few blocks
+_UNLIKELY = 1e-7  # counts farther out on either side go into a few blocks
 _OUTSIDE = 1e-7  # of delta
 _MOST_LOSSES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PersonalBlanket:
-    """A victim of loss ``epsilon0`` among a random number of uniform reports on k values.
+    """Blanket of a victim of loss ``epsilon0`` among a random number of uniform reports on k values.
 
     The least number of reports to hide among, the victim's included, is ``first``; ``law`` has the probabilities of it
     and of those at each further ``step``, from above, and ``outside`` is more than the probability of all others.
@@ -55,7 +55,7 @@ class PersonalBlanket:
         return min(found * (1 + 1e-12) + self.outside + SMALLEST, 1.0)
 
     def epsilon(self, delta: float) -> float:
-        """The least epsilon at this delta, from above."""
+        """Least epsilon at this delta, from above."""
         ratio, size = math.exp(self.epsilon0), self.domain_size
         fisher = 2 * size * (ratio - 1) ** 2 / (ratio + size - 1) ** 2
         mean = self.first + self.step * float(self.law @ np.arange(len(self.law))) / float(self.law.sum())
@@ -66,7 +66,7 @@ class PersonalBlanket:
         return guess
 
     def _among(self, epsilon: float, reports: int) -> float:
-        """F."""
+        """Function F of the module docstring, for this number of reports."""
         size, odds, factor = self.domain_size, math.exp(-self.epsilon0), math.exp(epsilon)
         scale = size / (1 + (size - 1) * odds)
         growth = math.expm1(epsilon)
@@ -77,7 +77,7 @@ class PersonalBlanket:
 
 
 def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside: float) -> PersonalBlanket:
-    """The blanket of a victim with one of the losses, among ``users`` who take part: those who hide the victim least.
+    """Blanket of a victim with one of the losses, among the ``users`` participants who hide the victim least.
 
     About ``outside`` may be left out of the law.
     """
@@ -107,7 +107,7 @@ def personal_blanket(people: PersonalLosses, *, victim: int, users: int, outside
 
 
 def _starts(law: Floats, likely: int, others: int) -> Integers:
-    """Where blocks begin: most of them in the likely part."""
+    """Starts of the blocks, most of which lie in the likely part."""
     reached = np.searchsorted(np.cumsum(law), [_UNLIKELY, 1 - _UNLIKELY])
     left, right = int(reached[0]), min(int(reached[1]), len(law) - 1)
     parts = [np.linspace(0, left, others), np.linspace(left, right, likely), np.linspace(right, len(law) - 1, others)]
@@ -115,7 +115,7 @@ def _starts(law: Floats, likely: int, others: int) -> Integers:
 
 
 class BlanketPersonalized(Theorem):
-    """The privacy blanket for people with losses of their own: what holds for whoever has the least protection.
+    """Privacy blanket for people with losses of their own: the guarantee of the least protected person.
 
     Theorems about a common randomizer do not apply here. `shuffledp.accounting.personalized` tells each person's loss.
     """
@@ -125,12 +125,12 @@ class BlanketPersonalized(Theorem):
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """k-ary response with a public histogram of losses, uniformly shuffled, of people who are all in it."""
+        """Hypotheses: k-ary response, a public histogram of losses that covers all people, and a uniform shuffle."""
         shape = (uniform_shuffle(model), one_message_each(model), not_adaptive(model))
         return (*shape, _personal(model), _all_described(model))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon of all people."""
+        """Largest epsilon of all people."""
         worst = 0.0
         for place in range(len(_people(model).epsilons))[::-1]:
             if self._blanket(model, place, _OUTSIDE * delta).delta(worst) > delta:
@@ -138,7 +138,7 @@ class BlanketPersonalized(Theorem):
         return worst
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest delta of all people."""
+        """Largest delta of all people."""
         if not self.applies(model, delta=0.5):
             return 1.0
         worst = 0.0
@@ -150,7 +150,7 @@ class BlanketPersonalized(Theorem):
         return worst
 
     def epsilon_of(self, model: ProtocolModel, place: int, *, delta: float) -> float:
-        """The epsilon of the people who have one of the different losses, no more than that loss itself."""
+        """Epsilon of the people with one of the local losses, at most that loss itself."""
         return self._blanket(model, place, _OUTSIDE * delta).epsilon(delta)
 
     def _blanket(self, model: ProtocolModel, place: int, outside: float) -> PersonalBlanket:
@@ -176,7 +176,7 @@ def _all_described(model: ProtocolModel) -> Hypothesis:
 
 
 def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:
-    """What a uniform shuffle gives to the people of each local loss: an upper bound for each.
+    """Upper bound for the people of each local loss after a uniform shuffle, as a statement by loss.
 
     A person who adds more noise is protected better after the shuffle too, and everybody's noise protects everybody.
 

@@ -35,11 +35,11 @@ _BLANKETS: tuple[Theorem, ...] = (StrongPair(), BlanketTwoLevel(), BlanketLaplac
 _UNIFORM: tuple[Theorem, ...] = (*_BLANKETS, VariationRatioCorrected(), BinaryWorst(), BinaryWorstOfSome())
 _ANY_DELTA = 0.5
 _ROUND_UP = 1 + 1e-12
-_COARSE = 4  # every fourth size of windows is tried first, and then those around the best
+_COARSE = 4  # every fourth window size is tried first, and then the sizes around the best
 
 
 def blanket_bound(model: ProtocolModel, *, size: int, delta: float) -> Hypothesis:
-    """Hypothesis that a blanket bound holds for the reports of this number of people."""
+    """Hypothesis: a blanket bound holds for the reports of this number of people."""
     blankets = [each.id for each in _applying(model, size, delta)] if size > 1 else []
     value = ", ".join(blankets) or f"none for {model.local.kind!r} reports"
     return Hypothesis("blanket-bound", "a blanket bound for these reports", value, bool(blankets))
@@ -52,10 +52,10 @@ def uniform_epsilons(model: ProtocolModel, size: int, delta: float) -> Iterator[
 
 
 def uniform_curve(model: ProtocolModel, size: int, epsilons: Floats, *, quickly: bool) -> Floats:
-    """The least delta of these bounds at each epsilon, a little less tight if quickly; 1 where none says anything."""
+    """Curve of the least delta of these bounds, a little less tight if ``quickly``; 1 where none applies."""
     uniform, least = uniform_model(model, size), np.ones(len(epsilons))
     for theorem in _applying(model, size, _ANY_DELTA):
-        curve = theorem.curve if quickly else partial(Theorem.curve, theorem)  # the base's is that of `delta_at`
+        curve = theorem.curve if quickly else partial(Theorem.curve, theorem)  # the base class evaluates `delta_at`
         least = np.minimum(least, curve(uniform, epsilons=epsilons))
     return least
 
@@ -68,7 +68,7 @@ def raised(
     remainder: float = 0.0,
     known: Floats | float = 1.0,
 ) -> Floats:
-    """The curve that says ``uniform(epsilon) + remainder`` at ``epsilon + cost``, and what follows below the cost.
+    """Curve with ``uniform(epsilon) + remainder`` at ``epsilon + cost``, and what follows from it below the cost.
 
     Where that cannot be less than what is ``known`` of delta anyway, it is 1, without a look at the uniform one.
 
@@ -88,7 +88,7 @@ def raised(
 
 
 def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
-    """For each bound that applies, the laws behind it for every pair of inputs that counts, against its blanket."""
+    """Laws behind each bound that applies, for every pair of inputs that counts, against its blanket."""
     uniform, found = uniform_model(model, size), []
     for theorem in _applying(model, size, delta):
         if isinstance(theorem, LawTheorem):
@@ -101,7 +101,7 @@ def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[Re
 
 
 def uniform_theorems(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
-    """The theorems, blanket bounds or not, for a uniform shuffle of this number of people, as a mechanism by itself.
+    """Theorems, blanket bounds or not, for a uniform shuffle of this number of people as a mechanism by itself.
 
     Without those that another one supersedes.
     """
@@ -122,7 +122,7 @@ def _applying(model: ProtocolModel, size: int, delta: float) -> list[Theorem]:
 
 
 class ObliviousShuffle(Theorem):
-    """The uniform epsilon plus epsilon1, the uniform delta plus delta1; epsilon0 at most."""
+    """Oblivious shuffle: the uniform epsilon plus epsilon1, at most epsilon0, and the uniform delta plus delta1."""
 
     id = "oblivious-shuffle"
     citation = "Ghazi et al. 2023, Theorem 2.3, for any blanket bound and without a constant"
@@ -130,7 +130,7 @@ class ObliviousShuffle(Theorem):
     is_vectorized = True
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """A shuffle that promises something about exchanges, one common randomizer, and a blanket bound."""
+        """Hypotheses: a shuffle with a promise about exchanges, one common randomizer, and a blanket bound."""
         promise = _promise(model)
         promised = Hypothesis(
             name="exchange-privacy",
@@ -143,11 +143,11 @@ class ObliviousShuffle(Theorem):
         return (promised, *common_reports(model), blanket_bound(model, size=size, delta=delta))
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Shuffles that are known to hide exchanges of two people."""
+        """Whether the shuffle is known to hide exchanges of two people."""
         return super().concerns(model) and _promise(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least of the blanket bounds at delta - delta1, plus epsilon1; epsilon0 if that is less."""
+        """Least epsilon of the blanket bounds at delta - delta1, plus epsilon1; at most epsilon0."""
         cost, remainder = _promise(model) or (math.inf, 1.0)
         left = delta if remainder == 0 else math.nextafter(delta - remainder, 0.0)
         local = model.local.guarantee
@@ -158,7 +158,7 @@ class ObliviousShuffle(Theorem):
         return min(epsilon0, (uniform + cost) * (1 + 1e-15))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The uniform delta at epsilon - epsilon1, plus delta1; below epsilon1 what follows from that."""
+        """Uniform delta at epsilon - epsilon1, plus delta1; below epsilon1, what follows from that."""
         return float(self._curve(model, np.array([epsilon]), quickly=False)[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
@@ -173,23 +173,23 @@ class ObliviousShuffle(Theorem):
 
 
 def _promise(model: ProtocolModel) -> tuple[float, float] | None:
-    """(epsilon1, delta1); None where nothing is known, and for a uniform shuffle, which blanket bounds are about."""
+    """Promise (epsilon1, delta1) of the shuffle; None if unknown, and for a uniform shuffle, which needs none."""
     return None if model.shuffle.is_uniform else model.shuffle.exchange_privacy
 
 
 class SwapCost(Theorem):
-    """For the person who is mixed least: the best window's uniform epsilon plus its swap cost, epsilon0 at most."""
+    """Windows: for the least mixed person, the best window's uniform epsilon plus its swap cost, at most epsilon0."""
 
     id = "swap-cost"
     citation = "blanket bound for the people of a window, plus the cost of exchanging two of them"
     status = Status.OWN_PROOF
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Any shuffle but random walks, of which other theorems know."""
+        """Whether the shuffle is not a random walk, which other theorems cover."""
         return super().concerns(model) and model.shuffle.kind != "network"
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """A shuffle whose swap costs are known, one common randomizer, and a blanket bound for its reports."""
+        """Hypotheses: a shuffle with known swap costs, one common randomizer, and a blanket bound for its reports."""
         shuffle = model.shuffle
         known = bool(shuffle.swap_windows())
         value = f"shuffler {shuffle.kind!r}, costs {'known' if known else 'not known'}"
@@ -198,11 +198,11 @@ class SwapCost(Theorem):
         return (swaps, oblivious(model), *common_reports(model), bound)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest over the people of the least over their windows."""
+        """Epsilon: the largest over people of the least over their windows."""
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """The guarantee, whom it is about, and for people who are not alone theirs, where that is below epsilon0."""
+        """Guarantee, with remarks on whom it is about, and on people with company if theirs is below epsilon0."""
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
@@ -216,7 +216,7 @@ class SwapCost(Theorem):
         return guarantee, (f"For those who are not alone, epsilon is at most {in_digits(max(others), 'at most')}.",)
 
     def _epsilons(self, model: ProtocolModel, *, delta: float) -> tuple[float, ...]:
-        """For each of ``model.shuffle.swap_windows()`` the epsilon of the people whom it is about."""
+        """Epsilon of the people of each entry of ``model.shuffle.swap_windows()``."""
 
         @cache
         def quick(size: int) -> float:
@@ -231,7 +231,7 @@ class SwapCost(Theorem):
         return tuple(_best(windows, epsilon0, quick, close) for windows in model.shuffle.swap_windows())
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest over the people of the least over their windows, and at most that of one report by itself."""
+        """Delta: the largest over people of the least over their windows, at most that of one report by itself."""
         if not self.applies(model, delta=0.5):
             return 1.0
         local = LocalOnly().delta(model, epsilon=epsilon)
@@ -247,7 +247,7 @@ class SwapCost(Theorem):
 
 
 def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], close: Callable[[int], float]) -> float:
-    """The least of epsilon plus cost. Sizes are located by one bound, and the best of them evaluated by all."""
+    """Least sum of epsilon and cost: one bound finds the best size, and all bounds evaluate it."""
     tried = [(size, cost) for size, cost in _distinct(windows) if cost < epsilon0 and size > 1]
     if not tried:
         return epsilon0
@@ -263,7 +263,7 @@ def _best(windows: SwapWindows, epsilon0: float, quick: Callable[[int], float], 
 
 
 def _distinct(windows: SwapWindows) -> list[tuple[int, float]]:
-    """Sizes with their costs, the cheapest of each size, ascending: colluding people can make sizes equal."""
+    """Sizes with their costs, the cheapest of each size, ascending; colluders can make sizes equal."""
     cheapest: dict[int, float] = {}
     for size, cost in zip(windows.sizes, windows.costs, strict=True):
         cheapest[size] = min(cost, cheapest.get(size, cost))

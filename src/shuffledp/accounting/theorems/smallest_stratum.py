@@ -25,7 +25,7 @@ _ANY_DELTA = 0.5
 
 
 class Strata(Theorem):
-    """The best that theorems about uniform shuffles say of the smallest stratum.
+    """Bound for strata: the best bound for a uniform shuffle of the smallest stratum.
 
     Args:
         uniform: the theorems to choose from; those of another kind of bound are left out.
@@ -40,11 +40,11 @@ class Strata(Theorem):
         self._uniform = tuple(each for each in uniform if each.kind.promises is self.kind.promises)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Shuffles inside strata."""
+        """Whether the shuffle is inside strata."""
         return super().concerns(model) and _is_stratified(model)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Strata that are public and fixed, two honest people in each, and a bound for the smallest."""
+        """Hypotheses: strata that are public and fixed, two honest people in each, and a bound for the smallest."""
         known, smallest = _is_stratified(model), _smallest(model).num_users
         value = f"shuffler {model.shuffle.kind!r}"
         inside = Hypothesis("uniform-in-strata", "a uniform shuffle inside each stratum", value, known)
@@ -62,17 +62,17 @@ class Strata(Theorem):
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The best epsilon for the smallest stratum."""
+        """Best epsilon for the smallest stratum."""
         return self._best(model, delta)[0]
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """The guarantee, and by which theorem the smallest stratum has it."""
+        """Guarantee, with a remark on the theorem behind it."""
         epsilon, by = self._best(model, delta)
         said = tuple(f"For the smallest stratum it is by {theorem.id}: {theorem.citation}." for theorem in by)
         return CentralDP(epsilon=epsilon, delta=delta), said
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The best delta for the smallest stratum."""
+        """Best delta for the smallest stratum."""
         smallest, says_nothing = _smallest(model), 1.0 if self.kind.promises else 0.0
         found = [each.delta_at(smallest, epsilon=epsilon) for each in self._applying(model, _ANY_DELTA)]
         return float(self._least_or_most([says_nothing, *found]))
@@ -84,18 +84,18 @@ class Strata(Theorem):
         return self._least_or_most([says_nothing, *(each.curve(smallest, epsilons=epsilons) for each in fast)])
 
     def _best(self, model: ProtocolModel, delta: float) -> tuple[float, list[Theorem]]:
-        """The best epsilon, and the first theorem by which it is; where none applies, what holds anyway."""
+        """Best epsilon and the first theorem that gives it; where none applies, the trivial one."""
         smallest, anyway = _smallest(model), model.local.epsilon0 if self.kind.promises else 0.0
         found = [(each.epsilon(smallest, delta=delta), each) for each in self._applying(model, delta)]
         best = float(self._least_or_most([anyway, *(epsilon for epsilon, _ in found)]))
         return best, [theorem for epsilon, theorem in found if epsilon == best][:1]
 
     def _least_or_most(self, found: Sequence[float] | Sequence[Floats]) -> Floats:
-        """The best of bounds: the least of those that promise, the largest of those that nobody beats."""
+        """Best of bounds: the least of upper bounds, the largest of lower bounds."""
         return np.asarray(np.min(found, axis=0) if self.kind.promises else np.max(found, axis=0))
 
     def _applying(self, model: ProtocolModel, delta: float) -> list[Theorem]:
-        """The theorems that say something of the smallest stratum, less those that another one supersedes."""
+        """Theorems that apply to the smallest stratum, without those that another one supersedes."""
         if not _is_stratified(model):
             return []
         smallest = _smallest(model)
@@ -105,7 +105,7 @@ class Strata(Theorem):
 
 
 class StrataLower(Strata):
-    """The largest lower bound for the smallest stratum, which is one for all of them."""
+    """Lower bound for strata: the largest lower bound of the smallest stratum, which holds for all of them."""
 
     id = "strata-lower"
     citation = "lower bounds for the people of the smallest stratum"
@@ -117,5 +117,5 @@ def _is_stratified(model: ProtocolModel) -> bool:
 
 
 def _smallest(model: ProtocolModel) -> ProtocolModel:
-    """The protocol of the smallest stratum's honest people."""
+    """Protocol of the smallest stratum's honest people."""
     return replace(model, shuffle=model.shuffle.worst_off)

@@ -31,24 +31,24 @@ from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
 
-_STATED_ABOVE = 4e-9  # nats: epsilon0 is stated above the truth by no more, and PrivUnit's by half of it
-_GUARD = 1e-9  # relative, of delta: more than a third, rounded, can change it
+_STATED_ABOVE = 4e-9  # nats: the most by which epsilon0 is stated above the truth; half of it for PrivUnit
+_GUARD = 1e-9  # relative, of delta: bound on the effect of a rounded third
 _BINARY_STATED_ABOVE = 2e-15
-_LAST_DIGIT, _LATE_DIGITS = 1e-15, 1e-12  # by how much a binary epsilon0 may be stated above: for lower bounds, others
+_LAST_DIGIT, _LATE_DIGITS = 1e-15, 1e-12  # excess allowed in a binary epsilon0: for lower bounds, for others
 _ANY_DELTA = 0.5  # the theorem asks nothing of delta
-_MOST_COUNTED = 10_000  # people of whom all data sets are gone through: 15 ms for each epsilon
-_FEW_PEOPLE = 10  # times exp(epsilon0): ten lies among them, about
-_LARGEST_EPSILON0 = 700.0  # above, e^epsilon0 leaves the floats: nothing is said
+_MOST_COUNTED = 10_000  # most people for whom all data sets are evaluated: 15 ms for each epsilon
+_FEW_PEOPLE = 10  # times exp(epsilon0): about ten false reports among them
+_LARGEST_EPSILON0 = 700.0  # above it e^epsilon0 overflows, and the theorem does not apply
 
 
 class _TwoLevelTheorem(LawTheorem):
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Two densities, and a moderate epsilon0."""
+        """Hypotheses: two densities, and a moderate epsilon0."""
         return (_two_densities(model.local), moderate_epsilon0(model))
 
 
 class BlanketTwoLevel(_TwoLevelTheorem):
-    """The privacy blanket's exact divergence for two levels: the law of the module docstring, evaluated.
+    """Privacy blanket's exact divergence for two levels: the law of the module docstring, evaluated.
 
     The lemma is printed by Balle et al. with Hoeffding's and Bennett's inequalities behind it, which lose 17 to 31% of
     epsilon for ten categories; this evaluates the expectation itself.
@@ -59,14 +59,14 @@ class BlanketTwoLevel(_TwoLevelTheorem):
     supersedes = LOOSER
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """One law: exchanging the two inputs changes nothing."""
+        """Laws, here one: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), model.local.epsilon0
         law = two_level_blanket(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
         return LawFamily((law,), model.num_users, epsilon0)
 
 
 class OthersEqual(_TwoLevelTheorem):
-    """The exact delta of the data sets in which all others hold the victim's value, or the one it is replaced by.
+    """Exact delta of the data sets in which all others hold the victim's value, or the one it is replaced by.
 
     They are the worst where there is little to hide among: few users, or a tiny delta.
     """
@@ -76,14 +76,14 @@ class OthersEqual(_TwoLevelTheorem):
     kind = Kind.LOWER_BOUND
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """Both data sets."""
+        """Laws of both data sets."""
         shape, epsilon0 = _shape(model), _understated(model)
         laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap)
         return LawFamily(laws, model.num_users, model.local.epsilon0)
 
 
 class ThirdValue(_TwoLevelTheorem):
-    """The exact delta of the data set in which all others hold one value, different from both of the victim's two.
+    """Exact delta of the data set in which all others hold one value, different from both of the victim's two.
 
     For k-ary response with many users it is the worst data set, and meets the blanket. Merging the reports that are
     neither of the two values gives the pair of distributions that FMT23 and the variation-ratio analysis print for
@@ -95,7 +95,7 @@ class ThirdValue(_TwoLevelTheorem):
     kind = Kind.LOWER_BOUND
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Two densities, with three inputs of which all overlaps are known, and a moderate epsilon0."""
+        """Hypotheses: two densities, three inputs of which all overlaps are known, and a moderate epsilon0."""
         shape = model.local.two_level
         known = shape is not None and shape.triple is not None
         value = f"triple={shape.triple:.6g}" if shape is not None and shape.triple is not None else "unknown, or none"
@@ -103,7 +103,7 @@ class ThirdValue(_TwoLevelTheorem):
         return (_two_densities(model.local), third, moderate_epsilon0(model))
 
     def family(self, model: ProtocolModel) -> LawFamily:
-        """One law: exchanging the two inputs changes nothing."""
+        """Laws, here one: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), _understated(model)
         laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple)
         return LawFamily(laws[2:], model.num_users, model.local.epsilon0)
@@ -126,7 +126,7 @@ def _understated(model: ProtocolModel) -> float:
 
 
 class BinaryAllEqual(Theorem):
-    """The exact delta of the data set in which everybody else holds the second value, in the worse direction.
+    """Exact delta of the data set in which all others hold the second value, in the worse direction.
 
     The likelihood ratio of the count of lies is monotone, so each direction is one binomial probability and one tail
     (`all_equal_terms`). What is stated errs downward, by what floating point can have added (`binomial_error`).
@@ -138,7 +138,7 @@ class BinaryAllEqual(Theorem):
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Symmetric binary randomized response of loss epsilon0, the same for all, uniformly shuffled."""
+        """Hypotheses: symmetric binary randomized response of loss epsilon0, one for all, uniformly shuffled."""
         return (
             uniform_shuffle(model),
             one_message_each(model),
@@ -147,16 +147,16 @@ class BinaryAllEqual(Theorem):
         )
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon at which the exact delta is known to exceed the one given; 0 if none is."""
+        """Largest epsilon at which the exact delta exceeds the given one; 0 if none does."""
         return _all_equal_epsilon(model, delta, start=0.0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The delta of this data set, from below (math: the larger of its two directions)."""
+        """Delta of this data set, from below (math: the larger of its two directions)."""
         return _all_equal_delta(model, epsilon)
 
 
 class BinaryWorst(Theorem):
-    """The exact delta of binary response: the largest over all data sets, which are as many as there are people.
+    """Exact delta of binary response: the largest over all data sets, one for each number of ones.
 
     The proof, and that it is computed from above, is in `shuffledp.accounting.evaluators.binary_counts`.
     """
@@ -170,26 +170,26 @@ class BinaryWorst(Theorem):
     least, most = 2, _MOST_COUNTED  # people
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Symmetric binary response, the same for all and not adaptive, uniformly shuffled; this many people."""
+        """Hypotheses: symmetric binary response, one for all, not adaptive, uniformly shuffled; not too many people."""
         users, holds = model.num_users, self.least <= model.num_users <= self.most
         people = Hypothesis("counted-users", f"{self.least} <= n <= {self.most}", f"num_users={users}", holds)
         reports = (uniform_shuffle(model), *common_reports(model))
         return (*reports, people, moderate_epsilon0(model), _binary(model.local, stated_above=_LATE_DIGITS))
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Binary response of as many people."""
+        """Whether the reports are binary response of a covered number of people."""
         return self.least <= model.num_users <= self.most and _binary(model.local, stated_above=_LATE_DIGITS).holds
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Where the largest delta is known to be at most the one given, to nine digits; else epsilon0."""
+        """Epsilon at which the largest delta is at most the given one, to nine digits; else epsilon0."""
         return self._counts(model).epsilon(delta) if self.applies(model, delta=delta) else model.local.epsilon0
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The largest delta, where the theorem applies."""
+        """Largest delta, where the theorem applies; else 1."""
         return self._counts(model).delta(epsilon) if self.applies(model, delta=_ANY_DELTA) else 1.0
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """The largest delta at each epsilon, whatever the data set that has it there."""
+        """Largest delta at each epsilon, over all data sets."""
         applies = self.applies(model, delta=_ANY_DELTA)
         return self._counts(model).curve(epsilons) if applies else np.ones(len(epsilons))
 
@@ -198,7 +198,7 @@ class BinaryWorst(Theorem):
 
 
 class BinaryWorstOfSome(BinaryWorst):
-    """The delta of 10,000 of the people: the reports of all others are added to theirs by post-processing.
+    """Delta of 10,000 of the people: all other reports are added to theirs by post-processing.
 
     For twice as many people a blanket bound is better: mu of its limit is sqrt(2 E / (E + 1)) times the true one.
     """
@@ -211,7 +211,7 @@ class BinaryWorstOfSome(BinaryWorst):
 
 
 class LdpWitness(Theorem):
-    """What randomized response with two or three values loses, said of "any randomizer of loss epsilon0".
+    """Lower bound for any randomizer of loss epsilon0: what randomized response with two or three values loses.
 
     It is one of them, on one data set: all others hold the second value (of two), or the third (of three). So no
     theorem that knows epsilon0, n and delta alone can promise less. (It says nothing about a given randomizer.)
@@ -223,7 +223,7 @@ class LdpWitness(Theorem):
     status = Status.OWN_PROOF
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """The model speaks of all randomizers of its loss, uniformly shuffled."""
+        """Hypotheses: the model stands for all randomizers of its loss, uniformly shuffled."""
         kind = model.local.kind
         whole_class = Hypothesis(
             "whole-class", "a model of all randomizers of loss epsilon0", f"{kind!r} reports", kind == "ldp"
@@ -231,7 +231,7 @@ class LdpWitness(Theorem):
         return (uniform_shuffle(model), one_message_each(model), whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The largest epsilon at which a witness's delta is known to exceed the one given; 0 if none is.
+        """Largest epsilon at which a witness's delta exceeds the given one; 0 if none does.
 
         For many people two values lose more than three where epsilon0 < log 2, and for few, of whom hardly anybody
         lies, at any epsilon0: what is likely to lose more comes first, and mostly one look at the other is enough.
@@ -241,28 +241,28 @@ class LdpWitness(Theorem):
         return _all_equal_epsilon(model, delta, start=_three_values_epsilon(model, delta, start=0.0))
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The larger delta of the two witnesses, from below."""
+        """Larger delta of the two witnesses, from below."""
         known = epsilon < model.local.epsilon0 and is_moderate(model, delta=0.5)
         three = _three_values(model).lower(epsilon) * (1 - _GUARD) if known else 0.0
         return max(_all_equal_delta(model, epsilon), three)
 
 
 def _three_values(model: ProtocolModel) -> LawFamily:
-    """Ternary randomized response where all others hold a third value."""
+    """Law of ternary randomized response where all others hold a third value."""
     epsilon0 = model.local.epsilon0
     law = two_level_homogeneous(epsilon0=epsilon0, share=1 / 3, overlap=0.0, triple=0.0)[-1]
     return LawFamily((law,), model.num_users, epsilon0)
 
 
 def _three_values_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
-    """The largest epsilon above the start at which its delta is known to exceed the one given, or the start."""
+    """Largest epsilon above ``start`` at which the ternary delta exceeds the given one; else ``start``."""
     if not is_moderate(model, delta=delta):
         return start
     return _three_values(model).epsilon_below(delta * (1 + _GUARD), start=start)
 
 
 def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
-    """The largest epsilon above the start at which that data set's delta is known to exceed the one given, or it."""
+    """Largest epsilon above ``start`` at which the delta of all others equal exceeds the given one; else ``start``."""
     epsilon0 = model.local.epsilon0
     if _all_equal_delta(model, start) <= delta:
         return start
@@ -272,7 +272,7 @@ def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> f
 
 
 def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
-    """The worse of the two directions, from below."""
+    """Delta of the worse of the two directions, from below."""
     epsilon0, users = model.local.epsilon0, model.num_users
     if epsilon >= epsilon0 or epsilon0 > _LARGEST_EPSILON0:
         return 0.0
@@ -287,7 +287,7 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
 
 
 def _binary(local: LocalModel, *, stated_above: float) -> Hypothesis:
-    """A symmetric 2 x 2 channel whose loss is the model's epsilon0, which may be above it by a relative excess."""
+    """Hypothesis: a symmetric 2 x 2 channel whose loss is the model's epsilon0, up to a small relative excess."""
     # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
     large = isinstance(local, FrequencyModel) and local.domain_size > 2
     channel = None if large else local.channel()
@@ -306,7 +306,7 @@ def _binary(local: LocalModel, *, stated_above: float) -> Hypothesis:
 
 
 def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The two directions of the data set where all others agree, each as (gain, loss): its delta is gain - loss.
+    """Gain and loss of both directions where all others agree; the delta of each is gain - loss.
 
     docs/theorems.md prints delta_+ and delta_-, for epsilon below an epsilon0 of at most 700. With c = j-1 or m, and R
     the tail outward of c divided by Pr[T = c], both are Pr[T = c] ((1 - p) (1 - e/E) - (e - 1) R), which keeps its
