@@ -80,7 +80,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_a_drawn_graph_is_no_file_and_loops_alone_are_nothing_to_walk_along(tmp_path):
     result = shuffledp("graph", "inspect", "random-regular:8")
-    assert (result.code, "a graph that is drawn for a task" in result.err) == (3, True)
+    assert (result.code, "a random graph, drawn for the people of a task" in result.err) == (3, True)
     file = tmp_path / "loops.csv"
     file.write_text("0,0\n1,1\n", encoding="utf-8")
     printed = shuffledp("graph", "inspect", file).out

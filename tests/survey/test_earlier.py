@@ -314,7 +314,7 @@ def test_texts_that_could_command_a_terminal_are_refused(first, control, write):
 
 
 @pytest.mark.parametrize(
-    ("place", "named"), [(-1, "no less than its randomizers lose"), (0, "no less than can be proven to be lost")]
+    ("place", "named"), [(-1, "at least the loss of its randomizers"), (0, "at least the provable loss")]
 )
 def test_a_loss_below_what_the_task_costs_is_refused(first, place, named):
     def lower(data):

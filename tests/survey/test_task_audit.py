@@ -55,7 +55,7 @@ def test_claims_that_so_few_trials_could_hardly_refute_are_counted_apart(tmp_pat
 
 def test_a_confidence_that_cannot_be_shared_is_refused_by_the_number_that_was_given(tmp_path):
     task, close = Task.read(write_task(tmp_path, **SMALL)), 1 - 2**-53
-    with pytest.raises(InvalidParameterError, match=r"2 audits can share .* got confidence=0\.99999"):
+    with pytest.raises(InvalidParameterError, match=r"shared by 2 audits.* got confidence=0\.99999"):
         audited(task, confidence=close, leakage=True)
     assert not audited(task, confidence=close).refuted
 

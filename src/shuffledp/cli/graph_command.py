@@ -38,8 +38,8 @@ def inspect(
 
     if edges.name.startswith("random-regular:") and not edges.exists():
         raise InputDataError(
-            f"{edges} is no file but a graph that is drawn for a task, for as many people as it has: in it everybody "
-            "has equally many neighbors. `shuffledp plan TASK --users N` says how walks on it mix."
+            f"{edges} is no file but a random graph, drawn for the people of a task: in it each person "
+            "has the same number of neighbors. `shuffledp plan TASK --users N` says how walks on it mix."
         )
     graph = read_graph(edges)
     mixing, parts = [], largest_parts(graph)

@@ -76,7 +76,7 @@ class _Wanted:
         if self.kind is TaskKind.SUM and len(self.values) > 1:
             raise InvalidParameterError("--value must be given once for kind 'sum'.")
         if len(set(self.values)) != len(self.values):
-            raise InvalidParameterError("--value must be given once for each private column; one is there twice.")
+            raise InvalidParameterError("--value must be given once for each private column; one is given twice.")
         if self.by and len(self.by) != most:
             allowed = f"given {'twice' if most == 2 else 'once'}" if most else "left out"
             raise InvalidParameterError(f"--by must be {allowed} for kind {kind!r}.")

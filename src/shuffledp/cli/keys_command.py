@@ -88,7 +88,7 @@ def show(file: KeyFile, *, json: Json = False) -> None:
         found = read_key(file, published.role)
         if (found.role, found.public) != (published.role, published.public):
             raise InvalidParameterError(
-                f"{file} must be the private key of {public_file(file)}; it is the key of another one."
+                f"{file} must be the private key of {public_file(file)}; it belongs to another public key."
             )
     _show(published, datetime.now(UTC), as_json=json)
 

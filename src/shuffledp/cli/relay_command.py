@@ -321,7 +321,7 @@ def _transport(
 
     validate.nonnegative(patience=patience)
     if folder is not None and ca is not None:
-        raise InvalidParameterError("--ca must be left out where letters go by --folder: nobody is connected to.")
+        raise InvalidParameterError("--ca must be left out where letters go by --folder: no server is connected to.")
     if folder is not None:
         yield FolderTransport(terms, folder, patience=patience)
         return

@@ -72,7 +72,7 @@ def issue(
     else:
         held = read_key(key)
         if not isinstance(held, IssuerKey):
-            raise InvalidParameterError(f"--key must be an issuer's; got {key}, which is another's.")
+            raise InvalidParameterError(f"--key must be an issuer's; got {key}, a key of another role.")
         made = invitations.ready_made(read, len(rows) - 1, held)
     _write(read, output, rows, made, listed, sheet=sheet)
     if json:

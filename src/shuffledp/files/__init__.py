@@ -1,4 +1,4 @@
-"""Files in and out: answers from CSV or Parquet, reports and views to Parquet, a task's stages from file to file.
+"""Files in and out: answers from CSV or Parquet, reports and views in Parquet, and a task's stages between them.
 
 To be read in this order: `stages` (the whole flow), `reading` (columns in batches), `answer_readers`
 and `randomizing` (answers to reports), `people_files` (graphs and groups), `shuffling`, `regions`

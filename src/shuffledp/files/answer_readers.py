@@ -1,4 +1,4 @@
-"""The private column of an input, or two, read batch after batch: categories, numbers, lists; no answer is shown."""
+"""Readers of the private column or pair of columns, batch after batch; no error shows an answer."""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ _REMEDY_OF_CATEGORIES = ' To go on without them, write missing = "drop" in the t
 
 
 class AnswerReader(ABC):
-    """Reader of a private column, batch after batch; a subclass says which answers fit.
+    """Reader of a private column, batch after batch; each subclass decides which answers fit.
 
     Guarantees:
         1. No message holds an answer: only counts and row numbers.
@@ -38,30 +38,30 @@ class AnswerReader(ABC):
 
     @property
     def clipped(self) -> int:
-        """How many answers have been moved to an end of the range so far; unprotected, so not for publication."""
+        """Number of answers moved to an end of the range so far; unprotected, so not for publication."""
         return 0
 
     @property
     def numbers(self) -> NumberColumn | None:
-        """What is known so far of how numbers are written; None where answers are no numbers."""
+        """Decimal marks found so far in a column of numbers; None for other answers."""
         return None
 
     def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """What `read` says of the private column of a batch; two columns are the fields of one."""
+        """Kept answers and mask of kept rows for the private column of a batch, as of `read`; a pair is one struct."""
         columns = [batch.column(name) for name in self._column.inputs]
         columns = [stripped(each) for each in columns] if self._column.strip else columns
         return self.read(columns[0] if len(columns) == 1 else pa.StructArray.from_arrays(columns, names=["", ""]))
 
     @abstractmethod
     def read(self, column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The answers that are kept, as the randomizer takes them, and for each row of the batch whether it is kept."""
+        """Kept answers, in the form that the randomizer takes, and the mask of kept rows of the batch."""
 
     @abstractmethod
     def _problems(self) -> tuple[RowProblem, ...]:
-        """Problems that no task allows, the worst first."""
+        """Problems that are refused whatever the task says, the worst first."""
 
     def finish(self) -> None:
-        """Refuse the input if any answer does not fit, or is missing where the task refuses that."""
+        """Refuse the input if any answer does not fit, or is missing where the task refuses missing answers."""
         refused = (self._missing,) if self._column.missing is Missing.REFUSE else ()
         for problem in (*self._problems(), *refused):
             problem.require_none(self._name, self.received)
@@ -69,7 +69,7 @@ class AnswerReader(ABC):
     def _coded(
         self, codes: NDArray[np.int64], wrong: NDArray[np.bool_], missing: NDArray[np.bool_], size: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Numbers of answers that are kept, and the mask of these; a missing one has the next if the task says so."""
+        """Codes of kept answers and the mask of kept rows; missing answers get code ``size`` if they are a category."""
         if self._column.missing is not Missing.CATEGORY:
             wrong = wrong | missing
         return np.where(missing, size, codes)[~wrong], ~wrong
@@ -79,7 +79,7 @@ class AnswerReader(ABC):
         self.received += len(missing)
 
     def _unanswered(self, column: pa.Array) -> NDArray[np.bool_]:
-        """Nulls, and texts that mean that somebody did not answer."""
+        """Mask of missing answers: nulls, and texts that the task lists as missing values."""
         missing = np.asarray(column.is_null(nan_is_null=True))
         if is_text(column.type):
             missing |= np.asarray(pc.is_in(column, pa.array(self._column.missing_values, column.type)))
@@ -87,7 +87,7 @@ class AnswerReader(ABC):
 
 
 class CategoryReader(AnswerReader):
-    """Reader of answers that are categories: the numbers of these."""
+    """Reader of categorical answers; it returns category numbers."""
 
     remedy = _REMEDY_OF_CATEGORIES
 
@@ -96,15 +96,15 @@ class CategoryReader(AnswerReader):
         self._name = f"column {column.inputs[place]!r}"
         self._categories = column.randomizer.categories_of_answers[place]
         self._unknown = RowProblem(f"hold only the task's categories {listed(names_of(self._categories))}, exactly")
-        self._padded = 0  # answers that are known without the blanks around them
+        self._padded = 0  # answers that would fit without the blanks around them
         self._arrays: dict[pa.DataType, pa.Array] = {}
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Numbers of the answers that are kept, and for each row of the batch whether it is kept."""
+        """Category numbers of kept answers, and the mask of kept rows of the batch."""
         return self._coded(*self.encoded(column), len(self._categories))
 
     def encoded(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Numbers of the answers, and the masks of those that are no category, and of missing ones."""
+        """Category numbers of all answers, the mask of unknown categories, and the mask of missing answers."""
         codes, missing = self._encode(column)
         unknown = (codes < 0) & ~missing
         self._unknown.add(unknown, self.received)
@@ -115,7 +115,7 @@ class CategoryReader(AnswerReader):
         return codes, unknown, missing
 
     def require_categories(self) -> None:
-        """Refuse the input if an answer is no category, whatever the task says of missing ones."""
+        """Refuse the input if an answer is no category, even where the task drops missing ones."""
         for problem in self._problems():
             problem.require_none(self._name, self.received)
 
@@ -127,10 +127,10 @@ class CategoryReader(AnswerReader):
         return (self._unknown,)
 
     def _encode(self, column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Category numbers (-1: none of them) and the mask of missing answers."""
+        """Category numbers, -1 for an unknown category, and the mask of missing answers."""
         if pa.types.is_dictionary(column.type):
             codes, absent = self._encode(column.dictionary)
-            if len(codes) == 0:  # then every row is null
+            if len(codes) == 0:  # every row is null
                 return np.full(len(column), -1), np.ones(len(column), dtype=bool)
             index = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
             null = np.asarray(column.indices.is_null())
@@ -141,7 +141,7 @@ class CategoryReader(AnswerReader):
         return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64), missing
 
     def _comparable(self, column: pa.Array) -> pa.Array:
-        """Texts as the categories would be written: true in any case, whole numbers also as 1.0 (so writes pandas)."""
+        """Texts in the spelling of the categories: booleans in lower case, whole numbers without the ".0" of pandas."""
         if is_text(column.type) and isinstance(self._categories[0], bool):
             return pc.utf8_lower(column)
         if is_text(column.type) and isinstance(self._categories[0], int):
@@ -149,13 +149,13 @@ class CategoryReader(AnswerReader):
         return column
 
     def _searched(self, kind: pa.DataType) -> pa.Array:
-        """The categories in the column's own type, made once."""
+        """The categories in the type of the column, cached by type."""
         if kind not in self._arrays:
             self._arrays[kind] = self._category_array(kind)
         return self._arrays[kind]
 
     def _category_array(self, kind: pa.DataType) -> pa.Array:
-        """The categories in this type, null where it cannot hold one; refuses a type that is not the categories'."""
+        """The categories in this type, null where the type cannot hold one; refuses a type that does not fit them."""
         if pa.types.is_null(kind):
             return pa.nulls(0)
         if is_text(kind):
@@ -170,7 +170,7 @@ class CategoryReader(AnswerReader):
 
 
 def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
-    """The value in a type; null if the type cannot hold it, so that no answer equals it."""
+    """The value in a type; null, which equals no answer, if the type cannot hold it."""
     try:
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, OverflowError):
@@ -178,7 +178,7 @@ def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
 
 
 class PairReader(AnswerReader):
-    """Reader of two columns whose answers are randomized jointly: the numbers of pairs; who left one out left both."""
+    """Reader of two jointly randomized columns; it returns pair numbers; a pair is missing if either part is."""
 
     remedy = _REMEDY_OF_CATEGORIES
 
@@ -188,7 +188,7 @@ class PairReader(AnswerReader):
         self._sizes = [len(each) for each in column.randomizer.categories_of_answers]
 
     def read(self, column: pa.StructArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Numbers of the pairs that are kept, and for each row of the batch whether it is kept."""
+        """Pair numbers of kept answers, and the mask of kept rows of the batch."""
         read = zip(self._readers, column.flatten(), strict=True)
         (first, *wrong_first), (second, *wrong_second) = (reader.encoded(field) for reader, field in read)
         unknown, missing = (one | other for one, other in zip(wrong_first, wrong_second, strict=True))
@@ -199,14 +199,14 @@ class PairReader(AnswerReader):
         return ()
 
     def finish(self) -> None:
-        """Refuse the input if any answer does not fit, or is missing where the task refuses that."""
+        """Refuse the input if any answer does not fit, or is missing where the task refuses missing answers."""
         for reader in self._readers:
             reader.require_categories()
         super().finish()
 
 
 class NumberReader(AnswerReader):
-    """Reader of answers that are numbers in a range; those outside are moved to its nearer end if the task says so."""
+    """Reader of numbers in a range; numbers outside move to the nearer end if the task says so."""
 
     def __init__(self, column: Column) -> None:
         super().__init__(column)
@@ -223,33 +223,33 @@ class NumberReader(AnswerReader):
 
     @property
     def clipped(self) -> int:
-        """How many answers have been moved to an end of the range so far; unprotected, so not for publication."""
+        """Number of answers moved to an end of the range so far; unprotected, so not for publication."""
         return self._outside.count if self._section.clips else 0
 
     @property
     def numbers(self) -> NumberColumn:
-        """What is known so far of how numbers are written."""
+        """Decimal marks found so far in the column."""
         return self._numbers
 
     def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """What `read` says of the private column of a batch, in which commas may be decimal."""
+        """Numbers and mask of kept rows, as `read` returns them; commas may be decimal if the batch says so."""
         self._may_have_commas = may_have_commas(batch)
         return super().read_batch(batch)
 
     def finish(self) -> None:
-        """Refuse the input if any answer does not fit, or its commas are read in two ways."""
+        """Refuse the input if any answer does not fit, or its commas have two possible meanings."""
         self._unreadable.hint = self._numbers.hint
         super().finish()
         self._numbers.finish()
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The numbers that are kept, clipped if the task says so, and for each row of the batch whether it is kept."""
+        """Kept numbers, clipped if the task says so, and the mask of kept rows of the batch."""
         numbers, wrong, missing = self._clipped(column)
         kept = ~(wrong | missing)
         return numbers[kept], kept
 
     def _clipped(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Numbers, clipped if the task says so, and the masks of those that do not fit, and of missing ones."""
+        """Clipped numbers, the mask of numbers that do not fit, and the mask of missing answers."""
         numbers, missing = self._parse(column)
         unreadable = ~np.isfinite(numbers) & ~missing
         outside = ((numbers < self._lower) | (numbers > self._upper)) & ~unreadable & ~missing
@@ -269,7 +269,7 @@ class NumberReader(AnswerReader):
         return (self._unreadable, self._broken, *(() if self._section.clips else (self._outside,)))
 
     def _parse(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Numbers (NaN where there is none) and the mask of missing answers."""
+        """Numbers, NaN for texts that are no number, and the mask of missing answers."""
         column = plain(column)
         missing = self._unanswered(column)
         if is_text(column.type):
@@ -278,7 +278,7 @@ class NumberReader(AnswerReader):
 
 
 class BinReader(NumberReader):
-    """Reader of numbers that are put into bins: the numbers of these."""
+    """Reader of numbers that fall into bins; it returns bin numbers."""
 
     remedy = _REMEDY_OF_CATEGORIES
 
@@ -287,7 +287,7 @@ class BinReader(NumberReader):
         self._bins = cast(BinnedSection, column.randomizer).divided()
 
     def read(self, column: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Numbers of the bins that are kept, and for each row of the batch whether it is kept."""
+        """Bin numbers of kept answers, and the mask of kept rows of the batch."""
         numbers, wrong, missing = self._clipped(column)
         codes = self._bins.of(np.where(wrong | missing, self._lower, numbers))
         return self._coded(codes, wrong, missing, len(self._bins))

@@ -1,4 +1,4 @@
-"""The release from what a collection service took in: the reports of separate devices, which nobody saw together.
+"""The release of a collection, from the reports of separate devices that a service received.
 
 A batch comes from the shuffler in the order that the shuffle gave it, and is opened by the analyst. From here on all is
 as after `shuffledp shuffle`: the same view, the same estimates and pages; but the parties have names, and nobody
@@ -27,7 +27,7 @@ _NOBODY = Watch()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The reports of one batch, as the shuffler put them in order, opened and decoded.
+    """The decoded reports of one batch, in the order that the shuffler put them.
 
     Args:
         reports: those that opened, all messages of one person side by side.
@@ -52,7 +52,7 @@ def release_collected(
     earlier: Sequence[Path] = (),
     watch: Watch = _NOBODY,
 ) -> Outcome:
-    """The release of a collection: what `shuffledp analyze` makes of a view, made of batches.
+    """The release of a collection from its batches, as `shuffledp analyze` makes one from a view.
 
     Memory: all reports.
 
@@ -99,7 +99,7 @@ def release_collected(
 
 
 def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:
-    """The view of a column, and the shuffler that its batch came from; several batches are strata, in each a shuffle.
+    """The view of a column and the shuffler of its batch; several batches become strata, each shuffled by itself.
 
     Whoever receives batches knows which one a report was in, and that is all that a report is hidden by.
     """

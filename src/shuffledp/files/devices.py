@@ -1,4 +1,4 @@
-"""What the devices of people send who answer together, such as a simulated crowd: a report of each in every column.
+"""Reports from the devices of people who answer together, such as a simulated crowd: one for each column.
 
 In a file of reports columns stand apart, and whoever left one question out is missing in that one alone. A device sends
 everything at once, or nothing: whoever left any question out takes no part.
@@ -26,7 +26,7 @@ _NOBODY = Watch()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What devices send, in the order of the people; to be sealed, and never to be kept.
+    """Reports that devices send, in the order of the people; to be sealed, and never to be kept.
 
     Args:
         reports: of each private column, with all messages of a person side by side.
@@ -40,11 +40,11 @@ class Sent:
 
     @property
     def num_users(self) -> int:
-        """How many people send something."""
+        """Number of people who send reports."""
         return self.reports[0].num_users
 
     def take(self, people: slice | list[int]) -> "Sent":
-        """What some of the people send, by their places."""
+        """Reports of these people only, chosen by index."""
         public = None if self.public is None else self.public.take(people)
         return Sent(reports=tuple(each.take(people) for each in self.reports), public=public, left_out=0)
 
@@ -52,7 +52,7 @@ class Sent:
 def randomize_each(
     task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = _NOBODY
 ) -> Sent:
-    """Randomize the answers of each person in every private column of a task; the whole input is held in memory.
+    """Randomized answers of each person in every private column of a task; the whole input is held in memory.
 
     Args:
         task: the task.
@@ -88,7 +88,7 @@ def randomize_each(
 
 
 class _Answers:
-    """The answers in a private column, batch after batch, and who gave one."""
+    """The answers in a private column, batch after batch, and the mask of people who answered."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -99,11 +99,11 @@ class _Answers:
 
     @property
     def numbers(self) -> NumberColumn | None:
-        """What is known of how numbers are written; None where answers are no numbers."""
+        """Decimal marks found in a column of numbers; None for other answers."""
         return self._reader.numbers
 
     def read(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
-        """Take a batch; says who answered."""
+        """Take a batch, and return the mask of people who answered."""
         values, kept = self._reader.read_batch(batch)
         self._values.append(values)
         self._kept.append(kept)
@@ -111,10 +111,10 @@ class _Answers:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Who answered, of all."""
+        """Mask of people who answered, over all batches."""
         return np.concatenate(self._kept)
 
     def of(self, people: NDArray[np.bool_]) -> NDArray[np.generic]:
-        """The answers of these people, who all answered."""
+        """The answers of these people, all of whom answered."""
         answers: NDArray[np.generic] = np.concatenate(self._values)[people[self.kept]]
         return answers

@@ -1,4 +1,4 @@
-"""What a file of reports or of a view says about itself, so that nobody takes it for another one."""
+"""Facts in a file of reports or of a view that identify it, so that it is not mistaken for another file."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,7 +13,7 @@ from shuffledp.survey import Column, DataFlow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFacts(Described):
-    """What a file of reports or of a view says about itself.
+    """Facts in a file of reports or of a view about itself.
 
     Args:
         content: "reports", "view", or "labels" (the label table beside a view).
@@ -42,12 +42,12 @@ class FileFacts(Described):
     library_version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
-        """All facts; without ``demonstration`` where it is none."""
+        """All facts; ``demonstration`` is left out where it is false."""
         written = super(FileFacts, self).to_dict()
         return written if self.demonstration else {key: each for key, each in written.items() if key != "demonstration"}
 
     @classmethod
     def of(cls, column: Column, content: str, flow: DataFlow, **further: Any) -> Self:
-        """The facts of a file of this column, with its digest and the model of its randomizer, and further ones."""
+        """The facts of a file of this column: its digest, the model of its randomizer, and the further facts given."""
         local = column.randomizer.randomizer().model
         return cls(content=content, task_sha256=column.sha256, flow=flow, local=local, **further)

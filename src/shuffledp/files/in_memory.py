@@ -1,4 +1,4 @@
-"""What stands in the place of one file of answers: a table in memory, CSV from a pipe, or several files of one table.
+"""Inputs other than one file of answers: a table in memory, CSV from a pipe, or several files of one table.
 
 The first two are never on a disk.
 """
@@ -16,7 +16,7 @@ _MOST_HELD = 1 << 30  # bytes
 
 @dataclass(frozen=True, slots=True)
 class TableInMemory:
-    """Table in memory, in the place of a file; no message shows more of it than that it is one."""
+    """A table in memory as input; messages show nothing of its content."""
 
     columns: pa.Table
 
@@ -28,13 +28,13 @@ class TableInMemory:
 
 @dataclass(frozen=True, slots=True)
 class CsvInMemory:
-    """CSV table that came through a pipe, in the place of a file; it is in memory alone, and shown by no message."""
+    """A CSV table from a pipe as input, held in memory only; messages show nothing of its content."""
 
     content: bytes
 
     @classmethod
     def of(cls, stream: BinaryIO) -> "CsvInMemory":
-        """All that comes; refused if it is too much to hold."""
+        """The whole content of a stream; refused if it is too large for memory."""
         content = stream.read(_MOST_HELD + 1)
         if len(content) > _MOST_HELD:
             raise InputDataError(
@@ -51,7 +51,7 @@ class CsvInMemory:
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """Files of one table, whose rows follow one another in the order of the ``paths``."""
+    """Several files of one table as input; their rows follow in the order of ``paths``."""
 
     paths: tuple[Path, ...]
 

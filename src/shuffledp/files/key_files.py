@@ -1,4 +1,4 @@
-"""Keys as files: a private key that its owner alone may read, and what is public of it in a file beside, ``.pub``."""
+"""Key files: a private key that only its owner may read, and beside it the public key in a file ``.pub``."""
 
 import json
 import os
@@ -13,21 +13,21 @@ from shuffledp.wire.published_keys import PublishedKey
 
 _MOST = 1 << 16  # bytes of a key file
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_LENT = stat.S_IRGRP  # by the administrator to a service, as systemd does with credentials: an ACL shows as this bit
+_LENT = stat.S_IRGRP  # an administrator may lend a key to a service, as systemd does: an ACL shows as this bit
 
 
 def public_file(path: Path) -> Path:
-    """The file with what is public of a key, whichever of its two files is named."""
+    """Path of the public key file, from the path of either of a key's two files."""
     return path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
 
 
 def write_key(path: Path, key: PrivateKey, published: PublishedKey) -> None:
-    """Write a new private key, and the public file beside it; as `write_pair`."""
+    """Write a new private key and its public file, as `write_pair` does."""
     write_pair(path, key.to_pem(), _written(published))
 
 
 def write_pair(path: Path, private: str, public: str) -> None:
-    """Write what is private, with mode 0600 from the first moment on, and what is public beside it; both or none.
+    """Write a private file, with mode 0600 from the first moment on, and its public file; both or none.
 
     Raises:
         InvalidParameterError: if one of them exists, whatever it is: a key is never replaced; or cannot be written.
@@ -47,7 +47,7 @@ def write_pair(path: Path, private: str, public: str) -> None:
 
 
 def rewrite_public(path: Path, published: PublishedKey) -> None:
-    """Write the public file of a key anew, whole or not at all.
+    """Write the public file of a key again, whole or not at all.
 
     Raises:
         InvalidParameterError: if something else stands in its place, or it cannot be written.
@@ -57,7 +57,7 @@ def rewrite_public(path: Path, published: PublishedKey) -> None:
 
 
 def read_key(path: Path, role: Role = Role.ANALYZER) -> PrivateKey:
-    """A private key; ``role`` is as of `shuffledp.wire.keys.from_pem`, and errors are as of `read_private`.
+    """The private key in a file; ``role`` is as in `shuffledp.wire.keys.from_pem`, errors as in `read_private`.
 
     Raises:
         InvalidParameterError: if the file holds something else.
@@ -66,7 +66,7 @@ def read_key(path: Path, role: Role = Role.ANALYZER) -> PrivateKey:
 
 
 def read_private(path: Path) -> str:
-    """What a file holds that its owner alone may read.
+    """The content of a private file, which only its owner may read.
 
     Raises:
         InvalidParameterError: if it cannot be read, or others than its owner may read or write it. A file that the
@@ -86,12 +86,12 @@ def read_private(path: Path) -> str:
 
 
 def _too_open(owner: int, user: int) -> int:
-    """The permissions that a key file of this owner must not give, for a process of this user."""
+    """Permission bits that a key file of this owner must not have, for a process of this user."""
     return _OTHERS & ~_LENT if owner == 0 != user else _OTHERS
 
 
 def read_public(path: Path) -> PublishedKey:
-    """What is public of a key, whichever of its two files is named.
+    """The public key, from the path of either of a key's two files.
 
     Raises:
         InvalidParameterError: if the file cannot be read.

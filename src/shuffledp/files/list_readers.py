@@ -1,4 +1,4 @@
-"""A private column of lists of numbers, as Parquet holds them, read batch after batch: vectors, lists with a limit."""
+"""Readers of a private column of lists of numbers from Parquet, batch after batch: vectors and bounded lists."""
 
 from abc import abstractmethod
 from typing import cast
@@ -14,11 +14,11 @@ from shuffledp.files.row_problems import RowProblem, is_number, type_name
 from shuffledp.randomizers import NORM_TOLERANCE
 from shuffledp.survey import Column, SplitAndMixSection
 
-_TOLERANCE = 1e-9  # by which the sum of a list may exceed its limit, in units of it, unless it holds whole numbers
+_TOLERANCE = 1e-9  # relative excess of a list's sum over its limit that is accepted, unless numbers are whole
 
 
 class ListReader(AnswerReader):
-    """Reader of answers that are lists of numbers, as Parquet holds them; a subclass says which lists fit."""
+    """Reader of lists of numbers from Parquet; each subclass decides which lists fit."""
 
     def __init__(self, column: Column) -> None:
         super().__init__(column)
@@ -29,17 +29,17 @@ class ListReader(AnswerReader):
     @property
     @abstractmethod
     def _wanted(self) -> str:
-        """What the column must hold, for errors."""
+        """Content that the column must hold, for error texts."""
 
     @abstractmethod
     def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which vectors, all of the right length, fit; NaN stands for what is no number."""
+        """Mask of vectors that fit, all of the right length; NaN stands for entries that are no number."""
 
     def _problems(self) -> tuple[RowProblem, ...]:
         return (self._ragged, self._unfit)
 
     def read(self, column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The vectors that are kept, shape (kept, dimension), and for each row of the batch whether it is kept."""
+        """Kept vectors, shape (kept, dimension), and the mask of kept rows of the batch."""
         missing = np.asarray(column.is_null())
         ragged = (self._lengths(column) != self._dimension) & ~missing
         kept = ~(missing | ragged)
@@ -56,7 +56,7 @@ class ListReader(AnswerReader):
         return vectors[fit], kept & ~unfit
 
     def _lengths(self, column: pa.Array) -> NDArray[np.int64]:
-        """How long each list is; 0 for a null."""
+        """Length of each list; 0 for a null."""
         kind = column.type
         if pa.types.is_null(kind):
             return np.zeros(len(column), dtype=np.int64)
@@ -78,13 +78,13 @@ class VectorReader(ListReader):
     _wanted = f"finite numbers that make vectors of length 1 (within {NORM_TOLERANCE:g})"
 
     def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Vectors of length 1; not a number is of no length."""
+        """Mask of vectors of length 1; a vector with NaN does not fit."""
         fit: NDArray[np.bool_] = np.abs(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) - 1) <= NORM_TOLERANCE
         return fit
 
 
 class BoundedListReader(ListReader):
-    """Reader of lists of numbers in a range, or of numbers of 0 or more with a bounded sum."""
+    """Reader of lists of numbers in a range, or of nonnegative numbers with a bounded sum."""
 
     def __init__(self, column: Column) -> None:
         self._section = cast(SplitAndMixSection, column.randomizer)
@@ -93,7 +93,7 @@ class BoundedListReader(ListReader):
 
     @property
     def clipped(self) -> int:
-        """How many lists have been or will be moved into the range; unprotected, so not for publication."""
+        """Number of lists that are moved into the range; unprotected, so not for publication."""
         return self._clipped
 
     @property
@@ -108,7 +108,7 @@ class BoundedListReader(ListReader):
         return f"{numbers} from {section.lower!r} to {section.upper!r} {hint}"
 
     def _fit(self, vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Finite numbers, whole if they must be, and in the range unless the randomizer is to move them into it."""
+        """Mask of lists that fit: finite, whole if required, and in the range unless the randomizer clips."""
         section = self._section
         fit = np.asarray(np.isfinite(vectors).all(axis=1))
         if section.integer:

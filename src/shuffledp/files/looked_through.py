@@ -1,4 +1,4 @@
-"""A table of answers looked through for a task to begin with: what each column holds, and that the task runs on it.
+"""Inspection of a table of answers for a first task file: the content of columns, and whether the task runs.
 
 Whoever looks holds the answers. What is found goes into a task file, and is said to be a release of its own.
 """
@@ -24,15 +24,15 @@ from shuffledp.survey import Task
 
 Category = str | int | bool
 MOST_CATEGORIES = 100
-_MORE_THAN_CATEGORIES = 12  # different numbers: so many are put into bins
-# Texts that mean that somebody did not answer, in lower case.
+_MORE_THAN_CATEGORIES = 12  # different numbers; a column with more is put into bins
+# Texts for a missing answer, in lower case.
 _NOT_ANSWERED = {"na", "n/a", "#n/a", "nan", "null", "k.a.", "k. a.", "keine angabe", "no answer", "?", "-", "--", "."}
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a column of answers holds.
+    """Content of one column of answers.
 
     Args:
         column: its name.
@@ -57,19 +57,19 @@ class Found:
 
     @property
     def wants_bins(self) -> bool:
-        """Whether answers are numbers, too many to be categories."""
+        """Whether answers are numbers with too many values for categories."""
         return self.is_number and (self.answers is None or len(self.answers) > _MORE_THAN_CATEGORIES)
 
     @property
     def alike(self) -> tuple[tuple[str, ...], ...]:
-        """Answers that differ by case alone, together."""
+        """Groups of answers that differ only in letter case."""
         texts = [each for each in self.answers or () if isinstance(each, str)]
         times = Counter(text.casefold() for text in texts)
         several = (folded for folded, count in times.items() if count > 1)
         return tuple(tuple(text for text in texts if text.casefold() == folded) for folded in several)
 
     def categories(self) -> tuple[Category, ...]:
-        """The answers as categories; refused if they are too few or too many, or dates."""
+        """The answers as categories; refused if there are too few or too many, or if they are dates."""
         if self.is_date and (self.answers is None or len(self.answers) > _MORE_THAN_CATEGORIES):
             raise InputDataError(
                 f"column {self.column!r} must hold answers that can be categories; it holds dates. Put the month or "
@@ -88,7 +88,7 @@ class Found:
 
 
 class _Column:
-    """What a column holds, batch after batch."""
+    """Content of a column, collected batch after batch."""
 
     def __init__(self, name: str) -> None:
         self._name, self._rows, self._padded = name, 0, False
@@ -124,7 +124,7 @@ class _Column:
         self._date &= bool(dates)
 
     def found(self) -> Found:
-        """What it holds, after the last batch."""
+        """Content of the column, after the last batch."""
         few = len(self._found) <= MOST_CATEGORIES
         return Found(
             column=self._name,
@@ -139,7 +139,7 @@ class _Column:
 
 
 def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[str] = ()) -> tuple[Found, ...]:
-    """What columns of a table hold, in their order; ``beside`` are further ones that must be there.
+    """Content of columns of a table, in their order; ``beside`` are further columns that must exist.
 
     Raises:
         InputDataError: as `read_batches`.
@@ -153,14 +153,14 @@ def looked_through(answers: Path, columns: Sequence[str], *, beside: Sequence[st
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How many people a task takes of a table: the fewest of a private column, and the fewest of a region."""
+    """People of a table that a task takes: the fewest in a private column, and the fewest in a region."""
 
     people: int
     of_region: int
 
 
 def fit_of(task: Task, answers: Path) -> Fit:
-    """Read a table as a run of the task does; refused as that is, and nothing is randomized.
+    """The people that a task takes of a table, read as in a run; nothing is randomized.
 
     Raises:
         InputDataError: for answers or public columns that do not fit the task.

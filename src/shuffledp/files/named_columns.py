@@ -1,4 +1,4 @@
-"""Columns of a table by name: each that a task names must be there once, and what is refused names the nearest ones."""
+"""Columns of a table by name: each one that a task names must exist once; errors suggest similar names."""
 
 import difflib
 import re
@@ -9,14 +9,14 @@ from shuffledp.core.text import plural
 
 _MOST_SHOWN = 30  # columns in a message
 _LONGEST_SHOWN = 60  # letters of a name
-_LIKENESS = 0.75  # of two names, of which one may be meant by the other
+_LIKENESS = 0.75  # similarity above which one name may be a misspelling of the other
 _NUMBER = re.compile(r"\s*[+-]?[0-9.,]*[0-9][0-9.,]*\s*")
 
 
 def check_columns(
     path: object, names: Sequence[str], wanted: Sequence[str], hint: str = "", *, sure: bool = True
 ) -> None:
-    """Refuse absent and repeated columns; of an absent one the nearest is named, and which columns there are.
+    """Refuse absent and repeated columns; for an absent one the error lists similar and existing names.
 
     Args:
         path: the table, for the message.
@@ -45,7 +45,7 @@ def check_columns(
 
 
 def _others(names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], *, sure: bool) -> str:
-    """Which columns there are, and the nearest of them to each that is absent, in sentences that begin with a blank."""
+    """Sentences, each after a blank, with the existing columns and the most similar one to each absent name."""
     is_known = sure or any(name in names for name in wanted)
     free = [name for name in names if name not in wanted]
     near = {name: _nearest(name, free) for name in absent} if is_known or _looks_like_names(names) else {}
@@ -59,7 +59,7 @@ def _others(names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], 
 
 
 def _nearest(name: str, others: Sequence[str]) -> str | None:
-    """The column that is most like a name, whatever its case, blanks and marks are; None if none is near."""
+    """The most similar column name, whatever its case, blanks and marks; None if none is similar."""
     plain = {_plain(other): other for other in reversed(others)}
     found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=_LIKENESS)
     return plain[found[0]] if found and found[0] else None
@@ -70,7 +70,7 @@ def _plain(name: str) -> str:
 
 
 def _looks_like_names(names: Sequence[str]) -> bool:
-    """Whether a line may be one of names: different texts, none of them empty or a number."""
+    """Whether a line may be a header: different texts, none of them empty or a number."""
     return len(set(names)) == len(names) and all(name.strip() and not _NUMBER.fullmatch(name) for name in names)
 
 

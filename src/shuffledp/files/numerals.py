@@ -1,4 +1,4 @@
-"""Numbers in a column of a table, batch after batch: decimal commas are read in the whole column, or nowhere in it."""
+"""Numbers in a column of a table, batch after batch: commas are decimal in the whole column, or nowhere in it."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InputDataError
 from shuffledp.files.row_problems import RowProblem, is_number, is_text, type_name
 
-# What a text must look like to be read as a number; "inf" does not.
+# Form of a text that is read as a number; "inf" is not.
 _NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WITH_COMMA = r"^[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2},[0-9]{3}$"  # 1,234 is 1234 to some, and 1.234 to others
-_COMMAS = {b"shuffledp.commas": b"may be decimal"}  # said of a batch whose fields are separated by something else
+_COMMAS = {b"shuffledp.commas": b"may be decimal"}  # marks a batch whose separator is not a comma
 
 
 def with_commas(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch of a table in which a comma may stand for a decimal point, since it separates no fields."""
+    """A batch marked to allow decimal commas, since another mark separates its fields."""
     return batch.replace_schema_metadata(_COMMAS)
 
 
 def may_have_commas(batch: pa.RecordBatch) -> bool:
-    """Whether a comma in a number may stand for a decimal point."""
+    """Whether a comma in a number of this batch may be a decimal comma."""
     return bool(batch.schema.metadata == _COMMAS)
 
 
@@ -53,17 +53,17 @@ class NumberColumn:
 
     @property
     def commas(self) -> int:
-        """How many numbers had a decimal comma so far."""
+        """Number of values with a decimal comma so far."""
         return self._commas
 
     @property
     def points(self) -> int:
-        """How many numbers had a decimal point, where commas may be decimal."""
+        """Number of values with a decimal point, where commas may be decimal."""
         return self._points.count
 
     @property
     def hint(self) -> str:
-        """A sentence on commas that were not read, after a blank; "" if there are none."""
+        """A sentence, after a blank, about commas that were not read; "" if there are none."""
         if not self._unread:
             return ""
         return (
@@ -72,7 +72,7 @@ class NumberColumn:
         )
 
     def read(self, column: pa.Array, *, commas: bool = False) -> NDArray[np.float64]:
-        """Numbers of a plain column of numbers, or of texts that are numbers; NaN where there is none.
+        """Values of a column of numbers, or of texts that are numbers; NaN elsewhere.
 
         Args:
             column: of any numeric type, or text; any other is refused.
@@ -102,7 +102,7 @@ class NumberColumn:
         return numerals(pc.if_else(decimal, pc.replace_substring(texts, ",", "."), texts))
 
     def finish(self) -> None:
-        """Refuse the column if its commas are read in two ways, or may be."""
+        """Refuse the column if its commas have two possible meanings."""
         if self._commas:
             self._points.require_none(self._name, self._received)
             if self._thousands.count == self._commas:
@@ -110,7 +110,7 @@ class NumberColumn:
 
 
 def require_one_mark(name: str, commas: int, points: int) -> None:
-    """Refuse numbers of which some have a decimal comma, and others a decimal point, in shares of one table."""
+    """Refuse a table of which some parts have decimal commas and others decimal points."""
     if commas and points:
         raise InputDataError(
             f"{name} must hold numbers with decimal commas, or with decimal points, but not both; {commas} have "
@@ -119,6 +119,6 @@ def require_one_mark(name: str, commas: int, points: int) -> None:
 
 
 def numerals(texts: pa.Array) -> pa.Array:
-    """The texts that a number can be read from, trimmed; null in place of all others, which nothing may quote."""
+    """The trimmed texts that can be read as numbers; null in place of all other texts, so that no error quotes them."""
     trimmed = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.match_substring_regex(trimmed, _NUMERAL), pc.utf8_ltrim(trimmed, "+"), None)

@@ -1,4 +1,4 @@
-"""Reports and views as Parquet files, with the models that made them in the file's metadata."""
+"""Reports and views as Parquet files, with the models of their protocol in the file's metadata."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from shuffledp.files.parts_folder import PartsFolder, Rows
 from shuffledp.files.reading import guarded, open_parquet
 from shuffledp.survey import Column
 
-ReportPart = tuple[Reports, pa.Table | None]  # reports and, row by row, the public columns that go with them
+ReportPart = tuple[Reports, pa.Table | None]  # reports, and a table of public columns with a row for each
 
 _KEY = b"shuffledp"
 _PUBLIC = "public:"  # public columns cannot clash with those of a report
@@ -33,7 +33,7 @@ _MAKERS = {"reports": "shuffledp randomize", "view": "shuffledp shuffle", "label
 
 
 class ReportsWriter:
-    """Writer of reports in the order of the people, part after part, with the public columns that the shuffler keeps.
+    """Writer of reports in the order of the people, in parts, with the public columns that the shuffler keeps.
 
     A context manager; the file is there only after `finish`. Where reports hide nothing before they are shuffled, only
     its owner may read it.
@@ -50,7 +50,7 @@ class ReportsWriter:
         self._file.discard()
 
     def write(self, reports: Reports, public: pa.Table | None) -> None:
-        """Add a part; ``public`` has a row for each of its reports."""
+        """Add a part; ``public`` has one row for each report."""
         table = self._column.randomizer.named(reports.to_arrow())
         if public is not None:
             for name in public.column_names:
@@ -58,14 +58,14 @@ class ReportsWriter:
         self._file.write(table)
 
     def finish(self, facts: FileFacts) -> tuple[str, ...]:
-        """Close the file; returns the names of the files written."""
+        """Close the file, and return the names of the files written."""
         self._file.close(facts)
         self._file.publish()
         return (self._path.name,)
 
 
 def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], FileFacts]:
-    """What `ReportsWriter` wrote: parts that need little memory, each with its public columns, and the facts.
+    """Reports written by `ReportsWriter`, in small parts with their public columns, and the file's facts.
 
     Refuses files of other tasks, and damaged ones; what is wrong within a part is found when it is read.
     """
@@ -86,7 +86,7 @@ def read_reports(path: Path, column: Column) -> tuple[Iterator[ReportPart], File
 
 
 class ViewWriter:
-    """Writes a view exactly, part after part: its reports, its labels if it has any, its label table in a file beside.
+    """Writer of a view, in parts: its reports, its labels if it has any, and its label table in a second file.
 
     A context manager; the files are there only after `finish`: ``view.parquet`` and perhaps ``view.labels.parquet``.
 
@@ -109,7 +109,7 @@ class ViewWriter:
         self._beside.discard()
 
     def write(self, view: View) -> View:
-        """Add a part, and hand it on."""
+        """Add a part, and return it."""
         table = self._column.randomizer.named(view.reports.to_arrow())
         if view.labels is not None:
             table = table.add_column(0, "label", pa.array(view.labels))
@@ -118,7 +118,7 @@ class ViewWriter:
         return view
 
     def finish(self, facts: FileFacts) -> tuple[str, ...]:
-        """Close the files; returns the names of the files written."""
+        """Close the files, and return the names of the files written."""
         files = {self._path.name: self._file}
         if self._label_table is not None:
             files[_labels_beside(self._path).name] = self._beside
@@ -132,7 +132,7 @@ class ViewWriter:
 
 
 def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
-    """What `ViewWriter` wrote: after a uniform shuffle in parts that need little memory, else as a whole; and facts.
+    """A view written by `ViewWriter`, in small parts after a uniform shuffle and else whole, and the file's facts.
 
     Refuses files as `read_reports` does.
     """
@@ -159,7 +159,7 @@ def read_view(path: Path, column: Column) -> tuple[Iterator[View], FileFacts]:
 
 
 def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Iterator[View]:
-    """The one part of a view whose labels must be seen together to be checked."""
+    """The view as one part, since its labels are checked together."""
     table = guarded(path, rows.read)
     labels = None
     if "label" in table.column_names:
@@ -182,7 +182,7 @@ def _whole_view(path: Path, column: Column, rows: Rows, facts: FileFacts) -> Ite
 
 
 def read_labeled_parts(path: Path, column: Column) -> Iterator[View]:
-    """The parts of a view with labels, without the label table; each needs little memory.
+    """The parts of a view with labels, without the label table; each part is small.
 
     Refuses files as `read_view` does, but for what only the whole tells.
     """
@@ -196,7 +196,7 @@ def read_labeled_parts(path: Path, column: Column) -> Iterator[View]:
 
 
 def write_labels(path: Path, label_table: Table, facts: FileFacts) -> tuple[str, FileFacts]:
-    """Write the label table beside a view that is in parts; the name of the file, and the view's facts with it."""
+    """Write the label table beside a view in parts; returns the file's name and the facts with its digest."""
     beside = PartFile(_labels_beside(path))
     try:
         beside.write(label_table.to_arrow())
@@ -209,7 +209,7 @@ def write_labels(path: Path, label_table: Table, facts: FileFacts) -> tuple[str,
 
 
 def read_facts(path: Path) -> FileFacts | None:
-    """What a whole Parquet file of this library says about itself; None for any other."""
+    """The facts in a whole Parquet file of this library; None for any other file."""
     return _facts_of(open_parquet(path))
 
 
@@ -220,7 +220,7 @@ def _facts_of(file: pq.ParquetFile) -> FileFacts | None:
     try:
         return FileFacts.from_dict(json.loads(written))
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
-        return None  # somebody else's, or no longer what was written
+        return None  # a file of another program, or changed since it was written
 
 
 def _labels_beside(path: Path) -> Path:
@@ -233,7 +233,7 @@ def _sha256(path: Path) -> str:
 
 
 class PartFile:
-    """A Parquet file that is written in parts, says at the end what it is, and only then gets its name.
+    """A Parquet file written in parts, which gets its metadata at the end and only then its name.
 
     A part is written in another thread while the next one is made; what goes wrong there is raised with that one.
     """
@@ -260,13 +260,13 @@ class PartFile:
         self._writing = self._thread.submit(self._writer.write_table, plain_table, row_group_size=rows)
 
     def _wait(self) -> None:
-        """Until the last part is written."""
+        """Wait until the last part is written."""
         if self._writing is not None:
             self._writing.result()
             self._writing = None
 
     def close(self, facts: FileFacts | None) -> None:
-        """Say what the file is, after one part or more; None if another file says it."""
+        """Close the file, which has one part or more, with these facts as metadata; None if another file holds them."""
         self._wait()
         writer = cast(pq.ParquetWriter, self._writer)
         if facts is not None:
@@ -274,7 +274,7 @@ class PartFile:
         writer.close()
 
     def sha256(self) -> str:
-        """Digest of the closed file, which does not have its name yet."""
+        """SHA-256 of the closed file, before it gets its name."""
         return _sha256(self._partial)
 
     def publish(self) -> None:
@@ -282,7 +282,7 @@ class PartFile:
         self._partial.replace(self._path)
 
     def discard(self) -> None:
-        """Leave nothing of a file that was not published."""
+        """Delete a file that was not published."""
         self._thread.shutdown()
         if self._writer is not None:
             with suppress(OSError, pa.ArrowException):
@@ -291,7 +291,7 @@ class PartFile:
 
 
 def _open(path: Path, column: Column, content: str) -> tuple[Rows, FileFacts]:
-    """The rows of a file, or of a folder of parts, and the facts about them."""
+    """The rows and the facts of a file or of a folder of parts."""
     facts: FileFacts | None
     if PartsFolder.is_at(path):
         folder = PartsFolder.read(path)
@@ -311,7 +311,7 @@ def _open(path: Path, column: Column, content: str) -> tuple[Rows, FileFacts]:
 
 
 def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
-    """How many people's reports there are, as many of each as their model says."""
+    """Number of people with reports, each with the number of messages that their model says."""
     try:
         return facts.local.num_users_of(rows.count)
     except InvalidParameterError:
@@ -319,7 +319,7 @@ def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
 
 
 def reports_of(path: Path, column: Column, table: pa.Table, facts: FileFacts) -> Reports:
-    """Rows of a file of reports or of a view as reports; an error about them is one about the file."""
+    """The reports in rows of a file of reports or of a view; errors name the file."""
     try:
         numbered = guarded(path, lambda: Table.from_arrow(column.randomizer.numbered(table)))
         return Reports.from_table(numbered, facts.local, seeded=facts.seeded)

@@ -1,4 +1,4 @@
-"""Reports or a view in several files: a folder of parts, and beside them what one file would say of itself.
+"""Reports or a view in several files: a folder of parts, with the facts of the whole beside them.
 
 The parts are called so that their order is that of the rows. Whoever reads such folders leaves out files whose names
 begin with _, so that any reader of Parquet takes the folder for one table.
@@ -27,7 +27,7 @@ _MARK = "_parts.json"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of reports or of a view, in one file or several: columns, how many rows, and tables of bounded size."""
+    """The rows of reports or of a view, in one file or several: column names, count, and tables of bounded size."""
 
     columns: list[str]
     count: int
@@ -35,7 +35,7 @@ class Rows:
 
     @classmethod
     def of_file(cls, path: Path, file: pq.ParquetFile) -> Self:
-        """Those of a Parquet file."""
+        """The rows of a Parquet file."""
 
         def tables() -> Iterator[pa.Table]:
             batches = parquet_batches(file)
@@ -45,13 +45,13 @@ class Rows:
         return cls(file.schema_arrow.names, file.metadata.num_rows, tables)
 
     def read(self) -> pa.Table:
-        """All of them."""
+        """All rows as one table."""
         return pa.concat_tables(self.tables())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Described):
-    """File of a part: its name in the folder, how many rows it has, and its digest."""
+    """One file of a folder of parts: its name, number of rows and digest."""
 
     name: str
     rows: int
@@ -64,7 +64,7 @@ class Part(Described):
             raise invalid("the name of a file in the folder", name=self.name)
 
     def open(self, folder: Path) -> Rows:
-        """The rows, of a file that is the one that was listed.
+        """The rows of the part's file, which must be the listed one.
 
         Raises:
             InputDataError: if it is another one, or there is none.
@@ -76,7 +76,7 @@ class Part(Described):
         return Rows.of_file(path, file)
 
     def require(self, folder: Path, sha256: str, rows: int) -> None:
-        """Refuse a file of another digest, or number of rows, than was listed."""
+        """Refuse a file with another digest or number of rows than listed."""
         if (sha256, rows) != (self.sha256, self.rows):
             raise InputDataError(
                 f"{folder / self.name} must be the part that {folder / _MARK} lists; it is another file."
@@ -85,7 +85,7 @@ class Part(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsFolder(Described):
-    """What a folder of parts says about itself: the facts of the whole, and all parts, one or more, in order."""
+    """Facts of a folder of parts: those of the whole, and its parts in order, one or more."""
 
     facts: FileFacts
     parts: tuple[Part, ...]
@@ -96,12 +96,12 @@ class PartsFolder(Described):
 
     @staticmethod
     def is_at(path: Path) -> bool:
-        """Whether a path is that of such a folder."""
+        """Whether a path is a folder of parts."""
         return (path / _MARK).is_file()
 
     @classmethod
     def is_all_of(cls, path: Path) -> bool:
-        """Whether a path is that of such a folder, which holds nothing else."""
+        """Whether a path is a folder of parts that holds nothing else."""
         try:
             ours = {_MARK, *(part.name for part in cls.read(path).parts)}
         except InputDataError:
@@ -110,7 +110,7 @@ class PartsFolder(Described):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """What `write` wrote.
+        """The facts of a folder of parts, as written by `write`.
 
         Raises:
             InputDataError: if it is not there, or no longer what was written.
@@ -124,13 +124,13 @@ class PartsFolder(Described):
         )
 
     def write(self, folder: Path) -> tuple[str, ...]:
-        """Write it beside the parts; the names of all files."""
+        """Write the facts beside the parts, and return the names of all files."""
         content = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         (folder / _MARK).write_text(content + "\n", encoding="utf-8")
         return (*(part.name for part in self.parts), _MARK)
 
     def rows(self, folder: Path) -> Rows:
-        """Those of all parts, one part after the other; a part is opened, and held to its digest, when it is due."""
+        """The rows of all parts, one part after the other; each part's digest is checked when it is opened."""
 
         def tables() -> Iterator[pa.Table]:
             for part in self.parts:

@@ -1,4 +1,4 @@
-"""Graphs and groups of people: read from public files and columns, or drawn; and views of walks along such graphs."""
+"""Graphs and groups of people, from public files and columns or drawn, and views of walks along such graphs."""
 
 import gzip
 import io
@@ -31,14 +31,14 @@ from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
 from shuffledp.survey import Column, Grouping, GroupsSection, NetworkSection, StratifiedSection, Task, Walked
 
 _FEW = 1 << 20  # people: a graph of this number takes little memory even if none of them has a neighbor
-_MOST_PER_NAMED = 16  # people for each who is named; in edge lists as they are published, most people have a neighbor
+_MOST_PER_NAMED = 16  # people per named one; in published edge lists most people have a neighbor
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 _COLUMNS = ("group", "person")
 _Made = TypeVar("_Made")
 
 
 def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
-    """The graph of an edge list.
+    """The graph in a file of edges.
 
     A text file (also compressed: ``.gz``) has an edge a line: two node numbers from 0 and, if there is a third column,
     a weight, separated by commas, or by tabs and blanks. A first line without any number is a header; lines that begin
@@ -75,7 +75,7 @@ def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
 
 
 def _require_close_numbers(path: Path, edges: NDArray[Any], *, is_text: bool) -> None:
-    """Refuse a number far above how many people there are: everybody below it takes memory, with a neighbor or not."""
+    """Refuse a node number far above the number of people, since every smaller number would take memory."""
     if not np.issubdtype(edges.dtype, np.integer) or (largest := int(edges.max(initial=0))) < _FEW:
         return
     named = np.unique(edges).size
@@ -136,7 +136,7 @@ def _text(path: Path) -> str:
 
 
 def _line_naming(path: Path, number: int) -> str:
-    """Which line of a text file that was read is the first with this person's number."""
+    """The first line of a text file that has this person's number, in words."""
     for place, line in _lines(_text(path)):
         fields = line.split("#")[0].split("," if "," in line else None)[:2]
         if any(_is_number(field) and float(field) == number for field in fields):
@@ -145,14 +145,14 @@ def _line_naming(path: Path, number: int) -> str:
 
 
 def _lines(text: str, header: int = 0) -> Iterator[tuple[int, str]]:
-    """The lines below the header that say something, with their numbers from 1."""
+    """The lines below the header that are not empty, with their line numbers from 1."""
     for place, line in enumerate(io.StringIO(text, newline=None), start=1):
         if place > header and line.strip() and not line.startswith("#"):
             yield place, line
 
 
 def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
-    """Which line is the first that is no edge, and why; what is in it is not shown."""
+    """The first line that is not an edge, and why, in words that show nothing of its content."""
     columns = None
     for place, line in lines:
         fields = line.split("#")[0].split(delimiter)
@@ -169,7 +169,7 @@ def _wrong(lines: Iterator[tuple[int, str]], delimiter: str | None) -> str:
 
 
 def _are_nodes(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether numbers are whole, and exact."""
+    """Mask of numbers that are whole and exact."""
     whole: NDArray[np.bool_] = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST)
     return whole
 
@@ -182,7 +182,7 @@ def _is_number(field: str) -> bool:
 
 
 def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Contacts:
-    """The graphs of the rounds, from files beside the task file or drawn, or an overlay of the people.
+    """The graphs of all rounds, from files beside the task file or drawn, or an overlay of the people.
 
     None people are as many as files name.
 
@@ -215,7 +215,7 @@ def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) ->
 
 
 def walking_shuffler(column: Column, num_users: int, folder: Path) -> RandomWalkShuffler:
-    """The shuffler of a task whose reports walk along a graph, which is read from the folder."""
+    """The shuffler of a task with walks; its graph is read from the folder, or drawn."""
     section = cast(NetworkSection, column.shuffler)
     graphs = read_graphs(section, num_users, folder)
     return section.walking(graphs, column.randomizer.randomizer(), column.release.delta)
@@ -223,7 +223,7 @@ def walking_shuffler(column: Column, num_users: int, folder: Path) -> RandomWalk
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WalkedView:
-    """A view of reports that walked, described as the analyst's own graphs describe it, and what would make it."""
+    """A view after walks, described by the analyst's own graphs, with the shuffler that would make it."""
 
     column: Column
     view: View
@@ -232,7 +232,7 @@ class WalkedView:
 
     @classmethod
     def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
-        """A whole view with the graph beside the task file, if it is of walks along that; by what made it, if here."""
+        """The whole view with the graph beside the task file; refused if its walks went along another graph."""
         section, shuffle = column.shuffler, view.shuffle
         if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
             raise InputDataError("the view must be one of a 'network' shuffle.")
@@ -248,12 +248,12 @@ class WalkedView:
             raise InputDataError(f"the view must be one that the task's walks can have made: {reason}") from None
         if own.graph_digest != shuffle.graph_digest:
             raise InputDataError("the view must be one of walks along the task's graph; it is of another graph.")
-        if own != shuffle:  # by digits, or by what somebody claims
+        if own != shuffle:  # the view's numbers may be rounded, or wrong
             view = replace(view, shuffle=own)
         return cls(column=column, view=view, shuffler=shuffler, graphs=graphs)
 
     def walked(self, progress: Progress | None = None) -> Walked:
-        """What there is to say of the walks."""
+        """The result of the walks: reports handed in by each person, and the plan."""
         section, randomizer = cast(NetworkSection, self.column.shuffler), self.column.randomizer.randomizer()
         delta = self.column.release.delta
         planned = section.plan(self.graphs, randomizer, delta, shuffler=self.shuffler, progress=progress)
@@ -262,7 +262,7 @@ class WalkedView:
 
 
 def _of_people(make: Callable[[int], _Made], num_users: int | None, do: str, done: str, what: str) -> _Made:
-    """What is made for a number of people; refused if that is not known, or nothing can be."""
+    """A graph or overlay made for this number of people; refused if the number is unknown or does not fit."""
     if num_users is None:
         raise InvalidParameterError(
             f"num_users must be given (--users N), or expected in the task's table [people], to {do} {what}; "
@@ -288,7 +288,7 @@ def _require_neighbors(graph: Graph) -> None:
 
 
 def grouping_of(section: GroupsSection, public: Table | None, num_users: int, folder: Path) -> Grouping:
-    """The groups of people whose public columns these are, one row each; paths are relative to the task's folder.
+    """The groups of people with these public columns, one row each; paths are relative to the task's folder.
 
     Raises:
         InvalidParameterError: if the file that the task names is absent, or has another digest than the task says.
@@ -308,7 +308,7 @@ def grouping_of(section: GroupsSection, public: Table | None, num_users: int, fo
 
 
 def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | None = None) -> Grouping | Strata:
-    """The groups or strata of the people in an input, of which only the columns that they are made from are read.
+    """The groups or strata of the people in an input; only the columns behind them are read.
 
     Refuses missing public values; and as `grouping_of` does.
     """
@@ -336,7 +336,7 @@ def _from_points(section: GroupsSection, points: NDArray[np.float64]) -> Groups:
 
 
 def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
-    """The file is the one whose digest the task has: else the groups would not be what the task fixes."""
+    """The groups from the task's file; refused if the file has another digest than the task says."""
     section.pinned(folder)
     path = folder / str(section.file)
     try:
@@ -350,7 +350,7 @@ def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
 
 
 def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:
-    """The people of each group, by its name, in the order in which a file names groups first.
+    """The people of each named group; groups are in the order in which the file first names them.
 
     A CSV or Parquet file with the columns ``group`` (an integer or a text) and ``person`` (the number of a row in the
     input; the first is 0), in every row and nothing else. A row may be there twice, which changes nothing.

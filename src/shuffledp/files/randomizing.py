@@ -1,4 +1,4 @@
-"""From a file of answers to reports: the private column, public columns and people's names, batch after batch."""
+"""Reports from a file of answers: private column, public columns and people's names, batch after batch."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import ROW, Column, DataFlow, StratifiedSection, Task
 
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
-_SHARES = 16  # in which names of people are compared
+_SHARES = 16  # names of people are compared in this number of shares
 _READERS: dict[str, type[AnswerReader]] = {
     "category": CategoryReader,
     "pair": PairReader,
@@ -35,12 +35,12 @@ _READERS: dict[str, type[AnswerReader]] = {
 
 
 def reader_for(column: Column) -> AnswerReader:
-    """A fresh reader of the kind of answers that the column's randomizer takes."""
+    """A new reader for the answers that the column's randomizer takes."""
     return _READERS[column.randomizer.reads](column)
 
 
 class RandomizedReports:
-    """The reports of a private column, part after part; what is counted is complete after the last part.
+    """The reports of a private column, part after part; counts are complete after the last part.
 
     Public columns come along only where the shuffler will keep them. ``read`` reads the batches of ``answers``, as
     `read_table` does.
@@ -64,12 +64,12 @@ class RandomizedReports:
 
     @property
     def names(self) -> list[pa.Array]:
-        """The names of the people who have been taken, if the task asks for them."""
+        """The names of people read so far, if the task has a column of names."""
         return self._people.seen
 
     @property
     def flow(self) -> DataFlow:
-        """The counts of what has been taken."""
+        """The counts of people and reports so far."""
         received = self._reader.received
         expected = self._column.people.expected
         return DataFlow(received=received, missing=received - self._num_kept, released=0, expected=expected)
@@ -81,12 +81,12 @@ class RandomizedReports:
                 reports = self._randomizer.randomize(values[rows], source=self._source)
                 self.num_reports += len(reports)
                 beside = None if public is None else public[rows]
-                if beside is not None and messages > 1:  # a row for each report in place of one for each person
+                if beside is not None and messages > 1:  # a row for each report, not for each person
                     beside = beside.take(np.repeat(np.arange(len(beside)), messages))
                 yield reports, beside
 
     def people(self) -> Iterator[tuple[NDArray[Any], pa.Table | None]]:
-        """The answers of those who are kept, batch after batch, as they are, and their public columns."""
+        """Kept answers, before they are randomized, with their public columns, batch after batch."""
         column, path = self._column, self._answers
         names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
@@ -105,7 +105,7 @@ class RandomizedReports:
 
     @property
     def numbers(self) -> dict[str, NumberColumn]:
-        """What is known of how numbers are written in each column of numbers."""
+        """Decimal marks in each column of numbers, by column."""
         own = {} if self._reader.numbers is None else {self._column.value: self._reader.numbers}
         return own | self._public.numbers
 
@@ -114,7 +114,7 @@ class RandomizedReports:
         return self._reader.read_batch(batch)
 
     def _slices(self, values: NDArray[Any]) -> Iterator[slice]:
-        """As many answers at a time as make a bounded amount of reports; one slice at least."""
+        """Slices of answers that make a bounded amount of reports each; one slice at least."""
         columns = self._randomizer.randomize(values[:0], source=self._source).columns.values()
         width = sum(column.itemsize * math.prod(column.shape[1:]) for column in columns)
         rows = max(1, _BYTES_OF_REPORTS_AT_A_TIME // (width * self._randomizer.model.num_messages))
@@ -123,12 +123,12 @@ class RandomizedReports:
 
 
 def step_of(verb: str, column: Column) -> str:
-    """What is being done, and to which of several columns."""
+    """The current step in words, with the column's name if there are several."""
     return f"{verb} {column.label}" if column.part_of else verb
 
 
 class PublicReader:
-    """Reader of the public columns that the shuffler keeps; it numbers the rows if the shuffler needs that.
+    """Reader of the public columns that the shuffler keeps, or of row numbers if the shuffler needs them.
 
     Guarantees:
         1. Coordinates and weights come out as finite numbers, weights as ones above 0, and labels are never missing:
@@ -157,7 +157,7 @@ class PublicReader:
             self.names = list(self._wrong)
 
     def read(self, batch: pa.RecordBatch, kept: NDArray[np.bool_]) -> pa.Table | None:
-        """The columns of the people who are kept, as far as a label table can hold them; None if none are kept."""
+        """The public columns of kept people, in types that a label table can hold; None if there are none."""
         if self._num_rows is not None:
             rows = self._received + np.flatnonzero(kept)
             self._received += batch.num_rows
@@ -172,7 +172,7 @@ class PublicReader:
         return table
 
     def finish(self) -> None:
-        """Refuse the input if what groups or strata need is missing in any row, or rows are not those of the task."""
+        """Refuse the input if a row lacks a value for groups or strata, or the rows are not those of the task."""
         if self._num_rows not in (None, self._received):
             raise InputDataError(
                 f"the input must have a row for each of the {self._num_rows} offsets in the task's [shuffler]; it has "
@@ -186,7 +186,7 @@ class PublicReader:
             numbers.finish()
 
     def _column(self, name: str, column: pa.Array, kept: NDArray[np.bool_], *, commas: bool) -> pa.Array:
-        column = plain(column)  # numpy would be given wrong values for nulls of a dictionary
+        column = plain(column)  # numpy would get wrong values for nulls of a dictionary
         column = stripped(column) if self._strip else column
         if name in (*self._coordinates, *self._weights):
             numbers = self.numbers[name].read(column, commas=commas)
@@ -202,7 +202,7 @@ class PublicReader:
 
 
 def _needed(task: Task | Column) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str, ...], str]:
-    """The columns of coordinates, labels and weights that a shuffle needs, and what is made from them."""
+    """Coordinate, label and weight columns that a shuffle needs, and the name of what they make."""
     section = task.shuffler
     if isinstance(section, StratifiedSection):
         return (), (section.by,), tuple(filter(None, [section.weight])), "strata"
@@ -212,7 +212,7 @@ def _needed(task: Task | Column) -> tuple[tuple[str, ...], tuple[str | None, ...
 
 
 class PeopleCheck:
-    """Check that nobody answers twice, if the task names a column of people; it keeps their names in memory."""
+    """Check that no person answers twice, if the task has a column of names; names are kept in memory."""
 
     def __init__(self, column: str | None, *, strip: bool = False) -> None:
         self._column, self._strip = column, strip
@@ -221,7 +221,7 @@ class PeopleCheck:
         self._received = 0
 
     def read(self, batch: pa.RecordBatch) -> None:
-        """Note the people of a batch."""
+        """Note the names in a batch."""
         if self._column is None:
             return
         column = plain(batch.column(self._column))
@@ -231,7 +231,7 @@ class PeopleCheck:
         self.seen.append(column)
 
     def finish(self) -> None:
-        """Refuse people who are named twice or not at all, with counts; never a name."""
+        """Refuse people who are named twice or not at all; the error has counts, and never a name."""
         if self._column is None or not self.seen:
             return
         self._nameless.require_none(f"column {self._column!r}", self._received)
@@ -254,7 +254,7 @@ class PeopleCheck:
 
 
 def _count_distinct(parts: list[pa.Array]) -> int:
-    """How many different names there are, all of them numbers or texts that are not empty.
+    """Number of different names, all of them numbers or nonempty texts.
 
     Exact, in little more memory than the names themselves: numbers are sorted; texts are compared with those that end
     in a like byte, one share after the other.

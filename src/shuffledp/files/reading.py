@@ -1,4 +1,4 @@
-"""Columns of a CSV or Parquet file in batches; no error shows what a row holds."""
+"""Columns of a CSV or Parquet file in batches; no error shows the content of a row."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ _ROWS_AT_A_TIME = 1 << 19
 _BYTES_AT_A_TIME = 1 << 24
 _BYTES_OF_ROWS_AT_A_TIME = 1 << 23
 _BYTES_OF_VALUE = 8
-_BYTES_READ_AHEAD = 1 << 20  # of a column: else the whole of it in a row group is in memory before it is decoded
+_BYTES_READ_AHEAD = 1 << 20  # per column; otherwise a whole row group of a column is in memory before it is decoded
 _LETTERS_OF_HEADER = 1 << 20
 HEADER_HINT = " (its first line must name the columns, separated by commas, semicolons or tabs)"
 _DELIMITERS = (",", ";", "\t")
@@ -34,19 +34,19 @@ _PARQUET_MAGIC = b"PAR1"
 
 
 class Watch:
-    """Listener to a stage at work: how far it is, and what no output may tell; this one does nothing with it."""
+    """Listener to a stage: its progress, and counts that no output may hold; this base class ignores both."""
 
     def progress(self, step: str, done: int, total: int | None) -> None:
-        """Rows or reports that are done, of how many in all if that is known."""
+        """Rows or reports that are done, and their total if it is known."""
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
-        """Answers of a column that were outside the range; ``clipping`` says in a sentence what became of them.
+        """Answers of a column outside the range; ``clipping`` says in a sentence how they count.
 
         The number depends on people's answers and is protected by nothing: it is for the operator's eyes only.
         """
 
     def decimals(self, column: str, commas: int, points: int) -> None:
-        """Numbers of a column with a decimal comma, and, where a comma may be decimal, with a decimal point.
+        """Numbers of a column with a decimal comma, and, where commas may be decimal, with a decimal point.
 
         Of a whole table one of the two is 0; of shares of it, each by itself.
         """
@@ -55,7 +55,7 @@ class Watch:
 def counted(
     parts: Iterable[Part], watch: Watch, step: str, total: int | None = None, *, size: Callable[[Any], int] = len
 ) -> Iterator[Part]:
-    """The parts, telling after each how many rows are done."""
+    """The same parts, with progress reported after each."""
     done = 0
     for part in parts:
         yield part
@@ -71,7 +71,7 @@ def read_batches(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The named columns, in row order, at most about half a million rows at a time, and fewer if they are wide.
+    """The named columns in row order, in batches of at most about half a million rows, or fewer if rows are wide.
 
     CSV (also compressed: ``.csv.gz``) needs a header line, and is separated by commas, or by semicolons or tabs where
     only they leave all columns in the header; its columns come as text, an empty field as null, and batches say whether
@@ -103,7 +103,7 @@ def read_batches(
 def open_batches(
     path: OneInput, columns: Sequence[str], *, encoded: Sequence[str] = (), present: Sequence[str] = ()
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """How many rows there are, if that is known, and what `read_batches` says, with which there may be no rows."""
+    """Number of rows, if known, and batches as of `read_batches`, which may have no rows here."""
     total, batches = _batches(path, columns, encoded, present)
     return total, iter(lambda: guarded(path, lambda: next(batches, None)), None)
 
@@ -111,7 +111,7 @@ def open_batches(
 def _batches(
     path: OneInput, columns: Sequence[str], encoded: Sequence[str], present: Sequence[str]
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """How many rows there are, if that is known, and the batches."""
+    """Number of rows, if known, and the batches."""
     if isinstance(path, TableInMemory):
         check_columns(path, path.columns.column_names, [*columns, *present])
         read = path.columns.select(list(dict.fromkeys(columns)))
@@ -125,7 +125,7 @@ def _batches(
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file, which must not be empty, is read as Parquet and not as CSV: by its beginning, or its name."""
+    """Whether a file that is not empty is Parquet, by its beginning or its name, rather than CSV."""
     beginning = _first_bytes(path)
     if not beginning:
         raise InputDataError(f"{path} is empty.")
@@ -133,7 +133,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def guarded(path: object, step: Callable[[], Result]) -> Result:
-    """The result of a step that reads from a file, whose own errors may quote a row.
+    """The result of a step that reads a file; its own errors, which may quote a row, are replaced.
 
     What the step raises is replaced by an `InputDataError` without its text, raised after the old one is gone, so that
     nothing that prints or records errors finds that attached to it.
@@ -148,7 +148,7 @@ def guarded(path: object, step: Callable[[], Result]) -> Result:
 
 
 def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
-    """An open Parquet file, with columns of text that are to be read ``as_dictionaries``; refuses what is not whole."""
+    """An open Parquet file; texts in columns ``as_dictionaries`` come dictionary-encoded; refuses damaged files."""
     _first_bytes(path)
     return guarded(
         path,
@@ -157,7 +157,7 @@ def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.Parqu
             read_dictionary=list(as_dictionaries) or None,
             page_checksum_verification=True,
             buffer_size=_BYTES_READ_AHEAD,
-            pre_buffer=False,  # else the columns of a whole row group are fetched before its first row
+            pre_buffer=False,  # otherwise whole row groups are fetched before their first row
         ),
     )
 
@@ -173,7 +173,7 @@ def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) 
 
 
 def rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> int:
-    """How many rows of these columns (or of all) to read at once: half a million, or fewer so that memory is bounded.
+    """Number of rows of these columns (or of all) to read at once: half a million, or fewer to bound memory.
 
     A row of a column of lists is as wide as its lists are long on average.
     """
@@ -188,7 +188,7 @@ def rows_at_a_time(file: pq.ParquetFile, columns: Sequence[str] | None = None) -
 
 
 def _first_bytes(path: Path) -> bytes:
-    """The beginning of a file that is there and can be read."""
+    """The first bytes of a file; refused if it cannot be read."""
     try:
         if path.is_file():
             with path.open("rb") as file:
@@ -224,7 +224,7 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
         source = _CsvSource(file)
         batches = pyarrow.csv.open_csv(
             source,
-            # One thread: only so do errors know the row, and it is no slower.
+            # One thread: otherwise errors do not have the row number, and more threads are not faster.
             read_options=pyarrow.csv.ReadOptions(block_size=_BYTES_AT_A_TIME, use_threads=False),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1
@@ -238,12 +238,12 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
         )
         yield from batches if delimiter == "," else map(with_commas, batches)
     if source.quotes % 2:
-        # Everything from the quotation mark to the end of the file has been read as one field.
+        # The rest of the file, from the quotation mark on, has been read as one field.
         raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
 
 
 def csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
-    """The first line that is not blank, and what separates its fields: that which leaves the most of those wanted.
+    """The fields of the first line that is not blank, and the separator that yields most of the wanted names.
 
     Commas are taken before semicolons, and these before tabs; if nothing is there that is wanted, whatever makes the
     most fields.
@@ -260,7 +260,7 @@ def _first_row(path: Path | CsvInMemory, delimiter: str) -> list[str]:
 
 
 class _CsvSource(io.RawIOBase):
-    """A file that gives back so little at once that a batch of rows is bounded, and counts the quotation marks."""
+    """A file that returns few rows per read, so that batches are bounded, and counts quotation marks."""
 
     def __init__(self, file: pa.NativeFile) -> None:
         super().__init__()
@@ -269,11 +269,11 @@ class _CsvSource(io.RawIOBase):
         self.quotes = 0
 
     def readable(self) -> bool:
-        """Yes."""
+        """Whether the file can be read: always."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes: this number, or fewer where lines are short."""
+        """The next bytes: ``size`` of them, or fewer where lines are short."""
         content: bytes = self._rest or self._file.read(size)
         line_end, stop = max(b"\n", b"\r", key=content.count), len(content)
         while content.count(line_end, 0, stop) > _ROWS_AT_A_TIME:
@@ -284,7 +284,7 @@ class _CsvSource(io.RawIOBase):
 
 
 def _harmless(error: Exception) -> str:
-    """What is wrong, as far as it quotes nothing from the file."""
+    """A reason for the error that quotes nothing from the file."""
     if isinstance(error, MemoryError):
         return "it needs more memory than there is, or is damaged"
     if isinstance(error, OSError) and error.errno:

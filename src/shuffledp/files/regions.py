@@ -1,4 +1,4 @@
-"""Regions for estimates by place: public labels, points or groups as they are, or joined where there are too many."""
+"""Regions for estimates by place: labels, points or groups as they are, or joined where they are too many."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -24,30 +24,30 @@ from shuffledp.planning.group_mixing import mixing_of
 from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
 from shuffledp.survey import Column, GroupedSection, Regional
 
-Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and what each region is
+Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and the description of each region
 
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
 _MOST_COMPARED = 100_000
 _LEAST_IN_CELL = 50
-_UNMIXED = {"shuffled": "no"}  # said of a place whose people are alone, where others are not
-_SHARE = 0.25  # of the way across the map: cells are no wider
-_FEWEST = 0.1  # of the people of an average place: with fewer, a distant place is not shown
-_FEWEST_DRAWS, _MOST_DRAWN = 4, 1 << 26  # of simulations, and of people in all of them
-_CORE = (0.01, 0.99)  # between these quantiles of each column lies the map, whoever lives beyond
+_UNMIXED = {"shuffled": "no"}  # mark of a place whose people are all alone, if others are not
+_SHARE = 0.25  # largest width of a cell, as a share of the map's diagonal
+_FEWEST = 0.1  # a distant place with a smaller share of the people of an average place is not shown
+_FEWEST_DRAWS, _MOST_DRAWN = 4, 1 << 26  # fewest simulations, and most people in all of them together
+_CORE = (0.01, 0.99)  # quantiles of each column between which the map lies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regions:
-    """What estimates by place are about: the region of each slot, and a public description of each region."""
+    """The region of each slot, and a public description of each region."""
 
-    of_slot: NDArray[np.int16]  # -1 where few people are far away from all others
+    of_slot: NDArray[np.int16]  # -1 for few people far from all others
     where: tuple[Mapping[str, Any], ...]
     is_at_slots: bool  # whether the slots' public columns tell which region they are in
 
 
 class PlacesInParts:
-    """Estimates by region from a view in parts, and what the shuffle did to the groups; refused if not the task's.
+    """Estimates by region from a view in parts, and how its shuffle mixed the groups; refused for another task.
 
     Without the ``shuffler`` that made the view it is made again from the public columns beside its ``first`` part;
     ``beside`` is the folder of the task file. `take` is given every part, the first one too.
@@ -72,7 +72,7 @@ class PlacesInParts:
         self._summary: RegionalSummary | None = None
 
     def _analyzer(self, shuffler: SlotShuffler | None) -> RegionalAnalyzer:
-        """The analyzer of the regions, behind which are the slots that are in none."""
+        """The analyzer of the regions, with one more region, the last, for slots in no region."""
         where, of_slot = self._regions.where, self._regions.of_slot
         return RegionalAnalyzer(
             regions=np.where(of_slot < 0, np.int16(len(where)), of_slot),
@@ -83,13 +83,13 @@ class PlacesInParts:
         )
 
     def take(self, view: View) -> View:
-        """Count a part in, and hand it on."""
+        """Count a part, and return it."""
         part = self._unmixed.summarize(view)
         self._summary = part if self._summary is None else self._summary + part
         return view
 
     def regional(self) -> Regional:
-        """What there is to say, after all parts."""
+        """The regional results, after all parts."""
         regions, shuffler, groups = self._regions, self._shuffler, self._groups
         targets, rows = self._column.targets, len(regions.where) * len(self._column.targets)
         summary = cast(RegionalSummary, self._summary)
@@ -109,7 +109,7 @@ class PlacesInParts:
 
 
 def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, parts: Iterable[View]) -> Regional:
-    """What `PlacesInParts` finds in parts of a view; ``view`` says how they were made, and what is public of all."""
+    """The regional results of a view in parts; ``view`` has the model and the public table of all parts."""
     by_place = PlacesInParts(column, view, shuffler, beside)
     for part in parts:
         by_place.take(part)
@@ -117,7 +117,7 @@ def regional_of(column: Column, view: View, shuffler: Shuffler, beside: Path, pa
 
 
 def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
-    """How often each number below the length occurs; a part at a time, since counting makes each number wider."""
+    """Count of each number below ``length``; a part at a time, since counting widens the numbers."""
     found = np.zeros(length, dtype=np.int64)
     for start in range(0, numbers.size, SLOTS_AT_A_TIME):
         found += np.bincount(numbers[start : start + SLOTS_AT_A_TIME], minlength=length)
@@ -125,7 +125,7 @@ def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
 
 
 def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
-    """The sizes of the groups that are the own one of somebody who is not alone."""
+    """Sizes of the groups that are the own group of a person who is not alone."""
     owned = np.zeros(len(groups), dtype=np.bool_)
     for start in range(0, alone.size, SLOTS_AT_A_TIME):
         part = slice(start, start + SLOTS_AT_A_TIME)
@@ -134,7 +134,7 @@ def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
 
 
 def _first(estimate: Estimate, rows: int) -> Estimate:
-    """Without the last rows, which are about the slots that are in no region."""
+    """The estimate without its last rows, which are about slots in no region."""
     parts = ("target", "estimate", "standard_error", "sampling_error", "interval", "where")
     kept: dict[str, Any] = {
         name: None if (values := getattr(estimate, name)) is None else values[:rows] for name in parts
@@ -143,7 +143,7 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
 
 
 def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
-    """The odds of naming the slot of a report from the largest and smallest group, and from the middle of the order."""
+    """Odds of naming the slot of a report: from the largest group, the smallest, and the middle of the order."""
     try:
         found = {"hidden_by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):
@@ -163,7 +163,7 @@ def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> di
 
 
 def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:
-    """About ``most`` regions or fewer: the labels, places or groups of the task, or stretches of the reference order.
+    """About ``most`` regions or fewer: the task's labels, places or groups, or stretches of the reference order.
 
     No region that is joined from several holds both people who are alone and others.
     """
@@ -195,7 +195,7 @@ def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, bes
 
 
 def _alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
-    """Who is the only one in a block."""
+    """Mask of people who are alone in their block."""
     prepared = shuffler.prepare()
     sizes = np.diff(prepared.starts)
     alone = np.empty(prepared.order.size, dtype=np.bool_)
@@ -210,7 +210,7 @@ def _marked(
     *,
     is_at_slots: bool,
 ) -> Regions:
-    """With a mark at places whose people are all alone, where not everybody is."""
+    """Regions with a mark on those whose people are all alone, unless everyone is alone."""
     of_slot = of_slot.astype(np.int16)
     mixed = _counts(of_slot[(of_slot >= 0) & ~alone], len(where))
     if mixed.any():
@@ -219,7 +219,7 @@ def _marked(
 
 
 def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int) -> Placed:
-    """The labels of a column; or stretches of them, and those of people who are alone together."""
+    """Regions by the labels of a column; joined labels where there are too many, people alone apart from others."""
     labels, of_slot = np.unique(column.astype(np.str_), return_inverse=True)
     if labels.size <= most:
         return of_slot, tuple({name: str(label)} for label in labels)
@@ -237,7 +237,7 @@ def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int
 
 
 def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Placed:
-    """Stretches of the reference order, by numbers, and all who are alone together."""
+    """Regions along the reference order: numbered stretches, and one region of all people who are alone."""
     mixed = order[~alone[order]]
     of_slot = np.empty(order.size, dtype=np.int64)
     where: list[Mapping[str, Any]] = []
@@ -252,7 +252,7 @@ def _along(order: Integers, alone: NDArray[np.bool_], most: int) -> Placed:
 
 
 def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, int]]]:
-    """Consecutive items joined so that about as many people are in each stretch."""
+    """Stretches of consecutive items with about the same number of people in each."""
     cells = np.minimum((np.cumsum(people) - people) * most // people.sum(), most - 1)
     _, joined = np.unique(cells, return_inverse=True)
     first = np.flatnonzero(np.diff(joined, prepend=-1))
@@ -261,7 +261,7 @@ def _stretches(people: Integers, most: int) -> tuple[Integers, list[tuple[int, i
 
 
 class Cells(NamedTuple):
-    """A cell for every site, -1 for few people far away from all others, and a place in the middle of each cell."""
+    """The cell of each site, -1 for few people far from all others, and a place in the middle of each cell."""
 
     of_site: NDArray[np.int16]
     places: Floats  # shape (cells, columns)
@@ -277,7 +277,7 @@ def cells_of(
     metric: str,
     radius: float = 0.0,
 ) -> Cells:
-    """The places ``at`` themselves, or cells of about as many people each where there are more than ``most`` places.
+    """The places ``at``, or cells with about the same number of people where there are more than ``most`` places.
 
     Of each place: how many people are there, and whether one of them is not shuffled. ``core`` are the corners of the
     map.
@@ -309,7 +309,7 @@ def cells_of(
 
 
 def _shown(centers: Floats, people: Integers, average: float, reach: float, metric: str) -> Integers:
-    """The cells that hold enough people or are near such a one, those of most people first."""
+    """Cells with enough people, or near such a cell; those with most people first."""
     enough = people >= _FEWEST * average
     large = centers[enough]
     near = [(distances(np.broadcast_to(each, large.shape), large, metric) <= reach).any() for each in centers]
@@ -319,7 +319,7 @@ def _shown(centers: Floats, people: Integers, average: float, reach: float, metr
 
 
 def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
-    """Parts of about as many people."""
+    """Parts of the places with about the same number of people."""
     parts = [np.arange(len(places))]
     while len(parts) * 2 <= most:
         parts = [half for part in parts for half in _halves(places, people, part)]
@@ -327,7 +327,7 @@ def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
 
 
 def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
-    """Two parts of about as many people."""
+    """Two parts of the places with about the same number of people."""
     if part.size < 2:
         return [part]
     side = int(np.argmax(np.ptp(places[part], axis=0)))
@@ -338,7 +338,7 @@ def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
 
 
 def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Integers]:
-    """Cut in the middle of the longer side until nothing is wider than the reach; nothing from nothing."""
+    """Parts cut at the middle of their longer side until none is wider than the reach; none from no places."""
     found, rest = [], [part] if part.size else []
     while rest:
         part = rest.pop()
@@ -353,12 +353,12 @@ def _near(places: Floats, part: Integers, reach: float, metric: str) -> list[Int
 
 
 def _across(low: Floats, high: Floats, metric: str) -> float:
-    """From one corner to the other."""
+    """Distance from one corner to the other."""
     return float(distances(low[None], high[None], metric)[0])
 
 
 def _middle(places: Floats, people: Integers) -> Floats:
-    """The place nearest to the average of the people: somebody lives there."""
+    """The place nearest to the average of the people; people live there."""
     away = places - np.average(places, axis=0, weights=people)
     found: Floats = places[np.argmin((away**2).sum(axis=1))]
     return found

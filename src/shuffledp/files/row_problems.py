@@ -1,4 +1,4 @@
-"""Rows with a problem by number, never by what they hold; and the types of columns that readers tell apart."""
+"""Problems of rows by row number, without their content; and the types of columns that readers distinguish."""
 
 from dataclasses import dataclass, field
 
@@ -11,13 +11,13 @@ from shuffledp.core.errors import InputDataError
 from shuffledp.core.text import plural
 
 _ROWS_SHOWN = 5
-# Types that pyarrow cannot search, and what they are read as.
+# Types that pyarrow cannot search, and the types they are cast to.
 _SEARCHABLE = {pa.string_view(): pa.large_string(), pa.float16(): pa.float32()}
 
 
 @dataclass(slots=True)
 class RowProblem:
-    """Rows with one kind of problem: their count, and the numbers of the first few; never what they hold.
+    """Rows with one kind of problem: their count and the first few row numbers, without their content.
 
     Args:
         wanted: what the column must do, such as "hold finite numbers".
@@ -39,7 +39,7 @@ class RowProblem:
         self.first += [offset + int(index) + 1 for index in found[:room]]
 
     def require_none(self, column: str, received: int) -> None:
-        """Refuse the input, of this many rows, if any has the problem; ``column`` is such as "column 'age'"."""
+        """Refuse the input of ``received`` rows if any has the problem; ``column`` is a name such as "column 'age'"."""
         if self.count:
             raise InputDataError(
                 f"{column} must {self.wanted}; {self.count} of {received} {self.found}: {self}.{self.hint}"
@@ -74,12 +74,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def type_name(kind: pa.DataType) -> str:
-    """A type in a word or two: nested ones would list the names of their parts."""
+    """Name of a type in one or two words; the names of nested fields stay out."""
     return str(kind) if kind.num_fields == 0 else type(kind).__name__.removesuffix("Type").lower()
 
 
 def stripped(column: pa.Array) -> pa.Array:
-    """The column with texts less the blanks around them; a dictionary may then hold a text twice."""
+    """The column with blanks around texts removed; a dictionary may then hold a text twice."""
     if pa.types.is_dictionary(column.type):
         return pa.DictionaryArray.from_arrays(column.indices, stripped(column.dictionary))
     column = searchable(column)

@@ -1,4 +1,4 @@
-"""From parts of reports to a view in parts: the uniform shuffle over buckets on disk, every other one in memory.
+"""A view in parts from reports in parts: the uniform shuffle over buckets on disk, every other in memory.
 
 More reports than memory holds are scattered to buckets on disk, each to one drawn uniformly and independently; each
 bucket, read back, becomes a `View`, whose constructor permutes it; the buckets follow one another. Every order of all
@@ -27,14 +27,14 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import ROW, Column, StratifiedSection
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
-_IN_MEMORY = 1 << 27  # bytes of reports, and of a permutation of them, kept without touching the disk
-SLOTS_AT_A_TIME = 1 << 18  # of a view near a reference order, once all of them are filled
-_BYTES_OF_PLACE = 8  # what a permutation takes for each report
+_IN_MEMORY = 1 << 27  # bytes of reports and their permutation that stay off the disk
+SLOTS_AT_A_TIME = 1 << 18  # part size of a view near a reference order
+_BYTES_OF_PLACE = 8  # bytes of a permutation per report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledParts:
-    """A view in parts, to be taken once, of which nothing has been seen yet; and what made it."""
+    """A view in parts, which can be taken once, with its model and its shuffler."""
 
     shuffle: ShuffleModel
     num_reports: int
@@ -46,7 +46,7 @@ class ShuffledParts:
 def shuffled(
     column: Column, parts: Iterable[ReportPart], folder: Path, *, beside: Path, source: RandomSource
 ) -> Iterator[ShuffledParts]:
-    """Take all reports in, then give the view back; what lies on disk in between is gone when the block ends.
+    """The shuffled view of all reports; data on disk in between are removed when the block ends.
 
     All ``parts`` are taken before the block begins; ``folder`` is a private place on a disk with room for all reports,
     and ``beside`` the folder of the task file.
@@ -70,7 +70,7 @@ def shuffled(
 
 
 def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
-    """The parts, if each person's messages are for all rounds in their order: else they would mix with others'."""
+    """The parts, unless a person's messages are not in the order of rounds; then they would mix with others'."""
     first = 0
     for reports, public in parts:
         wrong = reports.misplaced(first=first)
@@ -85,7 +85,7 @@ def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[Re
 
 
 def shuffler_for(column: Column, public: Table | None, num_users: int, beside: Path) -> Shuffler:
-    """The shuffler that the task names, with the groups or strata of these people, or the graph of their walks.
+    """The shuffler of the task, with the groups or strata of these people, or the graph of their walks.
 
     Raises:
         BatchTooSmallError: if a stratum has fewer people than the task's smallest batch.
@@ -108,7 +108,7 @@ def shuffler_for(column: Column, public: Table | None, num_users: int, beside: P
 
 
 def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
-    """The rows of the input that people were in, in their order."""
+    """The input's row number of each person, in order."""
     rows = people[ROW].astype(np.int64)
     if (np.diff(rows, prepend=-1, append=num_rows) < 1).any():
         raise InputDataError(f"the reports must be those of rows 0 to {num_rows - 1} of the input, in order.")
@@ -118,7 +118,7 @@ def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
 def _shuffled_in_memory(
     column: Column, parts: Iterable[ReportPart], beside: Path, source: RandomSource
 ) -> ShuffledParts:
-    from shuffledp.shufflers import SlotShuffler  # with all of groups: a uniform shuffle starts without them
+    from shuffledp.shufflers import SlotShuffler  # imports all of groups, which a uniform shuffle does not need
 
     reports, public = _together(column, parts)
     shuffler = shuffler_for(column, public, reports.num_users, beside)
@@ -148,12 +148,12 @@ def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Tab
         return reports, None
     public = Table.from_arrow(pa.concat_tables(attached)[:: reports.model.num_messages])
     attached.clear()
-    pa.default_memory_pool().release_unused()  # as much again as the columns take
+    pa.default_memory_pool().release_unused()  # frees as much memory as the columns took
     return reports, public
 
 
 class ReportSpool:
-    """Takes reports in parts, in any amount, and gives back views of them in uniformly random order.
+    """Spool that takes reports in parts, in any amount, and returns views of them in uniformly random order.
 
     A context manager: the buckets lie in a private folder, which is removed at the end whatever happens; only a process
     that is killed (``SIGKILL``, a power cut) leaves it, with the reports in it before they are shuffled.
@@ -192,7 +192,7 @@ class ReportSpool:
             self._buckets.remove()
 
     def add(self, reports: Reports) -> None:
-        """Take more reports, all of one model."""
+        """Add reports, all of one model."""
         self._empty = reports.take(slice(0, 0)) if self._empty is None else self._empty
         self.num_reports += len(reports)
         self._seeded |= reports.seeded
@@ -203,11 +203,11 @@ class ReportSpool:
 
     @property
     def num_users(self) -> int:
-        """People who sent the reports taken so far; refused if there is not the same number from everybody."""
+        """Number of people who sent the reports so far; refused if people sent different numbers of reports."""
         return 0 if self._empty is None else self._empty.model.num_users_of(self.num_reports)
 
     def views(self, shuffle: ShuffleModel) -> Iterator[View]:
-        """The reports as views of a bucket or less, which are gone afterwards; refused if none was ever added."""
+        """Views of all reports, one bucket or less each, which empties the spool; refused if it is empty."""
         if self._empty is None:
             raise LocalProtocolError("a spool must be given reports before it gives back views; got none.")
         if self._buckets is None:
@@ -232,7 +232,7 @@ class ReportSpool:
 
 
 class _Buckets:
-    """Raw columns in one file per bucket and column; the folder and the files are readable by their owner only."""
+    """Raw columns, one file per bucket and column; only their owner can read the folder and the files."""
 
     def __init__(self, folder: Path, like: Reports) -> None:
         self._path = Path(tempfile.mkdtemp(prefix=".buckets.", dir=folder))
@@ -240,7 +240,7 @@ class _Buckets:
         self._files: dict[tuple[int, str], IO[bytes]] = {}
 
     def write(self, reports: Reports, chosen: NDArray[np.uint8]) -> None:
-        """Append each report to its bucket."""
+        """Append each report to its chosen bucket."""
         order = np.argsort(chosen, kind="stable")
         ends = np.cumsum(np.bincount(chosen, minlength=_NUM_BUCKETS))
         for name, column in reports.columns.items():
@@ -251,7 +251,7 @@ class _Buckets:
                 start = end
 
     def read(self) -> Iterator[dict[str, NDArray[Any]]]:
-        """The columns of each bucket that is not empty; a bucket is removed when it has been read."""
+        """The columns of each nonempty bucket, which is deleted once read."""
         for file in self._files.values():
             file.close()
         for bucket in range(_NUM_BUCKETS):
@@ -265,7 +265,7 @@ class _Buckets:
                 yield columns
 
     def remove(self) -> None:
-        """Close and delete everything."""
+        """Close and delete all bucket files."""
         for file in self._files.values():
             file.close()
         shutil.rmtree(self._path, ignore_errors=True)

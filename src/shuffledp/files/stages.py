@@ -1,4 +1,4 @@
-"""The three stages of a task, from file to file, and all of them at once; each private column by itself.
+"""The three stages of a task, from file to file and all at once; each private column by itself.
 
 Everything of the flow is in the four functions: what a stage reads, the one step that it takes with each column, and
 what it writes. Columns draw one after the other from one source, which hands out no word twice: a substream by the
@@ -43,7 +43,10 @@ from shuffledp.survey import (
     read_earlier,
 )
 
-_LABELS_OF_PEOPLE = {LabelMeaning.SLOT, LabelMeaning.SUBMITTER}  # then the public columns are released, one row each
+_LABELS_OF_PEOPLE = {
+    LabelMeaning.SLOT,
+    LabelMeaning.SUBMITTER,
+}  # the label table has a row per person
 _WHO_ANSWERED = {
     False: "Who answered at all is not protected: the number of reports is public.",
     True: (
@@ -62,7 +65,7 @@ _HERE = Path()
 def randomize(
     task: Task, answers: Input, output: Path, *, source: RandomSource | None = None, watch: Watch = _NOBODY
 ) -> StageOutcome:
-    """The devices' stage: raw answers in, a file of reports for each column out, in the order of the people.
+    """Stage 1, on the devices: answers in, a file of reports for each column out, in the order of the people.
 
     The input is read once for each column. Memory: one batch of the input and its reports, and the names of the people
     if the task asks for them.
@@ -99,7 +102,7 @@ def shuffle(
     watch: Watch = _NOBODY,
     beside: Path = _HERE,
 ) -> StageOutcome:
-    """The shuffler's stage: the reports of each column in, its view out, each column shuffled independently.
+    """Stage 2, at the shuffler: the reports of each column in, its view out; each column is shuffled independently.
 
     Memory: for a uniform shuffle a few hundred MiB or three times a 256th of the reports, whichever is more (the others
     lie in buckets in a private folder beside the output); for any other, all reports and a permutation of them, and the
@@ -138,7 +141,7 @@ def shuffle(
 def analyze(
     task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY, beside: Path = _HERE
 ) -> Outcome:
-    """The analyst's stage: the view of each column in; the view again, estimates and statements out.
+    """Stage 3, at the analyst: the view of each column in; the view, estimates and statements out.
 
     Memory: a part of the view after a uniform shuffle, the whole view after any other.
 
@@ -155,7 +158,7 @@ def analyze(
     for column, file, place in zip(task.columns, given_files(task, views), places_of(task, folder), strict=True):
         parts, facts = read_view(file, column)
         people = facts.shuffle.num_users if facts.shuffle and column.shuffler.needs_graph else facts.flow.released
-        column.require_batch(min(people, facts.flow.released))  # fewer people than reports, if each hands in several
+        column.require_batch(min(people, facts.flow.released))  # people may be fewer than reports
         done[place] = release_of_column(column, parts, facts, place, watch, beside=beside)
     return composed_release(task, done, releases, folder)
 
@@ -171,7 +174,7 @@ def run(
     beside: Path = _HERE,
     demonstration: bool = False,
 ) -> Outcome:
-    """All stages in one place: whoever runs this sees the raw answers, and the statements say so.
+    """All stages in one place, whose operator sees the raw answers; the statements say so.
 
     The input is read once for each column. Memory: what `randomize` and `shuffle` take; the raw answers are never held
     together, and nothing is kept of one column for the next but its estimate.
@@ -207,7 +210,7 @@ def release_of_column(
     beside: Path,
     shuffler: Shuffler | None = None,
 ) -> ColumnOutcome:
-    """The release of a column from its view in parts; ``shuffler`` is what made the view, if it is here.
+    """The outcome of a column from its view in parts; ``shuffler`` made the view, None if unknown.
 
     After a shuffle along a graph or inside strata the view is one part. Those, and one by groups, say more than an
     estimate of everybody.
@@ -230,7 +233,7 @@ def release_of_column(
         column.shuffler.require_batch(inside.shuffle, inside.label_table, column)
         views = iter([inside])
     views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
-    # What shuffled is told by the view; a task alone cannot say it of groups, graphs or strata.
+    # The view has the model of its shuffler; for groups, graphs and strata the task alone does not give it.
     pipeline = column.pipeline(IdentityShuffler() if by_place or walks or inside else None)
     with ViewWriter(place / "release.parquet", column) as writer:
         release = pipeline.analyze_parts(
@@ -250,14 +253,14 @@ def release_of_column(
 def outcome_of(
     column: Column, release: Release, facts: FileFacts, place: Path, names: Sequence[str], **further: Any
 ) -> ColumnOutcome:
-    """The outcome of a column from its release, with the files of its view and whatever ``further`` is known."""
+    """The outcome of a column from its release, with the files of its view and ``further`` results."""
     release = _with_remarks(column, release, facts)
     further["demonstration"] = facts.demonstration
     return ColumnOutcome(column=column, flow=facts.flow, release=release, **further).with_files(place, names)
 
 
 def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release:
-    """The release whose statements say who the parties are, and what the counts mean."""
+    """The release with the names of the parties, and remarks on its counts, in its statements."""
     remarks, flow = [], facts.flow
     if flow.missing:
         named = bool(column.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
@@ -273,7 +276,7 @@ def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release
 def composed_release(
     task: Task, done: dict[Path, ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path
 ) -> Outcome:
-    """The outcome of the task, composed over the columns and with earlier releases, and written."""
+    """The outcome of the task, composed over columns and earlier releases, and written."""
     models = [outcome.model for outcome in done.values()]
     largest = max(model.shuffle.largest_group for model in models)
     columns = composed_columns(
@@ -292,7 +295,7 @@ def composed_release(
 
 
 def places_of(task: Task, folder: Path) -> Iterator[Path]:
-    """The folder of each column in a release, made as soon as it is needed."""
+    """The folder of each column in a release, made when it is needed."""
     for name in task.folders:
         place = folder / name
         place.mkdir(exist_ok=True)
@@ -300,7 +303,7 @@ def places_of(task: Task, folder: Path) -> Iterator[Path]:
 
 
 def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
-    """The file of each column from the stage before; refused before any column is worked on if there is none."""
+    """The file of each column from the stage before; refused, before any work, if one is absent."""
     files = task.stage_files(stage)
     if task.in_blocks and not all(file.exists() for file in files):
         names = ", ".join(file.name for file in files)
@@ -309,7 +312,7 @@ def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
 
 
 def stage_of(column: Column, facts: FileFacts, num_reports: int, *, is_secret: bool = False) -> ColumnStage:
-    """What a stage that wrote files with these facts hands on."""
+    """The result of a stage that wrote files with these facts."""
     return ColumnStage(
         column=column, flow=facts.flow, num_reports=num_reports, seeded=facts.seeded, is_secret=is_secret
     )

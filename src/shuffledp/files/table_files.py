@@ -1,4 +1,4 @@
-"""Several files as one table: which ones they are, that their columns agree, and their rows one file after the other.
+"""Several files as one table: their order, the agreement of their columns, and their rows in sequence.
 
 Whatever holds the rows, the next of them are read in another thread while the last ones are worked on.
 """
@@ -19,18 +19,18 @@ from shuffledp.files.in_memory import Input, TableFiles
 from shuffledp.files.named_columns import check_columns
 from shuffledp.files.reading import HEADER_HINT, csv_header, guarded, is_parquet, open_batches, open_parquet
 
-_ASIDE = (".", "_")  # how files are named that lie in a folder of a table and are none of it, such as _SUCCESS
+_ASIDE = (".", "_")  # first letters of files in a folder that are not part of its table, such as _SUCCESS
 
 
 def table_files(paths: Sequence[Path]) -> Path | TableFiles:
-    """The files of one table, sorted by name; of a folder, those in it whose names begin neither with . nor with _.
+    """The files of one table, sorted by name; in a folder, names that begin with . or _ are skipped.
 
     Raises:
         InvalidParameterError: if there is no file, a folder holds folders, or a file is named twice.
     """
     found = sorted(file for path in paths for file in (_files_in(path) if path.is_dir() else [path]))
     seen: set[tuple[int, int]] = set()
-    for info in (file.stat() for file in found if file.exists()):  # others are refused when they are opened
+    for info in (file.stat() for file in found if file.exists()):  # absent files are refused when they are opened
         if (info.st_dev, info.st_ino) in seen:
             raise invalid("files that are all different", input=", ".join(map(str, paths)))
         seen.add((info.st_dev, info.st_ino))
@@ -56,7 +56,7 @@ def read_table(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """What `shuffledp.files.reading.read_batches` says, of one file or several, of which some may have no rows.
+    """Batches as of `shuffledp.files.reading.read_batches`, from one file or several, some of which may be empty.
 
     Raises:
         InvalidParameterError: if there is no such file, or it may not be read.
@@ -68,7 +68,7 @@ def read_table(
     batches: Iterator[pa.RecordBatch]
     if isinstance(answers, TableFiles):
         total = rows_of(answers.paths, [*columns, *present])
-        # One after the other: there may be more of them than a process may have open.
+        # One file at a time: the process may not have all of them open.
         batches = chain.from_iterable(open_batches(file, columns, **names)[1] for file in answers.paths)
     else:
         total, batches = open_batches(answers, columns, **names)
@@ -83,7 +83,7 @@ def read_table(
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches, each of which is read while the one before it is worked on."""
+    """The same batches; each is read while the one before is in use."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -93,7 +93,7 @@ def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The format of a file, its columns, and, of Parquet, the types of those that a task names, and how many rows."""
+    """Format and columns of a file; for Parquet also the types of the named columns and the number of rows."""
 
     kind: str
     columns: list[str]
@@ -115,7 +115,7 @@ class _Layout:
 
 
 def rows_of(files: Sequence[Path], named: Sequence[str]) -> int | None:
-    """How many rows files hold, if they tell; refused if they differ in their format, columns, or types of the named.
+    """Number of rows in all files, if known; refused if formats, columns or types of named columns differ.
 
     Of the columns, only those that the task names are named: without a header line, names would be answers.
     """

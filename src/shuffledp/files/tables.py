@@ -17,7 +17,7 @@ from shuffledp.survey import Column, Outcome, Task
 
 
 def run(task: Task, answers: Any, *, source: RandomSource | None, earlier: Sequence[Path], beside: Path) -> Outcome:
-    """All stages of a task on a table; what `Task.run` says.
+    """The outcome of all stages of a task on a table, as in `Task.run`.
 
     What a stage would hand on in files lies in a private folder, which is gone in the end.
     """
@@ -29,12 +29,12 @@ def run(task: Task, answers: Any, *, source: RandomSource | None, earlier: Seque
 
 
 def _named(column: Column) -> Iterable[str]:
-    """The columns of the input that a private column needs."""
+    """The input columns that a private column needs."""
     return [*column.inputs, *column.public, *column.labeled, *filter(None, [column.people.id])]
 
 
 def _as_table(answers: Any, wanted: Iterable[str]) -> TableInMemory:
-    """The columns that a task names, of whatever holds columns; an error shows nothing of what they hold."""
+    """The columns named by a task, from any table type; errors show nothing of their content."""
     if isinstance(answers, pa.Table | pa.RecordBatch):
         names = answers.column_names
     elif isinstance(answers, Mapping) or hasattr(answers, "columns"):
@@ -53,7 +53,7 @@ def _as_table(answers: Any, wanted: Iterable[str]) -> TableInMemory:
 
 
 def _as_arrow(name: str, column: Any) -> pa.ChunkedArray:
-    """A column as Arrow has it."""
+    """A column as an Arrow array."""
     try:
         if hasattr(column, "__arrow_c_stream__"):
             return pa.chunked_array(column)

@@ -1,4 +1,4 @@
-"""The statement of a collection whose reports the analyst opened, and of which nothing was released.
+"""The statement of a collection whose reports the analyst opened, but of which nothing was released.
 
 People lose by what somebody has seen, whether or not anything came of it. So there is a ``statement.json`` as of a
 release, without estimates, which says why there are none, and which ``--earlier`` counts with the next attempt.
@@ -46,7 +46,7 @@ def write_unreleased(
     force: bool = False,
     maker: str = "",
 ) -> None:
-    """Write what people may have lost in a collection of which nothing is released.
+    """Write the loss that people may have in a collection of which nothing is released.
 
     Guarantees:
         1. The loss stated is that of a release of as many people, where the shuffle was uniform; of any other it is
@@ -112,7 +112,7 @@ def write_unreleased(
 
 
 def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolModel, tuple[PrivacyStatement, ...]]:
-    """The protocol that reports of so many people came by, as far as it is counted, and what is stated of it."""
+    """The protocol counted for the opened reports of this number of people, and its statements."""
     local, delta = column.randomizer.randomizer().model, column.release.delta
     if is_shuffled and column.shuffler.is_uniform and local.num_messages == 1 and people > column.people.fakes:
         try:

@@ -1,4 +1,4 @@
-"""Output that is whole or not there at all, never in the place of somebody's own; and the files of a release."""
+"""Output that is whole or absent, and never replaces foreign files; and the files of a release."""
 
 import csv
 import json
@@ -22,17 +22,17 @@ from shuffledp.pipeline import Release
 from shuffledp.survey import ColumnOutcome, Outcome
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_MARK = "statement.json"  # every output folder of this library has it, and it names the other files
+_MARK = "statement.json"  # in every output folder of this library; it names the other files
 _PAGE = "release.html"  # written after the mark, whose digest it holds; it names the figures beside it
 _FIGURES = re.compile(r'<span class="files">Also as ([^<]*)\.</span>')
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
 _PLACE_COLUMNS = ("unshuffled_error", "where")
 _REGION_COLUMNS = ("where",)
-_FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # how a formula begins, and no number does
+_FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # beginning of a formula, but not of a number
 
 
 def is_release(folder: Path) -> bool:
-    """Whether everything in a folder was written by this library, as one release."""
+    """Whether all content of a folder was written by this library, as one release."""
     listed = _listed_files(folder / _MARK)
     columns = {name.partition("/")[0] for name in listed if "/" in name}
     ours = listed | _drawn_files(folder / _PAGE) if listed else set()
@@ -44,12 +44,12 @@ def is_release(folder: Path) -> bool:
 
 
 def _is_part(folder: Path, listed: set[str]) -> bool:
-    """Whether a folder in a release is that of a column, or of the parts of a view, which the release lists."""
+    """Whether a folder in a release belongs to a column, or to the parts of a view that the release lists."""
     return is_release(folder) or all(f"{folder.name}/{entry.name}" in listed for entry in folder.iterdir())
 
 
 def is_stage(folder: Path) -> bool:
-    """Whether a folder holds reports or views that this library wrote, in files or parts, and nothing else."""
+    """Whether a folder holds only reports or views of this library, in files or parts."""
     entries = list(folder.iterdir())
     return PartsFolder.is_all_of(folder) or (
         bool(entries)
@@ -61,7 +61,7 @@ def is_stage(folder: Path) -> bool:
 def new_folder(
     path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] = is_release, maker: str = ""
 ) -> Iterator[Path]:
-    """A folder to fill, which appears under its name only when the block ends well.
+    """A folder to fill, which gets its name only if the block ends without an error.
 
     Until then it is in a private folder next to it. A symbolic link is followed. Whatever ends the block, or the
     exchange with an earlier output, that one is in its place again; a process that is killed (``SIGKILL``, a power cut)
@@ -86,7 +86,7 @@ def new_folder(
 
 
 def remove_left_over(folder: Path, maker: str) -> None:
-    """Remove the private folders of `new_folder` that killed processes of a maker have left beside their outputs.
+    """Remove private folders of `new_folder` that killed processes of a maker left beside their outputs.
 
     Args:
         folder: where the outputs are; nothing is done if it is not there.
@@ -98,13 +98,13 @@ def remove_left_over(folder: Path, maker: str) -> None:
 
 
 def _hidden(maker: str) -> str:
-    """How the name of a private folder begins."""
+    """Prefix of the name of a private folder."""
     return f".shuffledp-{maker}-" if maker else ".shuffledp-"
 
 
 @contextmanager
 def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool] | None = None) -> Iterator[Path]:
-    """A file to write, which appears under its name only when the block ends well; so do others written beside it.
+    """A file to write, which gets its name only if the block ends without an error, with files beside it.
 
     Until then they are in a private folder next to it, and all take their places or none, as in `new_folder`.
 
@@ -126,7 +126,7 @@ def new_file(path: Path, *, force: bool = False, is_ours: Callable[[Path], bool]
 
 
 def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None:
-    """Move files or folders into a folder, in the place of what has their names there; all of them, or none.
+    """Move files or folders into a folder, over earlier ones of the same names; all of them or none.
 
     They are on the disk before anything is moved. What is replaced is deleted when all is done, and never before.
     """
@@ -155,7 +155,7 @@ def _take_places(written: Sequence[Path], folder: Path, maker: str = "") -> None
 
 
 def sync(path: Path) -> None:
-    """Have on the disk what a file holds, or which names a folder has, as far as the file system does that."""
+    """Flush a file's content, or a folder's list of names, to disk as far as the file system does that."""
     is_folder = path.is_dir()
     with suppress(OSError) if is_folder else nullcontext():
         handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
@@ -167,13 +167,13 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
-    """Where the output goes, and a private folder on the same file system, so that a rename is one step.
+    """The path of the output, and a private folder on the same file system, so that a rename is one step.
 
     Errors of the operating system become ours; folders that had to be made are taken away again if they stay empty.
     """
     try:
         target = path.resolve()
-    except (OSError, RuntimeError, ValueError):  # RuntimeError is what Python 3.11 and 3.12 raise about a loop
+    except (OSError, RuntimeError, ValueError):  # Python 3.11 and 3.12 raise RuntimeError for a loop
         raise InvalidParameterError(
             f"output must be a place to write to; got output={str(path)!r}: no path, or a symbolic link to itself."
         ) from None
@@ -200,8 +200,8 @@ def _private_place(path: Path, maker: str = "") -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Put off signals that ask the process to end until the block is done, so that none stops it half way."""
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
+    """Defer signals that end the process until the block is done, so that it is never half done."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
     handlers = {each: signal.getsignal(each) for each in _ENDINGS}
@@ -219,7 +219,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _check(path: Path, force: bool, is_ours: Callable[[Path], bool], *, folder: bool) -> None:
-    """Refuse to replace what exists, unless it is an earlier output (or an empty folder) and that is asked for."""
+    """Refuse to replace a path, unless it is an earlier output or an empty folder and ``force`` is given."""
     if not path.exists():
         return
     if not force:
@@ -236,7 +236,7 @@ def _check(path: Path, force: bool, is_ours: Callable[[Path], bool], *, folder: 
 
 
 def _listed_files(mark: Path) -> set[str]:
-    """The files that an output says it consists of; none if this is not the mark of one."""
+    """The files that an output's ``statement.json`` lists; empty if the file is something else."""
     try:
         content = json.loads(mark.read_text(encoding="utf-8"))
         return {_MARK, *content["files"]} if "task_sha256" in content else set()
@@ -245,7 +245,7 @@ def _listed_files(mark: Path) -> set[str]:
 
 
 def _drawn_files(page: Path) -> set[str]:
-    """The page of a release and the figures beside it, as the page names them: whatever else lies there is not ours."""
+    """The page of a release and the figures that it names; no other files count as ours."""
     try:
         named = _FIGURES.findall(page.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -261,7 +261,7 @@ def _is_our_file(path: Path) -> bool:
 
 
 def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
-    """Write estimates and statements beside the view; return the outcome with the digests of these files."""
+    """Write estimates and statements beside the view; returns the outcome with the digests of these files."""
     outcome = outcome.with_files(folder, _write_places(outcome, folder))
     by_region = outcome.stratified is not None and outcome.stratified.estimate is not None
     places = _PLACE_COLUMNS if outcome.regional else _REGION_COLUMNS if by_region else ()
@@ -272,7 +272,7 @@ def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
 
 
 def write_all(outcome: Outcome, folder: Path) -> Outcome:
-    """Write estimates and statements of each column, and a statement about all blocks; the outcome with digests."""
+    """Write estimates and statements of each column, and a joint statement for blocks; returns the outcome."""
     written = {}
     for name, column in outcome.columns.items():
         (folder / name).mkdir(exist_ok=True)
@@ -285,7 +285,7 @@ def write_all(outcome: Outcome, folder: Path) -> Outcome:
 
 
 def write_memory(release: Release, folder: Path) -> Release:
-    """Write estimates and statements of a release that no task describes; returns the release."""
+    """Write estimates and statements of a release without a task; returns the release."""
     places = () if release.estimate.where is None else _REGION_COLUMNS
     _write_estimates(folder / "estimates.csv", release.estimate.rows(), places, seeded=release.seeded)
     content = {"library_version": __version__, **release.to_dict(), "model": release.model.to_dict()}
@@ -294,14 +294,14 @@ def write_memory(release: Release, folder: Path) -> Release:
 
 
 def write_statement(content: dict[str, Any], folder: Path) -> None:
-    """Write ``statement.json``, which makes a folder a release."""
+    """Write ``statement.json``, which marks a folder as a release."""
     with (folder / _MARK).open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
         file.write("\n")
 
 
 def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequence[str], *, seeded: bool) -> None:
-    """Write one row per target, all texts in quotation marks; ``seeded`` is there only where it is true.
+    """Write one row per target, with texts in quotation marks; ``seeded`` is a column only if true.
 
     The columns of ``places`` come after those of every estimate.
 
@@ -318,7 +318,7 @@ def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequenc
 
 
 def _write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
-    """Write which place each person's slot is in, where no public column at the slot tells; the names written."""
+    """Write the place of each person's slot if no public column tells it; returns the names of files."""
     regional = outcome.regional
     if regional is None or regional.of_slot is None:
         return ()
@@ -331,10 +331,10 @@ def _write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
 
 
 def _place(where: Mapping[str, Any]) -> str:
-    """A region as it is named in files, in one text."""
+    """Name of a region in files, as one text."""
     return _harmless("; ".join(f"{key}: {value}" for key, value in where.items()))
 
 
 def _harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
+    """Text that no spreadsheet takes for a formula; an apostrophe before it where needed."""
     return f"'{text}" if _FORMULA.match(text) else text

@@ -1,4 +1,4 @@
-"""Tasks: what is fixed before a collection begins, in a file that all parties can read, check and hash.
+"""Tasks: everything fixed before a collection begins, in a file that all parties can read, check and hash.
 
 To be read in this order: `section` (a table of the file), `randomizer_section`, `protocol_section`,
 `shuffler_section`, `stratified_section`, `groups` and `network_section`, `columns` (a private column and all that is

@@ -1,4 +1,4 @@
-"""Addresses of parties, as everybody may trust and find them: https, or http on the machine itself."""
+"""Addresses of parties that every device may trust: https, or http on the machine itself."""
 
 import re
 from ipaddress import ip_address
@@ -14,7 +14,7 @@ _LONGEST_HOST = 253
 
 
 def check_address(**named: str) -> None:
-    """Refuse what devices could not trust, or not find."""
+    """Refuse an address that devices could not trust or not find."""
     ((name, url),) = named.items()
     if not _ADDRESS.fullmatch(url):
         raise InvalidParameterError(
@@ -22,14 +22,14 @@ def check_address(**named: str) -> None:
             "'/' at the end; got another text."
         )
     if not _is_possible(url):
-        raise InvalidParameterError(f"{name} must be of a host and a port that can be; got others.")
+        raise InvalidParameterError(f"{name} must be an address with a valid host and port; got another text.")
     parts = urlsplit(url)
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise invalid("an https address, unless it is on this machine", **named)
 
 
 def _is_possible(url: str) -> bool:
-    """Whether there can be such a host (RFC 1123, section 2.1) and port."""
+    """Whether a URL has a possible host (RFC 1123, section 2.1) and port."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -41,7 +41,7 @@ def _is_possible(url: str) -> bool:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether this host is the machine of whoever asks."""
+    """Whether a host is the caller's own machine."""
     try:
         return host == "localhost" or ip_address(host or "").is_loopback
     except ValueError:
@@ -49,7 +49,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def same_host(url: str, other: str) -> bool:
-    """Whether two addresses are of one host, whatever the port, the case of letters or a final dot.
+    """Whether two addresses have the same host; the port, letter case and a final dot do not matter.
 
     Example:
         >>> same_host("https://VPS.example.org", "https://vps.example.org.:8444/reports")

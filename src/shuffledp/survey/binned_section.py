@@ -1,4 +1,4 @@
-"""The table ``[randomizer]`` of a number that each device puts into a bin: a histogram with quantiles."""
+"""The table ``[randomizer]`` for numbers that each device puts into bins: a histogram with quantiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _WAYS = ("lower", "upper", "bins"), ("edges",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinnedSection(FrequencySection):
-    """Family for numbers in bins: so many of one width from ``lower`` to ``upper``, or those between ``edges``."""
+    """Family for numbers in bins: bins of equal width from ``lower`` to ``upper``, or bins between ``edges``."""
 
     answers: ClassVar[str] = "bin"
     integer: ClassVar[bool] = False
@@ -42,25 +42,25 @@ class BinnedSection(FrequencySection):
 
     @classmethod
     def is_meant(cls, table: Mapping[str, Any]) -> bool:
-        """Whether a table ``[randomizer]`` says anything of bins."""
+        """Whether a table ``[randomizer]`` has a key about bins."""
         return "bins" in table or "edges" in table
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds that randomize categories."""
+        """The sections of all randomizers of categories, by kind."""
         return members_of(cls, BinnedSection)
 
     def readers(self) -> dict[str, type[RandomizerSection]]:
-        """The sections of all kinds that read the same answers."""
+        """The sections of all randomizers that read the same answers, by kind."""
         return dict(BinnedSection.members())
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of the table; of those that say which bins there are, the ones that are given."""
+        """The keys of the table; of the keys that define the bins, only those given."""
         table = super(BinnedSection, self).to_dict()
         return {key: value for key, value in table.items() if value is not None}
 
     def divided(self) -> Bins:
-        """The bins."""
+        """The bins of the range."""
         if self.edges is not None:
             return Bins(self.edges, self.clips)
         if self.lower is None or self.upper is None or self.bins is None:
@@ -68,18 +68,18 @@ class BinnedSection(FrequencySection):
         return Bins.equal(lower=self.lower, upper=self.upper, number=self.bins, clip=self.clips)
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> HistogramAnalyzer:
-        """The histogram, with quantiles."""
+        """The histogram analyzer, with quantiles."""
         del columns
         return HistogramAnalyzer(edges=self.divided().edges, quantiles=self.quantiles, level=level)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The ends of each bin."""
+        """Names of the bins: both ends of each."""
         return self.divided().names
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of the range."""
+        """Lower and upper end of the range."""
         edges = self.divided().edges
         return edges[0], edges[-1]
 
@@ -90,6 +90,6 @@ class BinnedSection(FrequencySection):
 
     @property
     def clipping(self) -> str:
-        """A sentence on numbers outside the range."""
+        """A sentence about numbers outside the range."""
         lower, upper = self.ends
         return f"Answers outside {lower:g} to {upper:g} count as the nearer end." if self.clips else ""

@@ -1,4 +1,4 @@
-"""What a collection says of the members whose own machines pass its reports on: which directory, and how many."""
+"""The members named by a collection whose own machines pass its reports on: digest and size of their directory."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +16,7 @@ from shuffledp.survey.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDirectory(Described):
-    """A directory of members, fixed by its digest; with the task it fixes who passes on to whom.
+    """A directory of members, fixed by its digest; directory and task together fix the contacts of each member.
 
     Args:
         sha256: of the directory's file, in hexadecimal.
@@ -32,7 +32,7 @@ class BoundDirectory(Described):
         validate.integer_at_least(2, people=self.people)
 
     def check_fits(self, task: Task) -> None:
-        """Refuse a task whose reports these members could not pass on, or not all in the same way.
+        """Refuse a task whose reports these members could not pass on, or not all members in the same way.
 
         Raises:
             InvalidParameterError: for a task without walks, of several columns or files, of walks that lose reports or
@@ -81,7 +81,7 @@ class BoundDirectory(Described):
         raise InvalidParameterError(f"[shuffler] must fit the {self.people} members of the directory: {reason}")
 
     def ways(self, section: NetworkSection) -> Contacts:
-        """The overlay of the members, or the graph that is drawn for them: who may pass on to whom.
+        """The contacts of each member: the task's overlay, or the random graph drawn for these members.
 
         Raises:
             InvalidParameterError: if there is none for so many.

@@ -1,4 +1,4 @@
-"""What the same people lose together: over the private columns of a task, and over releases.
+"""Joint loss of the same people: over the private columns of a task, and over releases.
 
 What is released composes by the protocols themselves, at one delta (`shuffledp.accounting.compose_releases`). That
 holds for releases planned beforehand; where earlier results decided on later releases, only epsilons and deltas add up,
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 Statements = tuple[PrivacyStatement, ...]
 Models = tuple[ProtocolModel, ...]
 
-_ROUNDING = 1e-6  # of what is stated
-_NO_GAIN = 1e-3  # of epsilon: for less, nobody is told of a remainder
+_ROUNDING = 1e-6  # relative, of stated losses
+_NO_GAIN = 1e-3  # relative gain of epsilon below which no remainder is stated
 _SAME_ROWS = ", as long as the rows of all releases are the same people in the same order"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What one column or release takes of what is released: what it states by itself, and its protocols."""
+    """The share of one column or release in a joint loss: its own statement and its protocols."""
 
     part: Part
     models: Models
@@ -45,7 +45,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderShare:
-    """What one column or release tells about the order inside groups, and about reports, in parts that add up.
+    """Losses of one column or release about the order inside groups, and about its reports, in parts that add up.
 
     The reports of one person are ``sent``; ``orders`` is empty if nothing is said of them.
     """
@@ -56,11 +56,11 @@ class OrderShare:
 
     @property
     def groups_digest(self) -> str | None:
-        """Of the groups that ``orders`` are about."""
+        """Digest of the groups of ``orders``; None without orders."""
         return _groups_of(self.orders[0].statement) if self.orders else None
 
     def losses(self, groups_digest: str, largest_group: int) -> tuple[Part, ...] | None:
-        """Its loss about these groups: what it says of them, else what randomizing gives; None if nothing is known."""
+        """Losses about the order inside these groups: as stated, else as randomizing gives; None if unknown."""
         if self.groups_digest == groups_digest:
             return self.orders
         if largest_group < 1:
@@ -74,7 +74,7 @@ class OrderShare:
 
 
 def by_observer(statements: Sequence[PrivacyStatement]) -> tuple[Statements, Statements]:
-    """Statements about what is released, and those about what leaves a person's device."""
+    """Two tuples: statements about the release, and statements about the reports that leave a device."""
     local = [isinstance(statement.claimed or statement.guarantee, LocalDP) for statement in statements]
     pairs = list(zip(statements, local, strict=True))
     return tuple(each for each, is_local in pairs if not is_local), tuple(each for each, is_local in pairs if is_local)
@@ -88,7 +88,7 @@ def composed_columns(
     largest_group: int = 0,
     same_people: bool = True,
 ) -> Statements:
-    """What holds for one person, over all private columns; of a single column what is stated of it.
+    """Statements for one person over all private columns; the column's own statements if there is only one.
 
     Args:
         columns: of one task, one or more.
@@ -125,7 +125,7 @@ def composed_columns(
 
 
 def _kept_apart(columns: Sequence[Column]) -> str:
-    """How the reports of one person in several columns are kept apart, if they are."""
+    """A clause about how the reports of one person in several columns are kept apart."""
     if all(column.shuffler.is_uniform for column in columns):
         return "each randomized and shuffled by itself, so that nobody can link them"
     if any(column.shuffler.kind == "none" for column in columns):
@@ -141,7 +141,7 @@ def composed_with(
     *,
     largest_group: int = 0,
 ) -> Statements:
-    """The statements of a release, with what holds for it and the earlier ones together.
+    """The statements of a release, composed with those of earlier releases about the same people.
 
     The statements are those of the release, headline first, and what is about devices, ``models`` the protocols of its
     columns; ``largest_group`` is 0 if it has no groups. Without earlier releases nothing changes; else it is as
@@ -167,7 +167,7 @@ def composed_with(
 
 
 def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
-    """What each release takes by itself, and what holds of all where results decided on some of them."""
+    """Remarks: the loss of each release by itself, and the sum that holds where results decided on releases."""
     parts = together.parts
     shares = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     each = f"The same people are in {len(parts)} releases. By itself {shares}."
@@ -186,7 +186,7 @@ def _about_releases(together: PrivacyStatement) -> tuple[str, ...]:
 
 
 def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
-    """What is lost by all shares, fixed beforehand, at one delta; or what they add up to, where that is no more.
+    """The joint loss of all shares, fixed beforehand, at one delta; or their sum, where the sum is no larger.
 
     Args:
         shares: of columns or releases, each shuffled by itself.
@@ -199,7 +199,7 @@ def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
         return added
     try:
         whole = _whole(tuple(model for share in shares for model in share.models), delta)
-    except UnsupportedModelError:  # of some protocol nothing is known at so small a part of delta
+    except UnsupportedModelError:  # a protocol may have no bound at so small a part of delta
         count = sum(len(share.models) for share in shares)
         whole = _whole(tuple(model for share in shares for model in _composable(share, delta / count)), delta)
     found: Any = whole.guarantee
@@ -211,7 +211,7 @@ def composed(shares: Sequence[Share], *, delta: float) -> PrivacyStatement:
 
 
 def loss_of(models: Models, delta: float) -> float:
-    """Epsilon of all these protocols at a delta, with remainders in it; infinity where nothing is known.
+    """Epsilon of all these protocols at a delta that includes their remainders; infinity where nothing is known.
 
     Where nothing is left of delta, it is the sum of what is lost without any shuffle.
     """
@@ -225,7 +225,7 @@ def loss_of(models: Models, delta: float) -> float:
 
 
 def pair_of(statement: PrivacyStatement) -> ProtocolModel:
-    """What is known of a release by its epsilon and delta alone: a response that nobody shuffles, with a remainder.
+    """Protocol known by its epsilon and delta alone: an unshuffled response with a remainder.
 
     Whatever has this guarantee is post-processing of it (Kairouz, Oh, Viswanath 2015).
     """
@@ -236,7 +236,7 @@ def pair_of(statement: PrivacyStatement) -> ProtocolModel:
 
 @lru_cache(maxsize=256)
 def _whole(models: Models, delta: float) -> PrivacyStatement:
-    """The composition at this delta, and with the remainders of pairs, which show an answer outright, on top."""
+    """Composition at this delta, plus the remainders of pairs: chances that a response shows the answer outright."""
     pure = [
         replace(model, local=LdpModel(epsilon0=model.local.epsilon0)) if _remainder(model) else model
         for model in models
@@ -249,12 +249,12 @@ def _whole(models: Models, delta: float) -> PrivacyStatement:
 
 
 def _remainder(model: ProtocolModel) -> float:
-    """The chance that a response shows the answer outright, where nobody shuffles it."""
+    """Chance that an unshuffled response shows the answer outright; 0 for a shuffled one."""
     return model.local.guarantee.delta if isinstance(model.shuffle, IdentityShuffleModel) else 0.0
 
 
 def _composable(share: Share, delta: float) -> Models:
-    """The protocols of a share, or its pair where of one of them nothing is known at this delta."""
+    """The protocols of a share; its pair if one of its protocols has no bound at this delta."""
     try:
         for model in share.models:
             account(model, delta=delta)
@@ -264,14 +264,14 @@ def _composable(share: Share, delta: float) -> Models:
 
 
 def _own_share(label: str, released: Statements, devices: Statements) -> OrderShare:
-    """What a column or this release tells about the order inside groups."""
+    """The order share of a column or of this release, from its statements."""
     order = order_in(released)
     orders = () if order is None else (Part(label=label, statement=order),)
     return OrderShare(label=label, sent=(Part(label=label, statement=devices[0]),), orders=orders)
 
 
 def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacyStatement]:
-    """The lower bounds for a part, as ones for all, of which nothing less can be lost; no upper bound is one."""
+    """Lower bounds of one part, as lower bounds for all parts together; upper bounds do not carry over."""
     seen = f"{label} alone loses at least this, and all together lose at least as much."
     return [
         replace(statement, remarks=(seen, *(f"About {label}: {remark}" for remark in statement.remarks)))
@@ -284,7 +284,7 @@ def _seen_in(label: str, released: Sequence[PrivacyStatement]) -> list[PrivacySt
 
 
 def order_in(statements: Sequence[PrivacyStatement]) -> PrivacyStatement | None:
-    """What is promised about the order inside groups; None if nothing is, or it is said more than once."""
+    """The promise about the order inside groups; None if there is none, or more than one."""
     found = [each for each in statements if _groups_of(each) is not None and each.kind.promises]
     return found[0] if len(found) == 1 else None
 
@@ -292,7 +292,7 @@ def order_in(statements: Sequence[PrivacyStatement]) -> PrivacyStatement | None:
 def orders_together(
     shares: Sequence[OrderShare], largest_group: int, *, delta: float, same_people: bool = True, condition: str = ""
 ) -> tuple[tuple[PrivacyStatement, ...], tuple[str, ...]]:
-    """What all together lose of the order inside the groups of the first that tells of groups.
+    """Joint loss of all shares about the order inside the groups of the first share that has groups.
 
     Losses about equal groups of the same people compose, since each shuffle is drawn by itself. A loss about other
     groups gives way to what randomizing alone gives for as many people as are in the largest of them.
@@ -326,7 +326,7 @@ def orders_together(
 
 
 def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
-    """What parts lose of the order together: as pure losses at this delta, or their sum where that is hardly more.
+    """Joint loss of parts about the order: pure losses composed at this delta, or their sum where that is hardly more.
 
     Remainders of parts come on top: each is a response of its alpha that shows the order outright with that chance.
     """
@@ -344,12 +344,12 @@ def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
 
 
 def added_up(parts: Sequence[Part]) -> PrivacyStatement:
-    """What parts lose together, whatever they are about."""
+    """The sum of the losses of parts, for any kind of guarantee."""
     return compose([part.statement for part in parts], labels=[part.label for part in parts])
 
 
 def loss_in_words(statement: PrivacyStatement) -> str:
-    """What a statement takes of a person's budget, in a few words."""
+    """The loss of a statement in a few words, such as "epsilon = 1, delta = 1e-06"."""
     claim: Any = statement.claimed or statement.guarantee
     if not isinstance(claim, DifferentialPrivacy | DSigmaPrivacy):
         return str(claim.type)
@@ -359,6 +359,6 @@ def loss_in_words(statement: PrivacyStatement) -> str:
 
 
 def _groups_of(statement: PrivacyStatement) -> str | None:
-    """Of which groups a statement is about the order; None if it is about something else."""
+    """Digest of the groups whose order a statement is about; None for any other statement."""
     claim = statement.claimed or statement.guarantee
     return claim.groups_digest if isinstance(claim, DSigmaPrivacy) else None

@@ -40,7 +40,7 @@ _CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
-_UNSAID: dict[str, Any] = {  # not written where they have these values
+_UNSAID: dict[str, Any] = {  # defaults that the file leaves out
     "page": None,
     "every": None,
     "transport": "direct",
@@ -58,7 +58,7 @@ TRANSPORTS = ("direct", "token", "oblivious")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection(Described):
-    """A collection over a network, as all its parties and everybody who answers know it.
+    """A collection over a network, as known to its parties and to all people who answer.
 
     Guarantees:
         1. Two collections have different ids, also of the same task: each has a nonce.
@@ -129,7 +129,7 @@ class Collection(Described):
         if self.every is not None and self.directory is not None:
             raise invalid("absent where members pass reports on: all hand in together", every=self.every)
         if self.every is not None and self.task.shuffler.needs_groups:
-            raise invalid("absent where reports stay near an order: it is that of everybody who came", every=self.every)
+            raise invalid("absent with [groups], whose reference order covers all people who answer", every=self.every)
         for role, key in self.keys.items():
             if key.role is not role:
                 raise invalid(f"the {role}'s", **{f"{role}_key": f"the {key.role}'s"})
@@ -138,7 +138,7 @@ class Collection(Described):
         self._check_transport()
 
     def _check_transport(self) -> None:
-        """A relay, a key of the gateway and an issuer where the transport needs them, and not where it does not."""
+        """Refuse a relay, gateway key or issuer that is missing for the transport, or that it does not need."""
         validate.one_of(TRANSPORTS, transport=self.transport)
         if self.directory is not None and self.transport != "direct":
             raise invalid("direct where members pass reports on", transport=self.transport)
@@ -160,7 +160,7 @@ class Collection(Described):
             self._check_hosts()
 
     def _check_hosts(self) -> None:
-        """Refuse what would show senders to the shuffler on another way than the one that a relay hides them on."""
+        """Refuse shared hosts that would show senders to the shuffler in spite of the relay."""
         for name in ("relay", "issuer", "page"):
             url = self.addresses[name]
             if url and same_host(url, self.shuffler.url) and not self.shuffler.is_local:
@@ -168,7 +168,7 @@ class Collection(Described):
 
     @property
     def keys(self) -> dict[Role, PublishedKey]:
-        """The keys of all parties, by what they are for."""
+        """The keys of all parties, by role."""
         issuer = None if self.issuer is None else self.issuer.key
         known = (self.shuffler.key, self.analyzer.key, self.gateway, issuer)
         roles = (Role.SHUFFLER, Role.ANALYZER, Role.GATEWAY, Role.ISSUER)
@@ -176,7 +176,7 @@ class Collection(Described):
 
     @property
     def challenge(self) -> TokenChallenge:
-        """What tokens of this collection are for (RFC 9577, section 2.1).
+        """Challenge for the tokens of this collection (RFC 9577, section 2.1).
 
         Raises:
             LocalProtocolError: if it has none.
@@ -188,7 +188,7 @@ class Collection(Described):
 
     @property
     def is_oblivious(self) -> bool:
-        """Whether what people send goes through a relay."""
+        """Whether reports and requests go through a relay."""
         return self.transport == "oblivious"
 
     @classmethod
@@ -203,7 +203,7 @@ class Collection(Described):
         opens: str | None = None,
         **further: Any,
     ) -> Self:
-        """A collection with a fresh nonce, which opens at once unless ``opens`` says when; ``further`` as the class.
+        """A collection with a fresh nonce that opens at ``opens``, or at once; ``further`` are fields of the class.
 
         Raises:
             InvalidParameterError: as the class does; for a closing date that is not after ``now``; if a key expires
@@ -238,26 +238,26 @@ class Collection(Described):
 
     @property
     def canonical(self) -> bytes:
-        """The file: JSON without spaces, keys in order, ASCII; what is as if it were not there is left out."""
+        """The file's bytes: ASCII JSON without spaces, keys in order; keys at their default are left out."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
     @property
     def id(self) -> bytes:
-        """32 bytes: SHA-256 of ``shuffledp collection v1`` and the canonical file."""
+        """The id, 32 bytes: SHA-256 of ``shuffledp collection v1`` and the canonical file."""
         return hashlib.sha256(_CONTEXT + self.canonical).digest()
 
     @property
     def path(self) -> str:
-        """Where reports of this collection go, at the shuffler's address: the id in base64url."""
+        """Path at the shuffler's address to which reports go: the id in base64url."""
         return f"/collections/{in_text(self.id)}"
 
     @property
     def minimum(self) -> int:
-        """Fewest reports of a batch."""
+        """Fewest reports of a batch that is released."""
         return self.task.release.minimum_batch
 
     def promised(self) -> "tuple[PrivacyStatement, ...]":
-        """What will be guaranteed of the smallest batch, of this collection alone; empty where people must be known.
+        """Guarantees of the smallest batch, for this collection alone; empty where they depend on who answers.
 
         Where members pass reports on it is of all of them, none of whom is away. More reports than the smallest batch
         never hurt.
@@ -276,10 +276,10 @@ class Collection(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """What must hold besides the shuffle, in the release as on the page, for how reports came.
+        """Trust that people need besides the shuffle, for the transport and for the page.
 
-        Of a page; that people answer once, by tokens or not; of a relay; of several batches that time tells nothing;
-        and of parties on one host their operator.
+        Always that people answer once, by tokens or not. Besides, where the collection has them: the page, the maker of
+        ready-made tokens, a relay, several batches whose time must tell nothing, and one operator of several parties.
         """
         once = Trust.ONE_ANSWER if self.issuer is None else Trust.ISSUER
         more = {
@@ -293,7 +293,7 @@ class Collection(Described):
 
     @property
     def addresses(self) -> dict[str, str | None]:
-        """Where the parties are, by their roles; None for who takes no part."""
+        """The addresses of the parties, by role; None for a role that takes no part."""
         issuer = None if self.issuer is None else self.issuer.url
         page = None if self.page is None else self.page.url
         served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url}
@@ -301,18 +301,18 @@ class Collection(Described):
 
     @property
     def one_operator(self) -> tuple[str, ...]:
-        """The parties that one operator runs, as far as their addresses tell: those on the host of another.
+        """The roles that share an operator, as far as addresses tell: parties on the host of another party.
 
         Whoever serves the page is not among them: that one is named, and trusted, by itself.
         """
         return on_one_host({role: url for role, url in self.addresses.items() if url and role != "page"})
 
     def named(self, role: str, *, known_by: str = "") -> str:
-        """A party for people: its name, if it has one, and its address, or what else it is ``known_by``."""
+        """A party in words: its name, if it has one, with its address or else with ``known_by``."""
         return self.names.beside(role, known_by or str(self.addresses[role]))
 
     def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
-        """Whom people must trust, by names, addresses and the fingerprints of keys; of walks, nobody who mixes."""
+        """Parties that people must trust: names, addresses and key fingerprints; for walks there is no shuffler."""
         served = {} if self.directory is not None else {"shuffler": self.shuffler}
         served |= {"analyzer": self.analyzer} | ({} if self.issuer is None else {"issuer": self.issuer})
         known = {role: each.words if fingerprints else each.url for role, each in served.items()}
@@ -322,13 +322,13 @@ class Collection(Described):
         return tuple(Party(told.get(role, role), self.named(role, known_by=words)) for role, words in known.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys, less those that are as if they were not there."""
+        """All keys of the file, except those at their default."""
         written = super(Collection, self).to_dict() | {"task": self.task.to_dict()}
         return {key: value for key, value in written.items() if key not in _UNSAID or value != _UNSAID[key]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The collection that ``to_dict`` wrote; as the class, and for unknown or missing keys."""
+        """The collection written by ``to_dict``; errors as in the class, and for unknown or missing keys."""
         task = {"task": Task.from_dict(data["task"])} if isinstance(data, Mapping) and "task" in data else {}
         return super(Collection, cls).from_dict({**data, **task} if task else data)
 
@@ -356,14 +356,14 @@ class Collection(Described):
             raise InvalidParameterError(f"the page of a collection must have its digest; got {path} without one.")
         if found.canonical != content:
             raise InvalidParameterError(
-                f"the collection file must be as `shuffledp collect new` wrote it, to the byte; got {path}, which says "
-                "the same in another way."
+                f"the collection file must be as `shuffledp collect new` wrote it, to the byte; got {path}, whose "
+                "content is the same in other bytes."
             )
         return found
 
 
 def _require_service(task: Task, *, relayed: bool) -> None:
-    """Refuse by name what no service can run yet, or no device could follow."""
+    """Refuse a task that no service can run yet, or no device could follow, and name the reason."""
     shuffler, several = task.shuffler, [each for each in task.columns if _messages(each) > 1]
     known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata or (relayed and shuffler.needs_graph)
     reasons = {

@@ -1,4 +1,4 @@
-"""A private column and all that its task fixes for it: how it is randomized, shuffled and released."""
+"""A private column with all that its task fixes: how it is randomized, shuffled and released."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # a tag of BCP 47
 
 
 class Missing(StrEnum):
-    """What to do with people who did not answer."""
+    """Treatment of people who did not answer."""
 
     REFUSE = "refuse"
     DROP = "drop"
@@ -47,7 +47,7 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSection(Section):
-    """Who takes part; earlier tasks that the same people answered are named by their SHA-256."""
+    """People who take part; earlier tasks about the same people are named by their SHA-256."""
 
     title: ClassVar[str] = "[people]"
     id: str | None = None
@@ -76,7 +76,7 @@ class PeopleSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSection(Section):
-    """The remainder delta and the coverage ``level`` of what is stated, when nothing may be released, and by whom."""
+    """Parameters of the release: remainder delta, coverage ``level``, smallest batch, and who releases."""
 
     title: ClassVar[str] = "[release]"
     delta: float
@@ -97,7 +97,7 @@ class ReleaseSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Described):
-    """A private column, with all that its task fixes; ``part_of`` is the SHA-256 of a task of several.
+    """A private column with all that its task fixes; ``part_of`` is the SHA-256 of a task with several columns.
 
     Two ``columns`` whose answers are randomized jointly count as one, whose ``value`` is both their names.
 
@@ -170,7 +170,7 @@ class Column(Described):
             raise invalid("category where the randomizer has missing_category", missing=self.missing.value)
 
     def _check_columns(self) -> None:
-        """As many columns as the randomizer takes answers of."""
+        """Refuse another number of private columns than the randomizer takes."""
         wanted = self.randomizer.num_columns
         if self.columns and self.value != joint_name(self.columns):
             raise invalid(f"{joint_name(self.columns)!r}, both names", value=self.value)
@@ -182,7 +182,7 @@ class Column(Described):
             )
 
     def _check_strata(self) -> None:
-        """Strata are for a uniform shuffle of one message each, and made from columns that are public."""
+        """Refuse strata unless the shuffle is uniform, of one message each, and the strata come from public columns."""
         inside = StratifiedSection.inside(self.shuffler, self.by, self.weight, self.weight_classes)
         object.__setattr__(self, "shuffler", inside)
         if not isinstance(inside, StratifiedSection):
@@ -199,7 +199,7 @@ class Column(Described):
             )
 
     def _check_groups(self) -> None:
-        """Groups are for shufflers that hide the order inside them, and from columns that are released anyway."""
+        """Refuse groups for another shuffler than one inside groups, or from columns that are not released."""
         if (self.groups is not None) != self.shuffler.needs_groups:
             verb = "have" if self.shuffler.needs_groups else "be without"
             raise InvalidParameterError(
@@ -227,7 +227,7 @@ class Column(Described):
             )
 
     def _check_graph(self) -> None:
-        """Nobody is left out of a graph whose nodes are the rows of the input."""
+        """Refuse missing = "drop" with a graph in a file, whose nodes are the rows of the input."""
         if self.shuffler.files and self.missing is Missing.DROP:
             raise InvalidParameterError(
                 "missing must be 'refuse' or 'category' where [shuffler] has a graph in a file, whose nodes are the "
@@ -235,7 +235,7 @@ class Column(Described):
             )
 
     def _check_fakes(self) -> None:
-        """Somebody honest is in every release, and enough of them for the protocol's noise."""
+        """Refuse too many fake people: each release needs honest people, enough for the protocol's noise."""
         fakes, least = self.people.fakes, self.release.minimum_batch
         if fakes and fakes >= least:
             raise InvalidParameterError(
@@ -252,7 +252,7 @@ class Column(Described):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The column that ``to_dict`` wrote; refuses both a randomizer and a protocol."""
+        """The column written by ``to_dict``; refused with both a randomizer and a protocol."""
         return super(Column, cls).from_dict(with_section(cls.title, named_jointly(cls.title, data, "value")))
 
     def to_dict(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ class Column(Described):
         return as_written(without_defaults(table), self.randomizer)
 
     def require_people(self, num_users: int, *, planned: bool = False) -> None:
-        """Refuse to release anything about fewer people, here or ``planned`` for, than make the protocol's noise."""
+        """Refuse a release, here or ``planned``, about too few people to make the protocol's noise."""
         least, fakes = self.randomizer.least_people, self.people.fakes
         if num_users - fakes < least:
             outcome = "Nothing would be released" if planned else "Nothing was released"
@@ -272,7 +272,7 @@ class Column(Described):
             )
 
     def require_batch(self, num_reports: int) -> None:
-        """Refuse to release too few reports, or those of more people than were planned for where that matters."""
+        """Refuse too few reports, or reports of more people than planned where the plan limits people."""
         messages = self.randomizer.randomizer().model.num_messages
         people, counted = num_reports // messages, "reports of" if messages == 1 else "people in"
         if people < self.release.minimum_batch:
@@ -284,7 +284,7 @@ class Column(Described):
         self.require_room(people)
 
     def require_room(self, num_users: int) -> None:
-        """Refuse more people than the protocol has room for."""
+        """Refuse more people than the protocol allows."""
         most = self.randomizer.most_people
         if most is not None and num_users > most:
             raise InputDataError(
@@ -294,7 +294,7 @@ class Column(Described):
 
     @property
     def sha256(self) -> str:
-        """Digest of everything that is fixed for the column, defaults included."""
+        """SHA-256 of everything fixed for the column, defaults included."""
         return digest(self.to_dict())
 
     @property
@@ -304,36 +304,36 @@ class Column(Described):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """One name per row of the estimate."""
+        """Names of the estimates, one for each row."""
         return self.randomizer.targets_of(self.label)
 
     @property
     def attached(self) -> tuple[str, ...]:
-        """The columns that go to the shuffler beside each report: those it keeps, or the number of the row."""
+        """Columns that travel with each report: public columns that the shuffler keeps, or the row's number."""
         return self.shuffler.attached(self.public)
 
     @property
     def labeled(self) -> tuple[str, ...]:
-        """The columns of the label table that a view has: one row for each person, or stratum."""
+        """Columns of the view's label table, which has one row for each person or stratum."""
         return self.attached if self.shuffler.num_rows is None else ()
 
     @property
     def detached(self) -> tuple[str, ...]:
-        """The public columns that the shuffle takes off."""
+        """The public columns that the shuffle removes."""
         return self.shuffler.detached(self.public)
 
     @property
     def label(self) -> str:
-        """The column's name where it stands among others."""
+        """The column's name among other columns."""
         return printable(self.value)
 
     @property
     def asked(self) -> str:
-        """What people are asked: the question, or the column's name where the task has none."""
+        """The question that people are asked, or the column's name where the task has no question."""
         return self.label if self.question is None else self.question
 
     def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
-        """The randomizer, shuffler and analyzer of the column; ``shuffler`` is that of groups, a graph, or strata."""
+        """The randomizer, shuffler and analyzer of the column; ``shuffler`` is given for groups, a graph or strata."""
         randomizer, analyzer = (
             self.randomizer.randomizer(),
             self.randomizer.analyzer(level=self.release.level, columns=self.inputs),
@@ -349,16 +349,16 @@ class Column(Described):
         )
 
     def model(self, num_users: int, shuffler: Shuffler | None = None) -> ProtocolModel:
-        """The public description of the whole protocol for this many users; ``shuffler`` is as in `pipeline`."""
+        """The public description of the protocol for this number of users; ``shuffler`` is as in `pipeline`."""
         return self.pipeline(shuffler).model(num_users)
 
     def curator(self, protocol: ProtocolModel, stated: PrivacyStatement) -> TrustedCurator | None:
-        """A trusted curator with what is ``stated`` of this column alone; None where people have weights."""
+        """A trusted curator with the guarantee ``stated`` for this column alone; None where people have weights."""
         return None if self.weight is not None else self.randomizer.curator_beside(protocol, stated.guarantee)
 
 
 def check_wording(question: str | None, language: str | None = None) -> None:
-    """Refuse a question that is no line of text, and what is no language."""
+    """Refuse a question that is not one line of text, and a language that is not a language tag."""
     if question is not None:
         one_line(question=question)
     if language is not None and not _LANGUAGE.fullmatch(language):
@@ -366,13 +366,13 @@ def check_wording(question: str | None, language: str | None = None) -> None:
 
 
 def digest(task: Mapping[str, Any]) -> str:
-    """SHA-256 of a task written as a dictionary, whatever the order of its keys."""
+    """SHA-256 of a task as a dictionary; the order of its keys does not matter."""
     canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A task less the keys that say nothing: tasks from before there were such keys keep their digests."""
+    """The task's table without keys at their default, so that digests of older task files stay valid."""
     classes = None if table["weight_classes"] == WEIGHT_CLASSES else table["weight_classes"]
     found = dict(table) | {"weight_classes": classes, "strip": table["strip"] or None}
     for key in ("groups", "by", "weight", "weight_classes", "question", "language", "strip"):
@@ -381,5 +381,5 @@ def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """A table less a key that says nothing: tasks from before there was such a key keep their digests."""
+    """The table without a key whose value is None, so that digests of older task files stay valid."""
     return {name: value for name, value in table.items() if name != key or value is not None}

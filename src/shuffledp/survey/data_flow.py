@@ -1,4 +1,4 @@
-"""The way of the data: how many came in, were refused and went out, and what must be known of how they came."""
+"""The flow of the data: people in, reports refused, reports out, and remarks on how reports came."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _ONE_OPERATOR = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected(Described):
-    """What a collection service received and did not release, by reason; counts only.
+    """Reports that a collection service received and did not release, by reason; counts only.
 
     Args:
         collection: the SHA-256 of the collection file.
@@ -44,7 +44,7 @@ class Collected(Described):
 
     @property
     def refused(self) -> dict[str, int]:
-        """The counts by reason."""
+        """Counts of refused reports, by reason."""
         return {
             "duplicates": self.duplicates,
             "late": self.late,
@@ -55,7 +55,7 @@ class Collected(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFlow(Described):
-    """How many people went in and how many reports came out; counts only.
+    """The number of people who went in and of reports that came out; counts only.
 
     Args:
         received: rows in the input, or reports that a service received; None for a stage that saw neither.
@@ -79,11 +79,11 @@ class DataFlow(Described):
             validate.integer_at_least(self.missing, received=self.received)
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts; without ``collected`` where no service took the reports in."""
+        """The counts; ``collected`` is left out where no service received reports."""
         return without_none(super(DataFlow, self).to_dict(), "collected")
 
 
 def said_of_one_operator(statements: Sequence[PrivacyStatement], who: str = _ONE_OPERATOR) -> str:
-    """What one operator of several parties could do, and what is left to people whatever such a one does."""
+    """A warning: what one operator of several parties could do, and what people keep even then."""
     left = [each.sentence_of(each.guarantee) for each in statements if each.guarantee.type == LocalDP.type]
     return " ".join([who, *(f"Whatever operators do, the chance on each device leaves this: {each}" for each in left)])

@@ -24,10 +24,10 @@ from shuffledp.survey.columns import Column, digest
 from shuffledp.survey.section import read_whole, require_sha256
 from shuffledp.survey.task import Task
 
-_ROUNDING = 1e-6  # of the loss of a randomizer, between versions
-_GRID = 1e-4  # of what several protocols lose together, between machines
-_LARGEST = 1 << 30  # bytes, for a task of millions of categories
-_LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # what holds without any shuffle
+_ROUNDING = 1e-6  # relative; a randomizer's loss may differ by this between versions
+_GRID = 1e-4  # relative; a joint loss may differ by this between machines
+_LARGEST = 1 << 30  # bytes: a task may have millions of categories
+_LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # theorems that need no shuffle
 _OF_NO_SHUFFLE = {
     Trust.OWN_DEVICE,
     Trust.PAGE,
@@ -42,7 +42,7 @@ _OF_NO_SHUFFLE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedRelease(Described):
-    """A release whose loss is in a statement; its ``statement.json`` tells it from others of the same task.
+    """A release whose loss is part of a statement; the digest of its ``statement.json`` identifies it.
 
     Args:
         task_sha256: of its task.
@@ -61,7 +61,7 @@ class CountedRelease(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierRelease:
-    """What an earlier release states about the people who took part in it.
+    """The statements of an earlier release about the people who took part in it.
 
     Args:
         name: of its task, with ``task_sha256``.
@@ -89,14 +89,14 @@ class EarlierRelease:
 
     @property
     def counted(self) -> tuple["CountedRelease", ...]:
-        """All releases whose losses are in its statements: itself, and those before it."""
+        """All releases whose losses are in this release's statements: this one, then those before it."""
         itself = CountedRelease(
             task_sha256=self.task_sha256, statement_sha256=self.file_sha256, models=self.released[0].models
         )
         return (itself, *self.earlier)
 
     def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
-        """What each release takes that a statement of this one covers, this one first."""
+        """The parts of a statement, one for each release that it covers, this one first."""
         first, *others = statement.parts or (Part(label="", statement=statement),)
         if not self.earlier or not others or not _is_sum(statement):
             return (Part(label=self.label, statement=statement),)
@@ -104,18 +104,18 @@ class EarlierRelease:
 
     @property
     def order_share(self) -> OrderShare:
-        """What it loses of the order inside groups, each release that it covers by itself."""
+        """Its losses about the order inside groups, with one part for each release it covers."""
         orders = () if self.order is None else self.shares(self.order)
         return OrderShare(label=self.label, sent=self.shares(self.local), orders=orders)
 
     @property
     def label(self) -> str:
-        """What its share is called where releases are put together."""
+        """The name of this release in a joint statement."""
         return f"release {self.file_sha256[:12]} of task {self.task_sha256[:12]} ({self.name})"
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The release whose ``statement.json`` this is.
+        """The release of a ``statement.json``.
 
         Raises:
             InvalidParameterError: if the file cannot be read, is not one, names another task than it describes, or
@@ -165,7 +165,7 @@ class EarlierRelease:
         return found._counting_by(_own_models(path, data, columns))
 
     def _counting_by(self, own: Models | None) -> Self:
-        """The release with the protocols of all that it covers; or pairs, if they are not known or lose less."""
+        """The release with the protocols of all it covers; with pairs if those are unknown or lose less than stated."""
         models = [own, *(each.models for each in self.earlier)]
         released = None if None in models else _by_models(self, [each for each in models if each])
         if released is not None:
@@ -180,7 +180,7 @@ class EarlierRelease:
 
 
 def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...]:
-    """The earlier releases about the same people, but none whose loss is in the statements of another one of them.
+    """Earlier releases about the same people, except those already counted in the statements of another one.
 
     A task cannot name itself: that it was run before on the same people is said by giving the earlier release alone.
 
@@ -212,13 +212,13 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
 def _order(
     data: Mapping[str, Any], statements: Sequence[PrivacyStatement], earlier: Sequence[CountedRelease]
 ) -> PrivacyStatement | None:
-    """What a release loses of the order inside its groups, if it is said once, and of all its columns and releases."""
+    """The loss of a release about the order inside its groups, if stated once, for all its columns and releases."""
     order, several = order_in(statements), len(data.get("columns", ())) > 1 or bool(earlier)
     return None if order is None or (several and not (order.parts and _is_sum(order))) else order
 
 
 def _is_sum(statement: PrivacyStatement) -> bool:
-    """Whether a statement is no less than what its parts lose together, so that they may be counted one by one."""
+    """Whether a statement is at least the joint loss of its parts, so that the parts may be counted one by one."""
     claim, parts = statement.guarantee, statement.parts
     try:
         added = compose([part.statement for part in parts]).guarantee
@@ -233,7 +233,7 @@ def _is_sum(statement: PrivacyStatement) -> bool:
 
 
 def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share, ...] | None:
-    """What each release takes by its protocols; None if one of them, or all, would lose less than is stated."""
+    """The share of each release by its protocols; None if these lose less than stated, for one release or for all."""
     whole = Part(label=release.label, statement=release.headline)
     first, *others = release.headline.parts if len(models) > 1 and release.headline.parts else (whole,)
     parts = [replace(first, label=release.label), *others]
@@ -246,7 +246,7 @@ def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share
 
 
 def _borne_out(part: Part, models: Models) -> Share | None:
-    """A part with protocols by which no less is lost than it states; where it is more, the part states that."""
+    """A part with its protocols, stating the larger of both losses; None if the protocols lose less than stated."""
     statement, claim = part.statement, part.statement.guarantee
     if not isinstance(claim, CentralDP) or not statement.kind.promises:
         return None
@@ -262,7 +262,7 @@ def _borne_out(part: Part, models: Models) -> Share | None:
 
 
 def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) -> Models | None:
-    """The protocols of the columns of a release, which must be those of its task; None where they are not told.
+    """The protocols of a release's columns, checked against its task; None where the file does not have them.
 
     Other versions may describe them in another way, and the file of one of several columns states more than it is of.
     """
@@ -278,41 +278,41 @@ def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) 
         pass
     if data.get("library_version") != __version__:
         return None
-    raise _refused(path, "describe as its model the protocol of its task, for as many people as sent its reports")
+    raise _refused(path, "describe as its model its task's protocol, for the number of people who sent its reports")
 
 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
-    """Whether a protocol is that of a column, as far as the task tells it, with this number of reports."""
+    """Whether a protocol fits a column and this number of reports, as far as the task tells."""
     section, local = column.shuffler, column.randomizer.randomizer().model
-    if isinstance(model.shuffle, IdentityShuffleModel):  # by which nothing is lost less than without a shuffle
+    if isinstance(model.shuffle, IdentityShuffleModel):  # such a model claims no gain from a shuffle
         return model.local == local
     if section.needs_groups or section.needs_graph or section.needs_strata or section.num_rows is not None:
         described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
         colluding = model.shuffle.num_users - model.shuffle.num_honest
-        counted = section.num_rows is not None or colluding >= model.fakes  # who collude where it matters who they are
+        counted = section.num_rows is not None or colluding >= model.fakes  # fakes collude where identities matter
         return described and counted and num_reports in model.shuffle.num_reports(local.num_messages)
     return model == column.model(local.num_users_of(num_reports))
 
 
 def _with_parts(statement: PrivacyStatement) -> Iterator[PrivacyStatement]:
-    """A statement, its parts, and theirs."""
+    """A statement, then its parts and their parts."""
     yield statement
     for part in statement.parts:
         yield from _with_parts(part.statement)
 
 
 def _check_trust(path: Path, statement: PrivacyStatement) -> None:
-    """Refuse a statement that asks people to trust less than every statement by its theorems does."""
+    """Refuse a statement that lists less trust than every statement by its theorems needs."""
     if Trust.OWN_DEVICE not in statement.trust:
         raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
     others = set(statement.trust) - _OF_NO_SHUFFLE
     rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
     if not others and rests_on - _LOCAL:
-        raise _refused(path, "say whom people must trust for the shuffle by which its loss is smaller")
+        raise _refused(path, "say whom people must trust for the shuffle that makes its loss smaller")
 
 
 def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[PrivacyStatement]) -> None:
-    """Refuse what promises nothing."""
+    """Refuse a release whose statements promise nothing."""
     headline = statements[0]
     if headline.withdrawn is not None:
         raise _refused(path, f"promise something; its first statement is withdrawn, because {headline.withdrawn.text}")
@@ -325,15 +325,15 @@ def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[Pri
 def _check_loss(
     path: Path, data: Mapping[str, Any], headline: PrivacyStatement, local: PrivacyStatement
 ) -> tuple[Column, ...]:
-    """The columns of the task, which its digest fixes; refuses losses below what they cost anybody, in any version."""
+    """The columns of the task; refuses a stated loss below the provable loss, in any version of the library."""
     try:
         columns = Task.from_dict(data["task"]).columns
     except InvalidParameterError:
-        return ()  # of another version, whose tasks this one cannot read
+        return ()  # a task of another version, which this one cannot read
     sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in columns)
     if epsilon_of(local.guarantee) < sent * (1 - _ROUNDING):
         raise _refused(
-            path, f"state no less than its randomizers lose, epsilon = {sent:g}, about the reports themselves"
+            path, f"state at least the loss of its randomizers, epsilon = {sent:g}, for the reports themselves"
         )
     try:
         counts = [each["num_reports"] for each in data.get("columns", [data])]
@@ -341,12 +341,12 @@ def _check_loss(
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise _refused(path, "say how many reports were released") from None
     if epsilon_of(headline.guarantee) < released * (1 - _ROUNDING):
-        raise _refused(path, f"state no less than can be proven to be lost, epsilon = {released:g}, at the beginning")
+        raise _refused(path, f"state at least the provable loss, epsilon = {released:g}, in its first statement")
     return columns
 
 
 def _least_released(column: Column, num_reports: int, headline: PrivacyStatement) -> float:
-    """The largest lower bound on what one column loses, at the delta of the headline."""
+    """The largest lower bound on the loss of one column, at the delta of the headline."""
     delta = headline.guarantee.delta if isinstance(headline.guarantee, DifferentialPrivacy) else 0.0
     local = column.randomizer.randomizer().model
     if not column.shuffler.is_uniform or not 0 < delta < 1 or num_reports == 0:
@@ -356,7 +356,7 @@ def _least_released(column: Column, num_reports: int, headline: PrivacyStatement
 
 
 def _texts(data: Any) -> Iterator[str]:
-    """Every text in what was read from JSON, keys included."""
+    """All texts in JSON data, keys included."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, list):

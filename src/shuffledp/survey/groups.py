@@ -1,4 +1,4 @@
-"""The ``[groups]`` section: which people belong together, by public information alone."""
+"""The ``[groups]`` section: groups of people, made from public information alone."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shuffledp.people.groups import Groups
 
 _WAYS = ("columns", "column", "graph", "lists")
-_KEYS = {  # which keys go with each way, and which of them exactly one must be given of
+_KEYS = {  # by way: the keys that go with it, and the keys of which exactly one must be given
     "columns": (("metric",), ("radius", "neighbors")),
     "column": ((), ()),
     "graph": (("sha256",), ("hops", "neighbors")),
@@ -27,7 +27,7 @@ _KEYS = {  # which keys go with each way, and which of them exactly one must be 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsSection(Section):
-    """Groups of people, in exactly one of four ways; people of overlapping groups are fine."""
+    """Groups of people, made in exactly one of four ways; people of overlapping groups are fine."""
 
     title: ClassVar[str] = "[groups]"
     columns: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class GroupsSection(Section):
         require_sha256(sha256=self.sha256)
 
     def _check_keys(self, way: str) -> None:
-        """Refuse keys that belong to another way, and reaches that are missing or given twice."""
+        """Refuse keys of another way of making groups, and a reach that is missing or given twice."""
         others, reaches = _KEYS[way]
         for key in ("metric", "radius", "neighbors", "hops", "sha256"):
             if getattr(self, key) is not None and key not in (*others, *reaches):
@@ -83,7 +83,7 @@ class GroupsSection(Section):
 
     @property
     def way(self) -> str:
-        """The key that says how groups are made: "columns", "column", "graph" or "lists"."""
+        """The key that defines the groups: "columns", "column", "graph" or "lists"."""
         return next(name for name in _WAYS if getattr(self, name))
 
     @property
@@ -93,18 +93,18 @@ class GroupsSection(Section):
 
     @property
     def file(self) -> str | None:
-        """The file that groups are made from, if they are made from one; its nodes are rows of the input."""
+        """The file that groups are made from, if any; its nodes are rows of the input."""
         return self.graph or self.lists
 
     def pinned(self, folder: Path) -> "GroupsSection":
-        """The section with the digest of its file, if it has one; as `digest_of_files`."""
+        """The section with the digest of its file, if it has one; see `digest_of_files`."""
         if self.file is None:
             return self
         return replace(self, sha256=digest_of_files(folder, [self.file], self.sha256, key=f"{self.title} {self.way}"))
 
     @property
     def words(self) -> str:
-        """Whom a person's group holds besides that person."""
+        """Other people of a person's group, in words."""
         named = " and ".join(self.columns)
         if self.way == "column":
             return f"everybody with the same {self.column}"
@@ -121,29 +121,29 @@ class GroupsSection(Section):
 
     @property
     def unit(self) -> str:
-        """What follows a radius: kilometers on the globe, else the columns' own unit."""
+        """Unit after a radius: kilometers on the globe, else the columns' own unit."""
         return " km" if self.metric == "haversine" else ""
 
     @property
     def unit_of_distances(self) -> str:
-        """What follows a distance between people: kilometers, else the columns that it is measured in."""
+        """Unit after a distance between people: kilometers, else the names of the columns."""
         return self.unit or f" ({', '.join(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The groups of the people of one input, and the coordinates that they were made from, if they were."""
+    """The groups of the people of one input, and the coordinates behind the groups, if there are any."""
 
     groups: "Groups"
     coordinates: NDArray[np.float64] | None = None  # shape (people, columns)
 
     @property
     def num_users(self) -> int:
-        """People of the input."""
+        """Number of people in the input."""
         return self.groups.num_users
 
     def order(self, method: str) -> NDArray[np.int64]:
-        """The reference order that a method of `shuffledp.people.groups.reference_order` finds."""
+        """The reference order by a method of `shuffledp.people.groups.reference_order`."""
         from shuffledp.people.groups import reference_order
 
         return reference_order(self.groups, coordinates=self.coordinates, method=method)

@@ -1,4 +1,4 @@
-"""The table ``[shuffler]`` of walks along a graph of people or on an overlay, and what came of them."""
+"""The table ``[shuffler]`` for walks along a graph of people or on an overlay, and the result of walks."""
 
 import math
 import re
@@ -32,7 +32,7 @@ _GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlaySection(Section):
-    """Contacts by design, for as many people as take part: of given groups, or in few rounds with so many contacts."""
+    """An overlay by its sizes of groups, or by the largest number of contacts, for any number of people."""
 
     title: ClassVar[str] = "[shuffler] overlay"
     groups: tuple[int, ...] | None = None
@@ -53,11 +53,11 @@ class OverlaySection(Section):
             raise invalid("one size or more", groups=[])
 
     def to_dict(self) -> dict[str, Any]:
-        """The key that is given."""
+        """The one key that is given."""
         return {key: value for key, value in super(OverlaySection, self).to_dict().items() if value is not None}
 
     def of(self, num_users: int) -> Overlay:
-        """The overlay of these people; refused if there is none."""
+        """The overlay for this number of people; refused if there is none."""
         if self.groups is not None:
             return Overlay(num_users, self.groups)
         return Overlay.within(num_users, contacts=self.contacts or 1)
@@ -65,7 +65,7 @@ class OverlaySection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSection(ShufflerSection):
-    """Random walks along a graph of people or an overlay; the keys are those of `shuffledp.RandomWalkShuffler`."""
+    """Random walks along a graph or an overlay of people; its keys are those of `shuffledp.RandomWalkShuffler`."""
 
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class NetworkSection(ShufflerSection):
     links: str = LINKS[0]
     slots: str | tuple[int, ...] = AUTO
     surplus: str = SURPLUS[0]
-    fakes: int = field(default=0, init=False, repr=False)  # of [people]: set by the task
+    fakes: int = field(default=0, init=False, repr=False)  # set by the task, from [people]
 
     def __post_init__(self) -> None:
         if (self.graph is None) == (self.overlay is None):
@@ -117,7 +117,7 @@ class NetworkSection(ShufflerSection):
         self._check_links()
 
     def _check_links(self) -> None:
-        """Slots are of links that all carry an envelope of them, and of nothing that shows who is there."""
+        """Refuse slots without constant links, and dropouts with them: missing messages are seen."""
         validate.one_of(LINKS, links=self.links)
         validate.one_of(SURPLUS, surplus=self.surplus)
         if self.links == LINKS[0]:
@@ -126,7 +126,7 @@ class NetworkSection(ShufflerSection):
                     raise invalid('left out without links = "constant"', **{name: getattr(self, name)})
             return
         if self.dropouts:
-            raise invalid("0 where links have slots: messages that are missing are seen", dropouts=self.dropouts)
+            raise invalid("0 where links have slots: missing messages would be seen", dropouts=self.dropouts)
         if not isinstance(self.slots, str):
             planning.check_first_slots(self.slots)
         elif self.slots != AUTO:
@@ -176,12 +176,12 @@ class NetworkSection(ShufflerSection):
         require_sha256(sha256=self.sha256)
 
     def _check_overlay(self, overlay: OverlaySection) -> None:
-        """What is about a graph is refused, and numbers of rounds after which positions are not exactly uniform."""
+        """Refuse keys about graphs, and numbers of rounds after which positions are not exactly uniform."""
         for name in ("graph_seed", "sha256"):
             if getattr(self, name) is not None:
                 raise invalid("left out with an overlay", **{name: getattr(self, name)})
         if self.laziness:
-            raise invalid("0 with an overlay, where reports stay as often as they must", laziness=self.laziness)
+            raise invalid("0 with an overlay, whose groups fix how often reports stay", laziness=self.laziness)
         cycle = len(overlay.groups or (1,))
         cycle = 1 if self.offline or self.gate is not None else cycle
         if self.rounds != AUTO and (not self.rounds or int(self.rounds) % cycle):
@@ -193,13 +193,13 @@ class NetworkSection(ShufflerSection):
 
     @property
     def degree(self) -> int | None:
-        """Everybody's number of neighbors in a random graph; None for an overlay, and for one that is in a file."""
+        """Number of neighbors of each person in a random graph; None for an overlay, or a graph in a file."""
         found = _GENERATOR.fullmatch(self.graph) if isinstance(self.graph, str) else None
         return int(found[1]) if found else None
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that the graphs of the rounds are in; none for a random graph, or an overlay."""
+        """The files of the rounds' graphs; none for a random graph or an overlay."""
         return self._names if self.degree is None else ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class NetworkSection(ShufflerSection):
         return {key: value for key, value in super(NetworkSection, self).to_dict().items() if key not in absent}
 
     def within(self, fakes: int) -> Self:
-        """The section as part of a task with this number of fake senders, who pass reports on as everybody does."""
+        """The section as part of a task with this number of fake senders, who pass reports on as all others do."""
         object.__setattr__(placed := replace(self), "fakes", fakes)
         placed._check_auto()
         placed._check_gate()
@@ -222,14 +222,14 @@ class NetworkSection(ShufflerSection):
         return placed
 
     def pinned(self, folder: Path) -> "NetworkSection":
-        """The section with the digest of its files, if it has any; as `digest_of_files`."""
+        """The section with the digest of its files, if it has any; see `digest_of_files`."""
         if not self.files:
             return self
         key, other = f"{self.title} graph", ", or random-regular:DEGREE"
         return replace(self, sha256=digest_of_files(folder, self.files, self.sha256, key=key, other=other))
 
     def shuffler(self, grouping: Grouping | Strata | None = None) -> RandomWalkShuffler:
-        """Refused: the shuffler is one of a graph; see `walking`."""
+        """Refuse to make a shuffler without a graph; `walking` makes one."""
         del grouping
         accounted = "an overlay, for which `shuffledp plan TASK.toml --users N` accounts"
         given = "none" if self.overlay is None else accounted
@@ -239,7 +239,7 @@ class NetworkSection(ShufflerSection):
         )
 
     def along(self, graphs: Contacts, randomizer: Randomizer, delta: float) -> "planning.NetworkShuffle":
-        """The shuffle along the graphs of the first round, the second and so on, or an overlay, for any rounds.
+        """The shuffle for any number of rounds, along one graph for each round or on an overlay.
 
         ``delta`` is the release's, at which a gate promises what it says, and beside which a surplus is rare where
         slots are "auto".
@@ -273,7 +273,7 @@ class NetworkSection(ShufflerSection):
         raise InvalidParameterError(f"{self.title} {reason}")
 
     def constant_links(self, delta: float) -> "planning.ConstantLinks | None":
-        """The slots of links, for any rounds, where "auto" makes a surplus rare beside delta; None without any."""
+        """Constant links for any number of rounds; "auto" makes a surplus rare beside delta; None without slots."""
         if self.links == LINKS[0]:
             return None
         slots = None if isinstance(self.slots, str) else self.slots
@@ -282,7 +282,7 @@ class NetworkSection(ShufflerSection):
     def walking(
         self, graphs: Contacts, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
     ) -> RandomWalkShuffler:
-        """The shuffler on given graphs, with its rounds found if they are "auto".
+        """The shuffler on these graphs; rounds = "auto" are solved here.
 
         Raises:
             InvalidParameterError: if somebody has no neighbor; no number of rounds comes near a uniform shuffle; or an
@@ -306,14 +306,14 @@ class NetworkSection(ShufflerSection):
         shuffler: RandomWalkShuffler,
         progress: Progress | None = None,
     ) -> "planning.WalksPlan":
-        """The plan of a shuffler that `walking` made, as `shuffledp.planning.plan_walk` or `plan_overlay` has it."""
+        """The plan of a shuffler made by `walking`, from `shuffledp.planning.plan_walk` or `plan_overlay`."""
         walk, known = self.along(graphs, randomizer, delta), self.rounds == AUTO
         if isinstance(graphs, Overlay):
             return planning.plan_overlay(walk, shuffler, delta=delta)
         return planning.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)
 
     def could_have_made(self, view: View) -> bool:
-        """Whether everybody hands in as many reports as the protocol says; the graph is checked where it is read."""
+        """Whether each person hands in the number of reports that the protocol says; graphs are not checked here."""
         shuffle = view.shuffle
         if view.labels is None or not isinstance(shuffle, RandomWalkShuffleModel) or not self.describes(shuffle):
             return False
@@ -323,7 +323,7 @@ class NetworkSection(ShufflerSection):
         return bool((held == (self.submissions or 1)).all())
 
     def describes(self, shuffle: RandomWalkShuffleModel) -> bool:
-        """Whether a shuffle is of this section, on whatever graph."""
+        """Whether a shuffle has the parameters of this section, on any graph."""
         asked = None if shuffle.gate is None else shuffle.gate.epsilon
         recorded = bool(self.offline) or self.gate is not None
         walked = isinstance(self.rounds, int) and shuffle.num_rounds <= self.rounds if self.gate is not None else None
@@ -346,13 +346,13 @@ class NetworkSection(ShufflerSection):
         return bool(shuffle.slots) and (shuffle.slots, shuffle.surplus) == (given, self.surplus)
 
     def num_colluding(self, num_users: int) -> int:
-        """People who may collude, rounded up, and fake ones."""
+        """Number of people who may collude, rounded up, plus fake senders; at most ``num_users``."""
         return min(math.ceil(self.colluding * num_users) + self.fakes, num_users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walked:
-    """What came of walks along a graph, and what there was to expect."""
+    """The result of walks along a graph: reports handed in, and the plan."""
 
     plan: "planning.WalksPlan"
-    held: tuple[int, ...]  # how many people handed in no report, one, two and so on; dummies count
+    held: tuple[int, ...]  # numbers of people who handed in no report, one, two, ...; dummies count

@@ -31,13 +31,13 @@ Result = TypeVar("Result")
 
 
 class WithFiles:
-    """Base of what has been written, with the SHA-256 of its files."""
+    """Base of results that have been written, with the SHA-256 of each file."""
 
     __slots__ = ()
     files: dict[str, str]
 
     def with_files(self, folder: Path, names: Iterable[str]) -> Self:
-        """A copy with the digests of more files."""
+        """A copy that also has the digests of these files."""
         digests = {}
         for name in names:
             with (folder / name).open("rb") as file:
@@ -47,7 +47,7 @@ class WithFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStage(WithFiles):
-    """The reports or the view of a private column, as one stage hands them on to the next.
+    """The reports or the view of a private column, handed on from one stage to the next.
 
     Args:
         column: the column.
@@ -72,7 +72,7 @@ class ColumnStage(WithFiles):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageOutcome:
-    """The result of a stage that hands files on to the next one.
+    """The result of a stage that hands files on to the next stage.
 
     Args:
         stage: "randomize" or "shuffle".
@@ -91,11 +91,11 @@ class StageOutcome:
 
     @property
     def seeded(self) -> bool:
-        """Whether the randomness of any column can be replayed."""
+        """Whether a seed can replay the randomness of any column."""
         return any(column.seeded for column in self.columns.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that the stage's command prints with ``--json``, as docs/schema.json has it.
+        """The one object that the stage's command prints with ``--json``, as in docs/schema.json.
 
         That is ``stage``, or ``joint_stage`` where the task has blocks.
         """
@@ -111,7 +111,7 @@ class StageOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regional:
-    """What a shuffle near a reference order lets one learn by place.
+    """Estimates by place after a shuffle near a reference order, with how well people are hidden.
 
     Args:
         estimate: one row per region and target, with ``where``.
@@ -137,7 +137,7 @@ class Regional:
 
     @property
     def reidentification(self) -> dict[str, Any]:
-        """The odds as dictionaries that JSON can hold, without those that are not known."""
+        """The known odds of reidentification, as dictionaries for JSON."""
         found = {"largest": self.hidden_by_group, "smallest": self.hidden_by_smallest, "middle": self.hidden_by_all}
         return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
 
@@ -179,34 +179,34 @@ class ColumnOutcome(WithFiles):
 
     @property
     def statements(self) -> tuple[PrivacyStatement, ...]:
-        """What is guaranteed to one person, headline first."""
+        """The statements for one person, headline first."""
         return self.composed or self.release.statements
 
     @property
     def seeded(self) -> bool:
-        """Whether the randomness can be replayed."""
+        """Whether a seed can replay the randomness."""
         return self.release.seeded
 
     @property
     def model(self) -> ProtocolModel:
-        """The public description of what was run."""
+        """The public description of the protocol."""
         return self.release.model
 
     @property
     def regions(self) -> Estimate | None:
-        """The estimates by region or by place, a row for each target, with ``where``; None where there are none."""
+        """The estimates by region or place, a row for each target, with ``where``; None if there are none."""
         if self.regional is not None:
             return self.regional.estimate
         return None if self.stratified is None else self.stratified.estimate
 
     def rows(self) -> list[dict[str, Any]]:
-        """All estimates: those of everybody together, then those by place, as `Regional.rows` has them."""
+        """All estimates: for all people together, then by place, as in `Regional.rows`."""
         by_region = self.stratified.estimate.rows() if self.stratified and self.stratified.estimate else []
         return self.release.estimate.rows() + (self.regional.rows() if self.regional else by_region)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What whoever reads the estimates should know first; empty if there is nothing."""
+        """Warnings to read before the estimates; empty if there are none."""
         by_place: tuple[str, ...] = ()
         if self.regional is not None:
             from shuffledp.planning.group_mixing import mixing_warnings
@@ -217,13 +217,13 @@ class ColumnOutcome(WithFiles):
 
     @property
     def how_answered(self) -> tuple[str, ...]:
-        """What must be known of how its reports came: by a demonstration, or to parties that have one operator."""
+        """Warnings about how reports came: from a demonstration, or to parties with one operator."""
         shown = (DEMONSTRATION,) if self.demonstration else ()
         alone = self.flow.collected is not None and Trust.OPERATOR in self.release.statements[0].trust
         return (*shown, *((said_of_one_operator(self.statements),) if alone else ()))
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``statement.json`` beside the view says (``release`` in docs/schema.json)."""
+        """The content of ``statement.json`` beside the view (``release`` in docs/schema.json)."""
         about: dict[str, Any] = {}
         if self.regional is not None and self.seeded:
             about = {"mixing": self.regional.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
@@ -251,7 +251,7 @@ class ColumnOutcome(WithFiles):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Outcome(WithFiles, Saved):
-    """The result of a task.
+    """The result of a task, with all its private columns.
 
     Args:
         task: the task.
@@ -274,12 +274,12 @@ class Outcome(WithFiles, Saved):
 
     @property
     def seeded(self) -> bool:
-        """Whether the randomness of any column can be replayed."""
+        """Whether a seed can replay the randomness of any column."""
         return any(column.seeded for column in self.columns.values())
 
     @property
     def regions(self) -> Estimate | None:
-        """The estimates by region or by place of the only private column."""
+        """The estimates of the only private column by region or place."""
         return self.column.regions
 
     @property
@@ -299,12 +299,12 @@ class Outcome(WithFiles, Saved):
 
     @property
     def in_short(self) -> str:
-        """The task and its columns, and the headline over all of them."""
+        """One line: the task, its columns, and the headline over all of them."""
         named = ", ".join(part.column.label for part in self.columns.values())
         return f"{self.task.name}: {named}; {Statements(self.statements).in_short}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that `run` and `analyze` print with ``--json``, as docs/schema.json has it.
+        """The one object that `run` and `analyze` print with ``--json``, as in docs/schema.json.
 
         That is ``release``, or ``joint_release`` where the task has blocks.
         """
@@ -337,10 +337,10 @@ class Outcome(WithFiles, Saved):
 
 
 def _only(task: Task, columns: Mapping[Any, Result]) -> Result:
-    """The result of the only private column; refused if there are several."""
+    """The result of the only private column; refused if there are several columns."""
     return list(columns.values())[task.columns.index(task.column)]
 
 
 def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
-    """All releases before this one whose losses are in its statements, each once."""
+    """Earlier releases whose losses are in the statements, each once."""
     return list({each: each.to_dict() for release in earlier for each in release.counted}.values())

@@ -15,7 +15,7 @@ _MOST_CELLS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairSection(FrequencySection):
-    """Family for pairs of answers, each of its own categories: ``categories`` are two lists.
+    """Family for pairs of answers; ``categories`` are two lists, one for each column.
 
     One report of one randomizer is about both answers of a person: ``epsilon0`` is what it loses about them together.
     """
@@ -47,11 +47,11 @@ class PairSection(FrequencySection):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds that randomize categories."""
+        """The sections of all randomizers of categories, by kind."""
         return members_of(cls, PairSection)
 
     def readers(self) -> dict[str, type[RandomizerSection]]:
-        """The sections of all kinds that read the same answers."""
+        """The sections of all randomizers that read the same answers, by kind."""
         return dict(PairSection.members())
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> CrossTableAnalyzer:
@@ -61,7 +61,7 @@ class PairSection(FrequencySection):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Both answers, those of the first column first."""
+        """Names of the pairs: the first column's category, then the second's."""
         first, second = map(names_of, self.categories)
         return pair_names(first, second)
 

@@ -1,4 +1,4 @@
-"""The parties of a collection: where each is and by which key, what it is called, and who shares an address."""
+"""The parties of a collection: addresses, keys and names, and which parties share an address."""
 
 import socket
 import threading
@@ -16,12 +16,12 @@ from shuffledp.survey.addresses import check_address, host_of, is_loopback, same
 from shuffledp.wire.published_keys import PublishedKey
 
 _LONGEST_NAME = 80
-_SECONDS_TO_LOOK_UP = 2.0  # for all names together
+_SECONDS_TO_LOOK_UP = 2.0  # limit for all names together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service(Described):
-    """One of the two parties, as devices and the other one find it.
+    """One of the two parties, as devices and the other party find it.
 
     Args:
         url: where its service is: https, or http on the machine itself; without a path's last slash.
@@ -37,18 +37,18 @@ class Service(Described):
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on the machine of whoever asks."""
+        """Whether the service is on the caller's own machine."""
         return is_loopback(urlsplit(self.url).hostname)
 
     @property
     def words(self) -> str:
-        """The party for people: its address and the fingerprint of its key."""
+        """The party in words: its address and the fingerprint of its key."""
         return f"{self.url}, key {self.key.fingerprint}"
 
 
 @dataclass(frozen=True, slots=True)
 class PartyNames(Described):
-    """What whoever makes a collection calls its parties: a claim that nobody has checked, and so in quotation marks.
+    """Names of the parties, given by the maker of a collection: unchecked claims, so in quotation marks.
 
     Guarantees:
         1. A name is never shown without the address beside it, and cannot end its own quotation marks.
@@ -75,12 +75,12 @@ class PartyNames(Described):
                 raise invalid(f"at most {_LONGEST_NAME} letters without quotation marks", **{f"{role}_name": name})
 
     def to_dict(self) -> dict[str, Any]:
-        """The names that there are, by roles."""
+        """The given names, by role."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         return {role: name for role, name in given.items() if name is not None}
 
     def beside(self, role: str, address: str) -> str:
-        """An address, or what else a party is known by, with its name before it, if it has one.
+        """An address, or what else identifies a party, after the party's name if it has one.
 
         Example:
             >>> PartyNames(shuffler="University of X").beside("shuffler", "https://mixer.example.org")
@@ -91,7 +91,7 @@ class PartyNames(Described):
 
 
 def on_one_host(addresses: Mapping[str, str]) -> tuple[str, ...]:
-    """The roles whose addresses have the host of another role, in their order.
+    """Roles whose address has the host of another role, in their order.
 
     Example:
         >>> parties = {"shuffler": "https://a.example", "analyzer": "https://A.example:8444"}
@@ -106,7 +106,7 @@ def on_one_host(addresses: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def at_one_address(urls: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of hosts with different names that lead to the same address of the network.
+    """Pairs of differently named hosts that lead to the same network address.
 
     None of what cannot be looked up, or not within two seconds: without a network that is no failure. Nothing is asked
     about the machine itself, nor where there is only one other host.
@@ -124,6 +124,6 @@ def at_one_address(urls: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _look_up(host: str, found: dict[str, set[str]]) -> None:
-    """Add the addresses of a host, if there are any."""
+    """Add the network addresses of a host, if there are any."""
     with suppress(OSError, UnicodeError):
         found[host] = {str(each[4][0]) for each in socket.getaddrinfo(host, None)}

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 
 STATISTICS = ("mean", "sum")
-_COMBINED = (PairSection, BinnedSection)  # families of tables [randomizer] that other keys than the kind tell
+_COMBINED = (PairSection, BinnedSection)  # families of [randomizer] told by other keys than the kind
 
-# Parameters of the calibration that are not keys of [protocol], and where a task file has them.
+# Parameters of the calibration that are keys of other tables of the task file.
 _ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolPlan(Described):
-    """Plan of a protocol, before a collection.
+    """Plan of a protocol before a collection.
 
     Args:
         certificate: how many messages each person sends, what that makes certain, and what others would have said.
@@ -62,7 +62,7 @@ class ProtocolPlan(Described):
 
 
 class ProtocolSection(MeanSection):
-    """Choice of how answers are split into messages for several shuffles; ``kind`` names the subclass."""
+    """Choice of a protocol that splits answers into messages for several shuffles; ``kind`` names the subclass."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
@@ -72,15 +72,15 @@ class ProtocolSection(MeanSection):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds, sorted by kind: written by hand, since each is solved from the whole task."""
+        """The sections of all kinds, sorted by kind; each is written by hand, and solved from the whole task."""
         return super(RandomizerSection, cls).members()
 
     @abstractmethod
     def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
-        """The plan of a collection of which this is known."""
+        """The plan of a collection with this protocol."""
 
     def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
-        """A trusted curator with the epsilon and delta of the noise, which are those that are ``stated``."""
+        """A trusted curator with the epsilon and delta of the noise, which equal those ``stated``."""
         del stated
         return self.curator(protocol.num_senders)
 
@@ -90,12 +90,12 @@ class ProtocolSection(MeanSection):
 
     @abstractmethod
     def local_errors(self, num_users: int) -> dict[str, float]:
-        """By kind, those of randomizers that protect a person without any shuffler, with epsilon0 = epsilon."""
+        """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixSection(ProtocolSection):
-    """Split and mix: sums and means with the error of a trusted curator; ``circumstances`` are set by the task."""
+    """Split and mix: sums and means with the error of a trusted curator; the task sets ``circumstances``."""
 
     kind: ClassVar[str] = "split-and-mix"
     mechanism: ClassVar[type[Mechanism]] = SplitAndMix
@@ -117,12 +117,12 @@ class SplitAndMixSection(ProtocolSection):
         validate.integer_at_least(1, dimension=self.dimension)
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of the table; what the rest of the task says is not among them."""
+        """The keys of the table, without the circumstances that the rest of the task gives."""
         table = super(SplitAndMixSection, self).to_dict()
         return {key: value for key, value in table.items() if key != "circumstances"}
 
     def within(self, circumstances: Circumstances) -> Self:
-        """The section as part of a task; refuses what cannot be certified there, before anything is collected."""
+        """The section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
         if circumstances.imperfection is None:
             raise InvalidParameterError(
                 f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
@@ -144,7 +144,7 @@ class SplitAndMixSection(ProtocolSection):
         return placed
 
     def randomizer(self) -> SplitAndMix:
-        """The randomizer with the fewest messages that are certified; refused without people planned for."""
+        """The randomizer with the fewest messages that are certified; refused without a planned number of people."""
         if self.circumstances is None or self.circumstances.num_users is None:
             raise InvalidParameterError(
                 "[people] must say expected, the number of people planned for, in a task with a [protocol]: everybody "
@@ -153,7 +153,7 @@ class SplitAndMixSection(ProtocolSection):
         return _solved(self, self.circumstances)
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> SumAnalyzer:
-        """The sum or the mean."""
+        """The analyzer of the sum or the mean."""
         del columns
         return SumAnalyzer(statistic=self.statistic, level=level)
 
@@ -172,7 +172,7 @@ class SplitAndMixSection(ProtocolSection):
         return float(num_users) if self.statistic == "sum" else 1.0
 
     def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
-        """The certificate for its shuffle, and errors beside those of others."""
+        """The certificate for its shuffle, and its errors beside those of a curator and of local randomizers."""
         model, people = self.randomizer().model, protocol.num_senders
         delta = None if self.circumstances is None else self.circumstances.delta
         return ProtocolPlan(
@@ -191,7 +191,7 @@ class SplitAndMixSection(ProtocolSection):
         return trusted_curator(self.randomizer().model, num_users=num_users, unit=unit, **loss)
 
     def local_errors(self, num_users: int) -> dict[str, float]:
-        """Standard errors of randomizers that protect a person without any shuffler, with epsilon0 = epsilon."""
+        """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
         found = {}
         for kind, member in RandomizerSection.members().items():
             if member.answers == self.reads:
@@ -203,27 +203,27 @@ class SplitAndMixSection(ProtocolSection):
         return found
 
     def shared(self) -> dict[str, Any]:
-        """The range, and the same loss for each person alone."""
+        """Keys that another randomizer may take over: the range, and epsilon as its epsilon0."""
         return {"epsilon0": self.epsilon, **super(SplitAndMixSection, self).shared()}
 
     @property
     def reads(self) -> str:
-        """Numbers, or lists of numbers."""
+        """Kind of the private column: "number", or "list" for lists of numbers."""
         return "number" if self.dimension == 1 else "list"
 
     @property
     def least_people(self) -> int:
-        """People whose noise is enough: those planned for, less the share that may stay away."""
+        """Fewest people whose noise suffices: those planned for, less the share that may stay away."""
         return self.randomizer().model.noise_users
 
     @property
     def most_people(self) -> int:
-        """Those planned for."""
+        """Most people: those planned for."""
         return self.randomizer().model.num_users
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of the range."""
+        """Lower and upper end of the range."""
         return self.lower, self.upper
 
     @property
@@ -233,7 +233,7 @@ class SplitAndMixSection(ProtocolSection):
 
     @property
     def clipping(self) -> str:
-        """A sentence on values outside the range."""
+        """A sentence about values outside the range."""
         if not self.clips:
             return ""
         if self.l1_bounded:
@@ -242,7 +242,7 @@ class SplitAndMixSection(ProtocolSection):
 
     @property
     def expected_values(self) -> str:
-        """Evenly spread values."""
+        """Assumption behind expected errors, in words: evenly spread values."""
         if self.dimension == 1:
             return f"values spread evenly from {self.lower:g} to {self.upper:g}"
         if self.l1_bounded:
@@ -251,13 +251,13 @@ class SplitAndMixSection(ProtocolSection):
 
     @property
     def expected_spread(self) -> float:
-        """Variance of the uniform law on the range, or on the lists that are short enough."""
+        """Variance of the uniform law on the range, or on lists with a bounded sum."""
         others = self.dimension if self.l1_bounded else 1
         return (self.upper - self.lower) ** 2 * others / ((others + 1) ** 2 * (others + 2))
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """One row, or the numbers of the coordinates."""
+        """Names of the estimates: one row, or the number of each coordinate."""
         return ("value",) if self.dimension == 1 else tuple(str(coordinate) for coordinate in range(self.dimension))
 
 
@@ -265,7 +265,7 @@ class SplitAndMixSection(ProtocolSection):
 def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
     if here.num_users is None or here.imperfection is None:
         raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
-    with warnings.catch_warnings():  # plans and releases have warnings of their own
+    with warnings.catch_warnings():  # plans and releases warn in their own way
         warnings.simplefilter("ignore")
         keys = ("epsilon", "lower", "upper", "dropout_fraction", "dimension", "l1_bounded", "integer", "precision")
         wanted: dict[str, Any] = {key: getattr(section, key) for key in keys}
@@ -274,7 +274,7 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
 
 
 def with_section(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A table of the task file with its randomizer, or its protocol in the place of one, read; refused with both."""
+    """A table of the task file with its randomizer or protocol read into a section; refused with both."""
     if not isinstance(data, Mapping) or not {ProtocolSection.key, RandomizerSection.key} & set(data):
         return data
     if ProtocolSection.key not in data:
@@ -288,5 +288,5 @@ def with_section(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_written(table: Mapping[str, Any], section: RandomizerSection) -> dict[str, Any]:
-    """Inverse of `with_section`: the section under the name that the task file has for it."""
+    """Inverse of `with_section`: the section under its name in the task file."""
     return {section.key if key == RandomizerSection.key else key: value for key, value in table.items()}

@@ -33,61 +33,61 @@ Family = TypeVar("Family", bound="RandomizerSection")
 
 
 class RandomizerSection(Section):
-    """Choice of the randomizer; ``kind`` names it in the registry, which generates a subclass for each."""
+    """Choice of the randomizer; ``kind`` names it in the registry, from which each subclass is generated."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
     title: ClassVar[str] = "[randomizer]"
     kind: ClassVar[str]
     mechanism: ClassVar[type[Mechanism]]
-    renamed: ClassVar[Mapping[str, str]] = {}  # its keyword arguments that are no keys, and the property for each
-    key: ClassVar[str] = "randomizer"  # of the section in the task
-    answers: ClassVar[str]  # how the private column is read: "category"
+    renamed: ClassVar[Mapping[str, str]] = {}  # keyword arguments that are no keys, with their properties
+    key: ClassVar[str] = "randomizer"  # the section's key in the task
+    answers: ClassVar[str]  # kind of the private column, such as "category"
     num_columns: ClassVar[int] = 1  # private columns whose answers are randomized jointly
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     missing_category: bool  # whether not having answered is an answer too
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds in the registry, sorted by kind, as far as they are of this family."""
+        """The sections of all kinds in the registry that belong to this family, sorted by kind."""
         return members_of(cls)
 
     def within(self, circumstances: Circumstances) -> Self:
-        """The section as part of a task, whose other sections some need to know."""
+        """The section as part of a task, for kinds that depend on other sections."""
         del circumstances
         return self
 
     def randomizer(self) -> Randomizer:
-        """The randomizer that runs on the device, from the keys that it has as keyword arguments."""
+        """The randomizer that runs on the device, made from the keys of the section."""
         names = keywords_of(self.mechanism)
         return self.mechanism(**{name: getattr(self, self.renamed.get(name, name)) for name in names})
 
     @abstractmethod
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """The analyzer that fits its reports on these columns, with intervals of this coverage."""
+        """The analyzer of its reports for these columns, with intervals of this coverage."""
 
     def expected_error(self, num_users: int) -> ExpectedError:
-        """The errors to be expected with this number of people, all of whose reports arrive."""
+        """Expected errors with this number of people if all their reports arrive."""
         return expected_error(self.randomizer().model, num_users)
 
     @property
     @abstractmethod
     def targets(self) -> tuple[str, ...]:
-        """One name per row of the estimate."""
+        """Names of the estimates, one for each row."""
 
     def targets_of(self, column: str) -> tuple[str, ...]:
-        """One name per row of a release of this private column."""
+        """Names of the rows in a release of this private column."""
         del column
         return self.targets
 
     @property
     def least_people(self) -> int:
-        """With fewer nothing may be released, whatever the task's smallest batch is."""
+        """Fewest people for a release, whatever the task's smallest batch is."""
         return 1
 
     @property
     def most_people(self) -> int | None:
-        """With more nothing can be released; None for any number."""
+        """Most people for a release; None for any number."""
         return None
 
     @property
@@ -102,15 +102,15 @@ class RandomizerSection(Section):
 
     @property
     def clipping(self) -> str:
-        """A sentence on answers outside a range; "" where nothing is changed."""
+        """A sentence about answers outside a range; "" where no answer is changed."""
         return ""
 
     def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
-        """A trusted curator who has the guarantee that is ``stated`` of a protocol; None without a finite loss."""
+        """A trusted curator with the guarantee ``stated`` for a protocol; None without a finite loss."""
         return curator_beside(protocol, stated)
 
     def unit_of(self, num_users: int) -> float:
-        """Factor from an average over this number of people to the units of the estimate."""
+        """Factor from an average over this number of people to the unit of the estimate."""
         del num_users
         return 1.0
 
@@ -119,40 +119,40 @@ class RandomizerSection(Section):
         return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
 
     def alternatives(self) -> "dict[str, type[RandomizerSection]]":
-        """The other kinds of randomizers that read the same answers."""
+        """The sections of other kinds of randomizers that read the same answers, by kind."""
         return {kind: member for kind, member in self.readers().items() if kind != self.kind}
 
     def readers(self) -> "dict[str, type[RandomizerSection]]":
-        """The sections of all kinds that read the same answers, its own among them if it is no protocol."""
+        """The sections of all randomizers that read the same answers, by kind; without this one if it is a protocol."""
         members = RandomizerSection.members().items()
         return {kind: member for kind, member in members if member.answers == self.reads}
 
     def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
-        """Another randomizer with all values of this one that it has keys for, and its defaults for the rest."""
+        """A section of another kind with the values of all keys that both have, and defaults for the rest."""
         theirs = {field.name for field in fields(cast(Any, member))}
         shared = {key: value for key, value in self.shared().items() if key in theirs}
         return member.from_dict({member.tag_key: member.kind, **shared})
 
     @property
     def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:
-        """The answers in each private column, in the order of their numbers; none where answers are no categories."""
+        """The categories of each private column, in the order of their numbers; empty for other answers."""
         return ()
 
     def named(self, reports: "pa.Table") -> "pa.Table":
-        """Reports as a file holds them: categories by name, packed bits as binary strings, others as they are."""
+        """Reports as a file holds them: categories by name, packed bits as binary strings, all else unchanged."""
         return _FORMS[self.mechanism.file_form][0](reports, self.targets)
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
-        """Inverse of `named`; a column that it cannot have written becomes, or stays, one that is no report."""
+        """Inverse of `named`; a column that `named` cannot have written becomes no valid report."""
         return _FORMS[self.mechanism.file_form][1](reports, self.targets)
 
     @abstractmethod
     def with_missing_category(self) -> "RandomizerSection":
-        """The section in which not having answered is an answer too."""
+        """The section with one more category, for people who did not answer."""
 
 
 class FrequencySection(RandomizerSection):
-    """Base of the families whose answers become one of some categories, whose frequencies are estimated.
+    """Base of the families whose answers become categories, whose frequencies are estimated.
 
     ``missing_category``, that not having answered is one more category, is set by the task's ``missing = "category"``.
     """
@@ -163,7 +163,7 @@ class FrequencySection(RandomizerSection):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """The categories as text."""
+        """The names of the categories."""
 
     @property
     def domain_size(self) -> int:
@@ -172,11 +172,11 @@ class FrequencySection(RandomizerSection):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The categories as text, with the one for people who did not answer."""
+        """The names of the categories, with the one for people who did not answer."""
         return (*self.names, MISSING_CATEGORY) if self.missing_category else self.names
 
     def require_known_sums(self) -> None:
-        """Refuse a kind whose errors of different categories are not known to go together, which their sums need."""
+        """Refuse a kind without known covariances of its errors, which sums of categories need."""
         try:
             cast(FrequencyModel, self.randomizer().model).support_variance(np.zeros(self.domain_size))
         except UnsupportedModelError:
@@ -186,13 +186,13 @@ class FrequencySection(RandomizerSection):
             ) from None
 
     def with_missing_category(self) -> Self:
-        """One more category, after the others, for people who did not answer."""
+        """The section with one more category, the last, for people who did not answer."""
         return cast(Self, replace(cast(Any, self), missing_category=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoricalSection(FrequencySection):
-    """Family for answers that are one of some named categories."""
+    """Family for answers that are one of several named categories."""
 
     answers: ClassVar[str] = "category"
     epsilon0: float
@@ -201,42 +201,42 @@ class CategoricalSection(FrequencySection):
 
     def __post_init__(self) -> None:
         check_named(self.categories, self.targets)
-        self.randomizer()  # refuses an epsilon0 that cannot be represented, before anything is collected
+        self.randomizer()  # refuses, before a collection, an epsilon0 that cannot be represented
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> FrequencyAnalyzer:
-        """Frequencies of the categories."""
+        """The analyzer of the frequencies of the categories."""
         del columns
         return FrequencyAnalyzer(level=level)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The categories as text."""
+        """The names of the categories."""
         return names_of(self.categories)
 
     @property
     def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:
-        """The categories."""
+        """The categories of the one private column."""
         return (self.categories,)
 
 
 class MeanSection(RandomizerSection):
-    """Base of the families whose answers are averaged: a missing answer cannot be one more category."""
+    """Base of the families whose answers are averaged; a missing answer cannot be one more category."""
 
     __slots__ = ()
     missing_category = False
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """The mean."""
+        """The analyzer of the mean."""
         del columns
         return MeanAnalyzer(level=level)
 
     def targets_of(self, column: str) -> tuple[str, ...]:
-        """The column, or its coordinates in square brackets."""
+        """The column's name; for vectors, with each coordinate in square brackets."""
         names = self.targets
         return (column,) if len(names) == 1 else tuple(f"{column}[{name}]" for name in names)
 
     def with_missing_category(self) -> NoReturn:
-        """Refused: a mean has no place for people who did not answer."""
+        """Refuse a category for missing answers, which a mean cannot hold."""
         raise InvalidParameterError(
             f"missing must be 'refuse' or 'drop' where answers are averaged, as by {self.kind!r}; "
             "got missing='category'."
@@ -256,11 +256,11 @@ class NumberSection(MeanSection):
     out_of_range: OutOfRange = OutOfRange.REFUSE
 
     def __post_init__(self) -> None:
-        self.randomizer()  # refuses what cannot be represented, before anything is collected
+        self.randomizer()  # refuses, before a collection, keys that cannot be represented
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Of the range."""
+        """Lower and upper end of the range."""
         return self.lower, self.upper
 
     @property
@@ -270,12 +270,12 @@ class NumberSection(MeanSection):
 
     @property
     def clipping(self) -> str:
-        """A sentence on numbers outside the range."""
+        """A sentence about numbers outside the range."""
         return f"Answers outside {self.lower:g} to {self.upper:g} count as the nearer end." if self.clips else ""
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """One mean."""
+        """Name of the only row."""
         return ("value",)
 
 
@@ -292,7 +292,7 @@ class VectorSection(MeanSection):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The numbers of the coordinates."""
+        """The numbers of the coordinates, as text."""
         return tuple(str(coordinate) for coordinate in range(self.dimension))
 
 
@@ -306,7 +306,7 @@ _MADE: dict[tuple[type[RandomizerSection], str, type[Mechanism]], type[Randomize
 
 
 def section_of(family: type[Family], kind: str, mechanism: type[Mechanism]) -> type[Family]:
-    """The section of one kind: the keys of a family, and what else its randomizer takes, with the same defaults."""
+    """The section of one kind: the keys of its family and the further parameters of its randomizer, same defaults."""
     if (family, kind, mechanism) not in _MADE:
         known = {each.name for each in fields(cast(Any, family))} | set(family.renamed)
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]
@@ -317,7 +317,7 @@ def section_of(family: type[Family], kind: str, mechanism: type[Mechanism]) -> t
 def members_of(
     base: type[Family], categorical: type[RandomizerSection] = CategoricalSection
 ) -> dict[str, type[Family]]:
-    """The sections of all kinds in the registry, each of its family, as far as they are subclasses of ``base``.
+    """The sections of all kinds in the registry that are subclasses of ``base``, each in its family.
 
     ``categorical`` is the family of the randomizers of categories, of which there are several.
     """
@@ -327,7 +327,7 @@ def members_of(
     return {kind: member for kind, member in made if issubclass(member, base)}
 
 
-# ---- forms of reports in files: what people and other programs read there, and the way back -------------------------
+# ---- forms of reports in files, and the way back ---------------------------------------------------------------------
 
 
 def _with_names(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
@@ -340,7 +340,7 @@ def _with_names(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
 
 
 def _with_numbers(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
-    """The numbers of the categories again; a name that is none of them becomes a number out of range."""
+    """The column ``value`` as numbers of categories; an unknown name becomes a number out of range."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -361,7 +361,7 @@ def _with_binary_strings(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
 
 
 def _with_lists(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
-    """Lists of bytes again; another column than of binary strings of one width stays as it is, and is no report."""
+    """The column ``bits`` as lists of bytes; a column of another type stays as it is, and is no valid report."""
     import pyarrow as pa
 
     binary = reports.column("bits").combine_chunks()

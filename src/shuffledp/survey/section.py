@@ -1,4 +1,4 @@
-"""Base of the tables of a task file: errors that name the table, checks of text, and values that tables share.
+"""Base of the tables of a task file: errors that name the table, checks of text, and shared values.
 
 What each key of each table means, and which values are refused, is said in docs/task-file.md.
 """
@@ -24,13 +24,13 @@ _LARGEST = 1 << 26  # bytes of a file that people write
 
 
 class Section(Described):
-    """A table of the task file; ``title`` is how the file writes it, such as ``[people]``."""
+    """A table of the task file; ``title`` is its header in the file, such as ``[people]``."""
 
     __slots__ = ()
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The section that ``to_dict`` wrote; errors name the table and the key."""
+        """The section written by ``to_dict``; errors name the table and the key."""
         try:
             return super().from_dict(data)
         except InvalidParameterError as error:
@@ -39,7 +39,7 @@ class Section(Described):
 
     @classmethod
     def for_kind(cls, kind: str, further: Iterable[inspect.Parameter], **facts: Any) -> type[Self]:
-        """A subclass of this family for one kind of a registry, with further keyword arguments as keys, and facts."""
+        """A subclass of this family for one kind of a registry, with further keyword arguments as keys."""
         name = "".join(part.capitalize() for part in kind.split("-"))
         required = inspect.Parameter.empty
         keys = [(each, field() if each.default is required else field(default=each.default)) for each in further]
@@ -52,12 +52,12 @@ class Section(Described):
             slots=True,
             kw_only=True,
         )
-        setattr(made, cls.tag_key, kind)  # afterwards, so that no second registry holds it
+        setattr(made, cls.tag_key, kind)  # set afterwards, so that the registry holds no second class
         return made
 
 
 class OutOfRange(StrEnum):
-    """Choice of what becomes of numbers outside the range."""
+    """Treatment of numbers outside the range."""
 
     REFUSE = "refuse"
     CLIP = "clip"
@@ -65,7 +65,7 @@ class OutOfRange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Facts of the rest of a task that a protocol depends on; people and gamma are None where they are not known."""
+    """Facts from the rest of a task that a protocol depends on; people and gamma are None if unknown."""
 
     num_users: int | None
     imperfection: float | None
@@ -74,7 +74,7 @@ class Circumstances:
 
 
 def named_jointly(title: str, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A table with ``key``, the name of what is private; of two ``columns`` in its place, that is both their names."""
+    """A table with ``key`` naming what is private; ``columns`` of two names are joined into that key."""
     if not isinstance(data, Mapping) or "columns" not in data:
         return data
     columns = data["columns"]
@@ -90,39 +90,39 @@ def named_jointly(title: str, data: Mapping[str, Any], key: str) -> Mapping[str,
 
 
 def joint_name(columns: Sequence[str]) -> str:
-    """What two columns are called together."""
+    """The joint name of two columns."""
     return " and ".join(columns)
 
 
 def as_columns(table: dict[str, Any], key: str) -> dict[str, Any]:
-    """Inverse of `named_jointly`: one of the keys, the other left out."""
+    """Inverse of `named_jointly`: only one of the two keys remains."""
     left_out = key if table["columns"] else "columns"
     return {name: value for name, value in table.items() if name != left_out}
 
 
 def some_text(**values: str) -> None:
-    """Text that is not empty, that a file can hold, and that is read as it is written, such as the name of a column."""
+    """Refuse text, such as a column's name, that is empty or has misleading control characters."""
     for name, text in values.items():
         if not text or is_misleading(text):
             raise invalid("text that is not empty, without controls of its direction", **{name: text})
 
 
 def require_sha256(**values: str | None) -> None:
-    """Refuse what is no digest; None is none yet."""
+    """Refuse text that is not a SHA-256 digest; None is accepted."""
     for name, sha256 in values.items():
         if sha256 is not None and not _SHA256.fullmatch(sha256):
             raise invalid("a SHA-256, 64 hexadecimal digits in lower case", **{name: sha256})
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """A file, open for reading. A pipe or a device, which may never end, is an `OSError` as a folder is."""
+    """A file, open for reading. A pipe or a device, which may never end, is an `OSError`, as is a folder."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(errno.EINVAL, "it is not a regular file")
     return path.open("rb")
 
 
 def read_whole(path: Path, *, most: int = _LARGEST) -> bytes:
-    """What a file holds; one of more than this many bytes is an `OSError`, before anything of it is read."""
+    """The content of a file; a file above ``most`` bytes is an `OSError` before any byte is read."""
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
@@ -130,7 +130,7 @@ def read_whole(path: Path, *, most: int = _LARGEST) -> bytes:
 
 
 def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, key: str, other: str = "") -> str:
-    """SHA-256 of the files that a key of the task names, one after the other; with it the task's own covers them.
+    """SHA-256 of the files named by a key of the task, so that the task's own digest covers them.
 
     They lie in ``folder``, that of the task file, and must have the digest ``given``, if the task says it. Errors name
     the ``key``, and what ``other`` it may be: if a file cannot be read, or has another digest.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ROW = "row"  # the column beside each report that says which row of the input it comes from
 
-# The registry, and the choice among its kinds that is made for the groups at hand.
+# The kinds of the registry, and a choice among them that depends on the groups.
 TASK_KINDS: dict[str, ShufflerKind] = KINDS | {
     "auto": ShufflerKind(
         lambda: mechanism_choice.least_displaced, "groups", True, lambda: mechanism_choice.check_choice
@@ -40,7 +40,7 @@ TASK_KINDS: dict[str, ShufflerKind] = KINDS | {
 
 
 class ShufflerSection(Section):
-    """Choice of the shuffler; ``kind`` names it in the registry, which generates a subclass for each."""
+    """Choice of the shuffler; ``kind`` names it in the registry, from which each subclass is generated."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
@@ -53,18 +53,18 @@ class ShufflerSection(Section):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds, sorted by kind, as far as they are of this family."""
+        """The sections of all kinds of this family, sorted by kind."""
         made = ((kind, section_of(kind)) for kind in sorted(TASK_KINDS))
         return {kind: member for kind, member in made if issubclass(member, cls)}
 
     @classmethod
     def _member(cls, tag: Any) -> type[Self]:
-        """The section of one kind, without making those of all others."""
+        """The section of one kind; sections of other kinds are not generated."""
         known = section_of(tag) if isinstance(tag, str) and tag in TASK_KINDS else None
         return known if known is not None and issubclass(known, cls) else cast(type[Self], super()._member(tag))
 
     def pinned(self, folder: Path) -> "ShufflerSection":
-        """The section with the digest of the files that it is about, if there are any, in the task's folder."""
+        """The section with the digest of its files in the task's folder, if it has any."""
         del folder
         return self
 
@@ -75,7 +75,7 @@ class ShufflerSection(Section):
 
     @property
     def gamma(self) -> float | None:
-        """Imperfection that the shuffle promises, 0 for a uniform one; None where nothing is said."""
+        """Imperfection gamma that the shuffle promises; 0 for a uniform shuffle, None where nothing is promised."""
         return None
 
     def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
@@ -91,41 +91,41 @@ class ShufflerSection(Section):
 
     @property
     def num_rows(self) -> int | None:
-        """Rows that the input must have, where the section says something of each of them; None where it does not."""
+        """Number of rows the input must have, if the section has a value for each row; else None."""
         return None
 
     def shuffler_of(self, rows: NDArray[np.int64]) -> Shuffler:
-        """The shuffler for the people of these rows of the input, counted from 0; see `num_rows`."""
+        """The shuffler for the people in these rows of the input, counted from 0; see `num_rows`."""
         del rows
         return self.shuffler()
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it is about, beside the task file."""
+        """The files that the section needs beside the task file."""
         return ()
 
     @abstractmethod
     def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
-        """The shuffler; those inside groups or strata are for the people of these alone."""
+        """The shuffler; inside groups or strata it is for the people of ``grouping`` alone."""
 
     @property
     def keeps_public(self) -> bool:
-        """True if public columns stay attached to slots; else they are detached, and never even read."""
+        """Whether public columns stay attached to slots; otherwise they are detached, and never even read."""
         return TASK_KINDS[self.kind].keeps_public
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """Columns that go to the shuffler beside each report: those of the ``public`` ones, or the row's number."""
+        """Columns that travel with each report: kept ones of ``public``, or the row's number."""
         if self.keeps_public:
             return public
         return () if self.num_rows is None else (ROW,)
 
     def detached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the ``public`` columns that the shuffle takes off."""
+        """Columns of ``public`` that the shuffle removes."""
         return () if self.keeps_public else public
 
     @abstractmethod
     def could_have_made(self, view: View) -> bool:
-        """Whether the shuffler makes such views."""
+        """Whether the shuffler makes views like this one."""
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -134,37 +134,37 @@ class ShufflerSection(Section):
 
 
 class PlainSection(ShufflerSection):
-    """Family of the shufflers that are about nothing but the reports."""
+    """Family of the shufflers that need nothing but the reports."""
 
     __slots__ = ()
-    of_rows: ClassVar[tuple[str, ...]] = ()  # keys with a number for each row of the input
+    of_rows: ClassVar[tuple[str, ...]] = ()  # keys that hold a number for each row of the input
 
     def __post_init__(self) -> None:
         self.shuffler()
 
     def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
-        """The shuffler of the keys."""
+        """The shuffler made from the keys."""
         del grouping
         return TASK_KINDS[self.kind].make(**self.keywords)
 
     @property
     def gamma(self) -> float | None:
-        """That of the shuffler's model, which is the same for all numbers of people."""
+        """Imperfection gamma of the shuffler's model, the same for all numbers of people."""
         return self.shuffler().model(2).imperfection
 
     @property
     def num_rows(self) -> int | None:
-        """As many as a key has numbers for."""
+        """Length of the key that has a number for each row; None without such a key."""
         return next((len(self.keywords[key]) for key in self.of_rows if self.keywords[key] is not None), None)
 
     def shuffler_of(self, rows: NDArray[np.int64]) -> Shuffler:
-        """The shuffler for the people of these rows, with their own numbers."""
+        """The shuffler for the people in these rows, with their own numbers."""
         given = {key: self.keywords[key] for key in self.of_rows if self.keywords[key] is not None}
         theirs = {key: np.asarray(values)[rows] for key, values in given.items()}
         return TASK_KINDS[self.kind].make(**{**self.keywords, **theirs})
 
     def could_have_made(self, view: View) -> bool:
-        """Whether the view has the shuffler's model, and where labels are people, each one's messages."""
+        """Whether the view has the shuffler's model, and, where labels are people, each person's messages."""
         messages = view.reports.model.num_messages
         if self.keeps_public:
             each = np.repeat(np.arange(view.reports.num_users), messages)
@@ -175,7 +175,7 @@ class PlainSection(ShufflerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedSection(ShufflerSection):
-    """Family of the shufflers that hide the order inside groups, and leave every report near its sender."""
+    """Family of the shufflers that hide the order inside groups and leave each report near its sender."""
 
     needs_groups: ClassVar[bool] = True
     order: str = "auto"
@@ -189,11 +189,11 @@ class GroupedSection(ShufflerSection):
             check()(**{key: value for key, value in self.keywords.items() if key != "order"})
 
     def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":
-        """The shuffler of these groups around this reference order."""
+        """The shuffler for these groups around this reference order."""
         return cast("SlotShuffler", TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
 
     def shuffler(self, grouping: "Grouping | Strata | None" = None) -> "SlotShuffler":
-        """The shuffler of these groups; refused without any."""
+        """The shuffler for these groups; refused without groups."""
         if grouping is None or isinstance(grouping, Strata):
             raise InvalidParameterError(
                 f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "
@@ -202,18 +202,18 @@ class GroupedSection(ShufflerSection):
         return self.around(grouping.groups, grouping.order(self.order))
 
     def could_have_made(self, view: View) -> bool:
-        """Whether each slot has one report; that the description fits the groups is seen where these are made."""
+        """Whether each slot has one report; groups are compared where they are made."""
         return view.labels is not None and len(view) == view.shuffle.num_users
 
 
 # ---- one section for each kind of the registry ----------------------------------------------------------------------
 
-_NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # numbers of any kind are a list of them in a file
+_NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # arrays of numbers are lists in a file
 
 
 @cache
 def section_of(kind: str) -> type[ShufflerSection]:
-    """The section of one kind: the keys of its family, and what else its shuffler takes, with the same defaults."""
+    """The section of one kind: the keys of its family and the further parameters of its shuffler, same defaults."""
     row = TASK_KINDS[kind]
     if row.about == "graph":
         from shuffledp.survey.network_section import NetworkSection
@@ -228,5 +228,5 @@ def section_of(kind: str) -> type[ShufflerSection]:
 
 
 def uniform_section() -> ShufflerSection:
-    """The section of a task that says nothing of its shuffler."""
+    """The default section, for a task without a table ``[shuffler]``."""
     return section_of("uniform")()

@@ -1,4 +1,4 @@
-"""The keys ``by`` and ``weight`` of a task: a uniform shuffle inside strata, beside which these columns are public."""
+"""The keys ``by`` and ``weight`` of a task: a uniform shuffle inside strata made from these public columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratifiedSection(ShufflerSection):
-    """A ``[shuffler]`` of kind "uniform" in a task with one of these keys, or both, which the file has at its top."""
+    """A uniform ``[shuffler]`` inside strata, for a task with the top-level key ``by``, ``weight`` or both."""
 
     needs_strata: ClassVar[bool] = True
     by: str | None = None
@@ -50,7 +50,7 @@ class StratifiedSection(ShufflerSection):
     def inside(
         cls, section: ShufflerSection, by: str | None, weight: str | None, weight_classes: int
     ) -> ShufflerSection:
-        """The section of a task with these keys; the ``section`` as it is where neither column is named.
+        """The section of a task with these keys; ``section`` unchanged if neither column is named.
 
         Raises:
             InvalidParameterError: for another shuffle than the uniform one, or classes of no weight.
@@ -67,7 +67,7 @@ class StratifiedSection(ShufflerSection):
         return cls(by=by, weight=weight, weight_classes=weight_classes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table of the file, whose kind is that of the shuffle inside strata."""
+        """The table of the file, with the kind of the shuffle inside each stratum."""
         return {self.tag_key: self.kind}
 
     @property
@@ -76,16 +76,16 @@ class StratifiedSection(ShufflerSection):
         return tuple(filter(None, (self.by, self.weight)))
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns that strata are made from; the others stay behind."""
+        """The columns that strata are made from; no other column goes to the shuffler."""
         del public
         return self.beside
 
     def detached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """All others."""
+        """All public columns that strata are not made from."""
         return tuple(column for column in public if column not in self.beside)
 
     def shuffler(self, grouping: "Grouping | Strata | None" = None) -> StratifiedShuffler:
-        """The shuffler of these strata; refused without any."""
+        """The shuffler for these strata; refused without strata."""
         if not isinstance(grouping, Strata):
             raise InvalidParameterError(
                 f"strata must be given for a task with {' and '.join(self.keys)}: they are made from the input. "
@@ -98,16 +98,16 @@ class StratifiedSection(ShufflerSection):
         return Strata.of(public.columns, by=self.by, weight=self.weight, weight_classes=self.weight_classes)
 
     def at_worst(self, num_users: int, least: int) -> StratifiedShuffler:
-        """A shuffler of as many people, the fewest of whom are in a stratum with whom anything is released."""
+        """Stratified shuffler whose smallest stratum has the fewest people with which anything is released."""
         smallest = np.arange(num_users) < (least if num_users >= 2 * least else num_users)
         return StratifiedShuffler(Strata.of({"stratum": smallest}, by="stratum"))
 
     def analyzer(self, analyzer: Analyzer[Any]) -> StratifiedAnalyzer:
-        """The analyzer of everybody, and of each region, from that of a stratum."""
+        """The analyzer of all people and of each region, from the analyzer of one stratum."""
         return StratifiedAnalyzer(analyzer=analyzer, by=self.by, weight=self.weight)
 
     def could_have_made(self, view: View) -> bool:
-        """Whether the view has as many reports of each stratum as its description says, and a table that fits it."""
+        """Whether the view has the number of reports that its description gives each stratum, and a fitting table."""
         shuffle, table = view.shuffle, view.label_table
         if not isinstance(shuffle, StratifiedShuffleModel) or view.labels is None or table is None:
             return False
@@ -125,19 +125,19 @@ class StratifiedSection(ShufflerSection):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Which of both keys the task has."""
+        """The given keys among ``by`` and ``weight``."""
         return tuple(name for name in ("by", "weight") if getattr(self, name) is not None)
 
     @property
     def words(self) -> str:
-        """What a stratum is: "place", "class of PWGTP", "place and class of PWGTP"."""
+        """Name of a stratum: "place", "class of PWGTP", "place and class of PWGTP"."""
         weight = None if self.weight is None else f"class of {printable(self.weight)}"
         return " and ".join(filter(None, (self.by and printable(self.by), weight)))
 
     def require_batch(
         self, shuffle: ShuffleModel, table: Table | None, column: "Column", *, planned: bool = False
     ) -> None:
-        """Refuse to release anything where a stratum has fewer people than the smallest batch.
+        """Refuse a release if any stratum has fewer people than the smallest batch.
 
         The message says how many have, the smallest, and what to do; sizes are public.
 
@@ -176,7 +176,7 @@ class StratifiedSection(ShufflerSection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrataPlan(Described):
-    """The strata that are planned for; but for the smallest, None where only the task is known.
+    """The planned strata; only the smallest one where only the task is known.
 
     Args:
         smallest: people of the smallest stratum, the fewest with whom anything is released if only the task is known.
@@ -196,7 +196,7 @@ class StrataPlan(Described):
 
     @classmethod
     def of(cls, shuffler: StratifiedShuffler, *, known: bool) -> Self:
-        """The plan of a shuffler whose strata are those of an input, or of the smallest that there may be."""
+        """The plan of a shuffler inside the strata of an input, or inside the smallest possible stratum."""
         strata = shuffler.strata
         if not known:
             return cls(smallest=min(strata.sizes))
@@ -211,7 +211,7 @@ class StrataPlan(Described):
 
 
 def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.int64]:
-    """People in each region, in the order of their names; of everybody, where there are none."""
+    """Number of people in each region, in the order of names; of all people where there are no regions."""
     regions = np.zeros(len(table)) if by is None else table[by]
     _, region = np.unique(regions, return_inverse=True)
     return np.bincount(region, weights=sizes).astype(np.int64)
@@ -219,7 +219,7 @@ def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.in
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stratified:
-    """What a shuffle inside strata lets one learn of regions.
+    """Results by region after a shuffle inside strata.
 
     Args:
         estimate: one row per region and target, with ``where``, the regions in the order of their names; None without.
@@ -235,17 +235,17 @@ class Stratified:
 
     @classmethod
     def of(cls, column: "Column", view: View, regions: Estimate | None) -> Self:
-        """From the view, and what was estimated of regions."""
+        """The strata of a view, with the estimates of regions."""
         shuffle, section = cast(StratifiedShuffleModel, view.shuffle), cast(StratifiedSection, column.shuffler)
         return cls(estimate=regions, sizes=shuffle.sizes, table=cast(Table, view.label_table), section=section)
 
     @property
     def people(self) -> NDArray[np.int64]:
-        """People in each region, in the order of the estimates."""
+        """Number of people in each region, in the order of the estimates."""
         return _people(self.table, self.section.by, self.sizes)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """The strata in the order of the labels: each with what is public of it, and its people."""
+        """The strata in the order of the labels: public values and number of people of each."""
         columns = [self.table[name].tolist() for name in self.section.beside]
         rows = zip(self.sizes, *columns, strict=True)
         return [{"people": size, "where": dict(zip(self.section.beside, row, strict=True))} for size, *row in rows]

@@ -39,7 +39,7 @@ _LONGEST_FOLDER = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueSection(Section):
-    """One block of a private column, or two ``columns``, and how each answer in it is randomized."""
+    """One block of a private column, or of two ``columns``, with its randomizer."""
 
     title: ClassVar[str] = "[[value]]"
     column: str
@@ -59,7 +59,7 @@ class ValueSection(Section):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The block that ``to_dict`` wrote; errors name the column."""
+        """The block written by ``to_dict``; errors name the column."""
         try:
             data = named_jointly(cls.title, data, "column")
             return super(ValueSection, cls).from_dict(with_section(cls.title, data))
@@ -72,7 +72,7 @@ class ValueSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks(Described):
-    """Private columns as ``[[value]]`` blocks of a task file, one or more, all different; all else as in `Column`."""
+    """Private columns as ``[[value]]`` blocks of a task file, all different; all else as in `Column`."""
 
     title: ClassVar[str] = "the task"
     name: str
@@ -106,7 +106,7 @@ class Blocks(Described):
         return without_defaults(super(Blocks, self).to_dict())
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns, which share everything but the block and name the whole by its digest."""
+        """The columns; they share all but the block, and name the whole task by its digest."""
         part_of = digest(self.to_dict())
         return tuple(self._column(block, part_of) for block in self.value)
 
@@ -157,7 +157,7 @@ class Task:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """The task in a TOML file; the digests of the files that groups or graphs are made from become part of it.
+        """The task in a TOML file, with the digests of the files of its groups or graphs.
 
         Raises:
             InvalidParameterError: if the file is absent, no regular file, larger than 64 MiB, is not TOML, or breaks
@@ -177,7 +177,7 @@ class Task:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The task that ``to_dict`` wrote.
+        """The task written by ``to_dict``.
 
         Raises:
             InvalidParameterError: for an unknown, missing or wrong key, or both a randomizer and a protocol.
@@ -199,59 +199,59 @@ class Task:
 
     @property
     def sha256(self) -> str:
-        """Digest of everything the task says, defaults included; layout and comments of the file do not matter."""
+        """SHA-256 of everything the task says, defaults included; layout and comments of the file do not matter."""
         return digest(self.to_dict())
 
     @property
     def name(self) -> str:
-        """What people call the task."""
+        """The name of the task."""
         return self.written.name
 
     @property
     def public(self) -> tuple[str, ...]:
-        """Public columns that travel along with each private one, if the shuffler keeps them."""
+        """Public columns that travel with each private column, if the shuffler keeps them."""
         return self.written.public
 
     @property
     def strip(self) -> bool:
-        """Whether the blanks around texts of the table are taken off."""
+        """Whether blanks around texts of the table are removed."""
         return self.written.strip
 
     @property
     def people(self) -> PeopleSection:
-        """Who takes part."""
+        """The people who take part."""
         return self.written.people
 
     @property
     def shuffler(self) -> ShufflerSection:
-        """How the reports of each column are shuffled."""
+        """The shuffler of each column's reports."""
         return self.written.shuffler
 
     @property
     def groups(self) -> GroupsSection | None:
-        """Whose reports the shuffler mixes, if it is one that hides the order inside groups."""
+        """The groups of people inside which the order is hidden; None for other shufflers."""
         return self.written.groups
 
     @property
     def release(self) -> ReleaseSection:
-        """What is stated of each column, and when nothing may be released."""
+        """The parameters of each column's release, and when nothing may be released."""
         return self.written.release
 
     @property
     def in_blocks(self) -> bool:
-        """Whether the file has ``[[value]]`` blocks, so that each column has a folder, or a file, of its own."""
+        """Whether the file has ``[[value]]`` blocks, so that each column has its own folder or file."""
         return isinstance(self.written, Blocks)
 
     @property
     def column(self) -> Column:
-        """The only private column; refused if there are several."""
+        """The only private column; refused if there are several columns."""
         if len(self.columns) > 1:
             raise invalid("of one private column here", task=", ".join(column.label for column in self.columns))
         return self.columns[0]
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """A folder for each column: letters, digits, ``-`` and ``_``, all different in any case; "" without blocks."""
+        """A folder name per column: letters, digits, ``-`` and ``_``, different in any case; "" without blocks."""
         if not self.in_blocks:
             return ("",)
         names: list[str] = []
@@ -265,7 +265,7 @@ class Task:
         return tuple(names)
 
     def stage_files(self, output: Path) -> tuple[Path, ...]:
-        """The file of each column between two stages: the output itself, or files in it where there are blocks."""
+        """The file of each column between two stages: ``output`` itself, or with blocks one file in it per column."""
         return tuple(output / f"{name}.parquet" if name else output for name in self.folders)
 
     def run(
@@ -276,7 +276,7 @@ class Task:
         earlier: Sequence[str | Path] = (),
         beside: str | Path = ".",
     ) -> "Outcome":
-        """All stages on a table in memory, as the command ``run`` does them on a file; nothing is left on any disk.
+        """The outcome of all stages on a table in memory, as of the command ``run``; nothing is written to disk.
 
         Whoever runs this sees the raw answers, and the statements say so.
 
@@ -295,7 +295,7 @@ class Task:
         return cast("Outcome", done)
 
     def expecting(self, num_users: int) -> "Task":
-        """The task with this number of people, where a protocol needs it and the task does not say it."""
+        """The task with this number of people, if its protocol needs one and the task has none."""
         needed = any(column.randomizer.needs_expected for column in self.columns)
         if self.people.expected is not None or not needed:
             return self
@@ -303,7 +303,7 @@ class Task:
 
 
 def _read_toml(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file; refused if it is absent, no regular file, larger than 64 MiB, or is not TOML."""
+    """The tables of a TOML file; refused if absent, no regular file, larger than 64 MiB, or not TOML."""
     try:
         text = read_whole(Path(path)).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -313,8 +313,8 @@ def _read_toml(path: str | Path) -> dict[str, Any]:
         raise InvalidParameterError(f"the task file must be readable; got {path}: {reason}.") from None
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
-        # Without what the parser quotes: the file may be one of answers, given in the wrong place.
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError too
+        # Cut the parser's quotations: the file may hold answers, if the paths were mixed up.
         quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
         reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
         raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None

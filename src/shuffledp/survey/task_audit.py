@@ -1,4 +1,4 @@
-"""A task put to the test before its collection: each statement about it is held against attacks on its pipeline."""
+"""Audit of a task before its collection: each statement about it is tested by attacks on its pipeline."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,12 +32,12 @@ from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.task import Task
 from shuffledp.survey.task_planning import planned_people, require_planned, shuffler_of
 
-_POWER = 0.9  # with which a break is to be found
+_POWER = 0.9  # wanted probability of finding a break
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakageFinding(Described):
-    """What became of the stated vulnerability of one column, for answers that are all equally likely beforehand.
+    """The audited vulnerability of one column, for answers that are all equally likely beforehand.
 
     Args:
         verdict: refuted, consistent or not audited, for a ``reason``.
@@ -60,7 +60,7 @@ class LeakageFinding(Described):
 
     @property
     def power(self) -> str:
-        """What the trials could have found, in a sentence; "" where none was held against it."""
+        """The power of the trials, in a sentence; "" without attacks."""
         if self.guessing is None or self.verdict is not Verdict.CONSISTENT:
             return ""
         lower, upper = self.guessing.success_limits
@@ -78,7 +78,7 @@ class LeakageFinding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """What attacks found about one private column, and about guesses, if that was asked for."""
+    """The audit of one private column: its claims, and its guesses if they were asked for."""
 
     value: str
     report: AuditReport
@@ -86,19 +86,19 @@ class ColumnAudit:
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many claims met each verdict, that about guesses among them."""
+        """Number of claims for each verdict, the claim about guesses included."""
         found = [finding.verdict for finding in self.report.findings]
         return tally(found if self.leakage is None else [*found, self.leakage.verdict])
 
     @property
     def weak(self) -> int:
-        """How many of the consistent ones could hardly have been refuted by so few trials."""
+        """Number of consistent claims that this number of trials could hardly have refuted."""
         return self.report.weak + (self.leakage is not None and self.leakage.weak)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TaskAudit(Shown):
-    """What attacks found about a task.
+    """The audit of a whole task.
 
     Args:
         task: the task.
@@ -114,29 +114,29 @@ class TaskAudit(Shown):
 
     @property
     def refuted(self) -> bool:
-        """True if some claim is refuted."""
+        """Whether any claim is refuted."""
         return self.verdicts[Verdict.REFUTED] > 0
 
     @property
     def audited(self) -> bool:
-        """True if a claim is refuted, or one stood that the trials could have refuted; else nothing is known."""
+        """Whether any claim is refuted, or consistent with enough trials to refute it; otherwise nothing is known."""
         return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many claims met each verdict, those about all columns or several releases among them."""
+        """Number of claims for each verdict, with claims about all columns or several releases."""
         counts = {verdict: sum(column.verdicts[verdict] for column in self.columns) for verdict in Verdict}
         counts[Verdict.NOT_AUDITED] += len(self.not_audited)
         return counts
 
     @property
     def weak(self) -> int:
-        """How many of the consistent claims could hardly have been refuted by so few trials."""
+        """Number of consistent claims that this number of trials could hardly have refuted."""
         return sum(column.weak for column in self.columns)
 
     @property
     def in_short(self) -> str:
-        """The task, and what came of it."""
+        """One line: the task and the outcome of the audit."""
         return f"{self.task.name}: {self.outcome}"
 
     @property
@@ -146,7 +146,7 @@ class TaskAudit(Shown):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What to know of the batch that was played."""
+        """Remarks about the batch that was played."""
         least, expected, found = self.task.release.minimum_batch, self.task.people.expected, []
         if self.num_users < least:
             found.append(
@@ -174,12 +174,12 @@ class TaskAudit(Shown):
 
     @property
     def seeded(self) -> bool:
-        """True if whoever knows the seed can repeat the runs."""
+        """Whether the seed lets its owner repeat the runs."""
         return any(column.report.seeded for column in self.columns)
 
     @property
     def not_audited(self) -> tuple[str, ...]:
-        """What a release states besides the statements about each column, and why no attack is held against it."""
+        """Further statements of a release, each with why no attack is played against it."""
         return tuple(
             f"What is stated of {what} together is not audited: attacks look at one column of one release."
             for what, there in (
@@ -229,7 +229,7 @@ def audit_task(
     source: RandomSource | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> TaskAudit:
-    """Hold every statement about a task against attacks on invented answers; see `shuffledp.attacks.audit`.
+    """The audit of every statement about a task, by attacks on made-up answers; see `shuffledp.attacks.audit`.
 
     Several columns share the confidence. What is stated of all of them together, or of earlier releases too, is not
     audited. A batch below ``minimum_batch`` is played all the same, and said to be one.
@@ -256,9 +256,9 @@ def audit_task(
     num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
     task = task.expecting(num_users)
     each = 1 - (1 - confidence) / len(task.columns) / (2 if leakage else 1)
-    if not each < 1:  # rounded; what attacks would refuse is a number that nobody gave
+    if not each < 1:  # rounded to 1; the attacks' own error would show a number the user never gave
         raise validate.invalid(
-            f"so far from 1 that {len(task.columns) * (1 + leakage)} audits can share the rest", confidence=confidence
+            f"far enough below 1 to be shared by {len(task.columns) * (1 + leakage)} audits", confidence=confidence
         )
     columns, told = [], progress or (lambda _step, _done, _total: None)
     options: dict[str, Any] = {"num_users": num_users, "trials": trials, "confidence": each, "source": source}
@@ -266,10 +266,10 @@ def audit_task(
         require_planned(column, num_users)
         pipeline = column.pipeline(shuffler_of(column, grouping, graphs, num_users=num_users))
         model = pipeline.model(num_users)
-        statements = account_all(model, delta=column.release.delta)  # what a run would state
+        statements = account_all(model, delta=column.release.delta)  # the statements of a run
         if column.shuffler.needs_strata:
             pipeline, model = replace(pipeline, shuffler=UniformShuffler()), least_hidden(model)
-        options["num_users"] = model.num_users  # those who hide each other, where the others can be left out
+        options["num_users"] = model.num_users  # the people who hide each other; others can be left out
         auditing, guessing = (partial(told, f"{verb} {column.value}") for verb in ("auditing", "guessing"))
         report = audit(pipeline, statements, mode=mode, progress=auditing, **options)
         guessed = audit_leakage(pipeline, model, progress=guessing, **options) if leakage else None
@@ -287,7 +287,7 @@ def audit_leakage(
     source: RandomSource | None,
     progress: Callable[[int, int | None], None] | None,
 ) -> LeakageFinding:
-    """Hold the stated chance that one person's answer is guessed right against guesses by Bayes' rule.
+    """The audit of the stated chance that one person's answer is guessed right, by guesses with Bayes' rule.
 
     An exact one is refuted by too many right guesses, and by too few where no attack is right more often (after a
     uniform shuffle, and without any); an upper bound by too many. What is stated is that of the ``model``, and
@@ -321,7 +321,7 @@ def audit_leakage(
 
 
 def _would_be_found(found: Guessing, model: ProtocolModel) -> bool:
-    """Whether this number of trials refutes the claim with probability 90% if what is true is much more."""
+    """Whether this number of trials refutes the claim with probability 90% if the truth is much larger."""
     broken = 2 * found.claimed - found.by_chance
     with suppress(UnsupportedModelError):
         unshuffled = replace(model, shuffle=IdentityShuffler().model(model.num_users))

@@ -1,4 +1,4 @@
-"""A task before its collection: what its randomizer will cost and give, and which other one would do better."""
+"""Plan of a task before its collection: expected loss and error, and randomizers that would do better."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfit(Described):
-    """A randomizer of the same kind of answers that cannot do the task, and why not."""
+    """A randomizer for the same answers that cannot do the task, with the reason."""
 
     kind: str
     reason: str
@@ -52,7 +52,7 @@ class Unfit(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPlan:
-    """What to expect of one private column.
+    """The plan of one private column.
 
     Args:
         value: the column.
@@ -92,7 +92,7 @@ class ColumnPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to expect of a task, from its public parameters alone.
+    """The plan of a task, from its public parameters alone.
 
     Args:
         task: the task.
@@ -137,7 +137,7 @@ def plan(
     alone: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
-    """What to expect of a task, and of every other randomizer that could do it.
+    """The plan of a task, beside every other randomizer that could do it.
 
     Others get the task's own values of all keys that they have too, such as epsilon0 and the categories or the range,
     and their defaults for the rest.
@@ -210,7 +210,7 @@ def plan(
 
 
 def people_for_error(task: Task, *, half_width: float, target_epsilon: float | None = None) -> "PeoplePlan":
-    """How many people lead to intervals of a half-width, the fewest first.
+    """Numbers of people that lead to intervals of this half-width, the fewest first.
 
     Args:
         task: with one private column, and a uniform shuffle.
@@ -257,7 +257,7 @@ def _at_loss(section: RandomizerSection, epsilon0: float) -> LocalModel:
 def planned_people(
     task: Task, num_users: int | None, *, grouping: Grouping | Strata | None = None, graphs: Contacts | None = None
 ) -> int:
-    """How many people there will be: those of groups, strata or a graph, else those asked for, or expected."""
+    """Planned number of people: that of groups, strata or a graph, else as given, or as expected by the task."""
     if grouping is not None or graphs is not None:
         people = grouping.num_users if grouping is not None else people_of(graphs or ())
         if num_users not in (None, people):
@@ -274,7 +274,7 @@ def planned_people(
 
 
 def require_planned(column: Column, num_users: int, grouping: Grouping | Strata | None = None) -> None:
-    """Refuse numbers of people of whom nothing would be released, as the protocol and the shuffler are described."""
+    """Refuse a number of people with which the protocol and the shuffler would release nothing."""
     column.require_people(num_users, planned=True)
     if isinstance(column.shuffler, StratifiedSection) and isinstance(grouping, Strata):
         shuffle = column.shuffler.shuffler(grouping).model(num_users)
@@ -298,7 +298,7 @@ def shuffler_of(
     num_users: int | None = None,
     progress: Progress | None = None,
 ) -> Shuffler:
-    """The shuffler of a private column as a run has it; refused if what it is about is not given.
+    """The shuffler of a private column as in a run; refused if its groups, strata or graphs are not given.
 
     ``grouping`` is for a shuffle inside groups or strata, ``graphs`` for walks along them; rounds that the task leaves
     open are worked out, and ``progress`` is told how many were accounted for. For ``num_users`` people in unknown
@@ -313,7 +313,7 @@ def shuffler_of(
 
 
 def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
-    """How a shuffler mixes the people of a task's groups."""
+    """Mixing of the people of a task's groups by a shuffler."""
     return mixing_of_groups(grouping.groups, shuffler, coordinates=grouping.coordinates, metric=groups.metric)
 
 
@@ -325,7 +325,7 @@ def _groups_plan(task: Task, grouping: Grouping | Strata | None, shuffler: Shuff
     def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
         if alpha is None:
             return section.around(others, order)
-        # However the task gives the loss: a concentration would be another way to say it.
+        # A task may give a concentration in place of alpha: only one may remain.
         given = {"concentration": None} if getattr(section, "concentration", None) is not None else {}
         return cast(GroupedSection, replace(cast(Any, section), alpha=alpha, **given)).around(others, order)
 
@@ -351,7 +351,7 @@ def _walks_plan(
 
 
 def _with_own_dummies(column: Column, shuffler: Shuffler) -> Shuffler:
-    """As many rounds of the same walks, with dummies of this column's randomizer; any other shuffler as it is."""
+    """The same walks with dummies from this column's randomizer; any other shuffler unchanged."""
     section = column.shuffler
     if not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
         return shuffler
@@ -367,7 +367,7 @@ def column_plan(
     *,
     alone: bool = False,
 ) -> ColumnPlan:
-    """What to expect of one private column; ``alone`` leaves out what other randomizers would do.
+    """The plan of one private column; ``alone`` leaves out other randomizers.
 
     ``model`` is that of its people and its ``shuffler``, and ``walks`` is what these do, if they are walks.
     """
@@ -394,7 +394,7 @@ def column_plan(
 
 
 def _option(column: Column, num_users: int, shuffler: Shuffler | None, unit: float) -> Option:
-    """Another randomizer; ``unit`` is what brings the error of an average to the units of the task's own statistic."""
+    """A randomizer with its errors; ``unit`` converts the error of an average to the unit of the task's statistic."""
     section = column.randomizer
     model, error = column.model(num_users, shuffler), section.expected_error(num_users)
     return option_of(section.kind, model, error, delta=column.release.delta, chosen=False, unit=unit)

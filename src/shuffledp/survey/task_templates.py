@@ -1,4 +1,4 @@
-"""Texts of task files to begin with: for each kind of question one that can be planned at once, with short comments."""
+"""Texts of first task files: one for each kind of question, with short comments and ready to plan."""
 
 import json
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ _LEAST_BATCH, _OF_REGION, _DELTA_DIGITS = 2, 100, 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question of a task to begin with.
+    """A question of a first task file.
 
     Args:
         columns: its private column, or two that are randomized jointly.
@@ -100,11 +100,11 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """The table of the task file that says how it is randomized."""
+        """The table of the task file that holds the randomizer or protocol."""
         return "protocol" if self.form == "sum" else "randomizer"
 
     def named(self, key: str) -> str:
-        """The line that names the column, under this key, or both."""
+        """The line that names the column under this key, or the line that names both columns."""
         if self.form == "pair":
             return (
                 f"columns = {_toml(self.columns)}  # the private columns in the table of answers, randomized jointly\n"
@@ -112,7 +112,7 @@ class Asked:
         return f"{key} = {_toml(self.columns[0])}  # the private column in the table of answers\n"
 
     def table(self) -> str:
-        """The lines of its table."""
+        """The lines of the question's table."""
         lines = _FORMS[self.form]
         if self.form == "sum":
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
@@ -139,7 +139,7 @@ def task_text(
     missing_values: Sequence[str] = (),
     strip: bool = False,
 ) -> str:
-    """A task file of a kind, as people edit it.
+    """A task file of a kind, as text for people to edit.
 
     Args:
         kind: one of ``KINDS``.
@@ -178,7 +178,7 @@ def _people(people: int) -> str:
 
 
 def _release(kind: str, people: int, most_batch: int | None) -> str:
-    """The last table. About half of those expected are enough; of each region, of whom nobody knows how many, fewer."""
+    """The last table: a smallest batch of about half the expected people; smaller for regions of unknown size."""
     half = -(-people // 2)
     known = [half, *([_OF_REGION] if kind == "regions" else []), *([] if most_batch is None else [most_batch])]
     least = max(_LEAST_BATCH, min(known))
@@ -191,5 +191,5 @@ minimum_batch = {least}  # with fewer answers nothing is released, and all are l
 
 
 def _toml(value: str | Sequence[object]) -> str:
-    """What JSON writes for texts, whole numbers, true and false, and lists of them is TOML too, but for one control."""
+    """A value as TOML, which equals JSON for texts, integers, booleans and lists but for one control character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""The page on which people answer a collection in a browser, as its collection names it."""
+"""The web page on which people answer a collection, as the collection names it."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -10,12 +10,12 @@ from shuffledp.core.described import Described
 from shuffledp.survey.addresses import check_address
 from shuffledp.survey.section import require_sha256
 
-_USUAL = {"http": 80, "https": 443}  # ports, which browsers do not name
+_USUAL = {"http": 80, "https": 443}  # ports that browsers leave out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPage(Described):
-    """The page on which people answer in a browser, for whoever serves it and whoever checks it.
+    """The page on which people answer in a browser, for those who serve it and those who check it.
 
     The page holds the collection with an empty digest in the place of its own, which no file can hold; the link that
     people are invited by ends in it, so that the browser completes the collection.
@@ -36,22 +36,22 @@ class WebPage(Described):
 
     @staticmethod
     def beside(collection_file: Path) -> Path:
-        """The file of the page, beside that of its collection."""
+        """Path of the page's file, beside the collection file."""
         return collection_file.with_suffix(".html")
 
     @property
     def link(self) -> str:
-        """What people are invited by."""
+        """The link that invites people to answer."""
         return f"{self.url}#page={self.sha256}"
 
     @property
     def words(self) -> str:
-        """The page for people: its address, and the digest where it is known."""
+        """The page in words: its address, and its digest where known."""
         return f"{self.url}, SHA-256 {self.sha256}" if self.sha256 else self.url
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as browsers name it to the shuffler (RFC 6454), however the address is written."""
+        """Scheme, host and port of the page, as browsers send them to the shuffler (RFC 6454)."""
         parts = urlsplit(self.url)
         host = parts.hostname or ""
         shown = f"[{ip_address(host).compressed}]" if ":" in host else host
