@@ -136,9 +136,9 @@ def test_a_release_of_walks_holds_as_many_reports_as_its_protocol_hands_in(folde
     assert EarlierRelease.read(file).released[0].models[0].shuffle.num_users == PEOPLE
     for others in (PEOPLE - 1, PEOPLE + 1):
         file.write_text(json.dumps(data | {"num_reports": others}))
-        with pytest.raises(InvalidParameterError, match="for the number of people who sent its reports"):
+        with pytest.raises(InvalidParameterError, match="for as many people as sent its reports"):
             EarlierRelease.read(file)
     assert data["model"]["shuffle"].pop("num_colluding") == 3  # the fake senders, who are to be left out
     file.write_text(json.dumps(data))
-    with pytest.raises(InvalidParameterError, match="for the number of people who sent its reports"):
+    with pytest.raises(InvalidParameterError, match="for as many people as sent its reports"):
         EarlierRelease.read(file)

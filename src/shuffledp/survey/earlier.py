@@ -278,7 +278,7 @@ def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) 
         pass
     if data.get("library_version") != __version__:
         return None
-    raise _refused(path, "describe as its model its task's protocol, for the number of people who sent its reports")
+    raise _refused(path, "describe as its model the protocol of its task, for as many people as sent its reports")
 
 
 def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
