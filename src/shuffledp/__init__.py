@@ -1,4 +1,4 @@
-"""The shuffle model of differential privacy: randomize on the device, shuffle, analyze, and know what is guaranteed.
+"""Shuffle model of differential privacy: randomize on the device, shuffle, analyze, and state the guarantees.
 
 The public names are listed in ``__init__.pyi``, in the order of the flow. Each is imported when it is first used, so
 that importing the package costs nothing.

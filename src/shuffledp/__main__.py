@@ -1,4 +1,4 @@
-"""``python -m shuffledp``."""
+"""Entry point of ``python -m shuffledp``."""
 
 from shuffledp.cli import main
 

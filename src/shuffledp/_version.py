@@ -1,3 +1,3 @@
-"""The version of the library, in one place."""
+"""Version of the library, in one place."""
 
 __version__ = "0.1.0"

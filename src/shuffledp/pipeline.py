@@ -1,4 +1,4 @@
-"""The whole flow on one screen: randomize, shuffle, analyze, and say what is guaranteed."""
+"""Whole protocol in one call: randomize, shuffle, analyze, and state the guarantees."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _MOST_LINES = 12  # of a release that is printed
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release(Saved):
-    """What may be published: the view, the estimate from it, and what is guaranteed about both.
+    """Publishable result: the view, the estimate from it, and the guarantees of both.
 
     Args:
         model: the public description of what was run.
@@ -47,7 +47,7 @@ class Release(Saved):
         object.__setattr__(self, "statements", Statements(self.statements))
 
     def __str__(self) -> str:
-        """At most twelve lines; what is left out is said, and how to print it."""
+        """Text of at most twelve lines; it names what it leaves out, and how to print that."""
         statements = Statements(self.statements)
         danger, promised = statements.danger.splitlines(), statements.listed("release.statements").splitlines()
         lines, room = str(self.estimate).splitlines(), _MOST_LINES - 1 - len(danger) - len(promised)
@@ -58,11 +58,11 @@ class Release(Saved):
 
     @property
     def in_short(self) -> str:
-        """The estimate, and the headline."""
+        """Estimate and headline on one line."""
         return f"{self.estimate.in_short}; {Statements(self.statements).in_short}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Estimates and statements in their schemas; the view is left to files."""
+        """Dictionary of estimates and statements in their schemas; the view is left to files."""
         return {
             "num_reports": self.num_reports,
             "estimates": self.estimate.rows(),
@@ -73,7 +73,7 @@ class Release(Saved):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Transcript:
-    """Everything that happened, secrets included. For simulations only: never publish it.
+    """Record of a whole run, secrets included. For simulations only: never publish it.
 
     Row i of the view came from place ``origins[i]`` in ``reports``; -1 is a dummy.
     """
@@ -89,7 +89,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """A randomizer, a shuffler and an analyzer that fit together.
+    """Pipeline of a randomizer, a shuffler and an analyzer that fit together.
 
     Args:
         randomizer: what each person's device does with the answer.
@@ -136,18 +136,18 @@ class Pipeline:
 
     @property
     def in_numbers(self) -> "Pipeline":
-        """The pipeline that takes the numbers of categories in place of the categories, as attacks choose them."""
+        """Same pipeline with numbers of categories as input in place of the categories, as attacks choose them."""
         return replace(self, randomizer=getattr(self.randomizer, "in_numbers", self.randomizer))
 
     def model(self, num_users: int) -> ProtocolModel:
-        """The public description of the whole protocol for this many users."""
+        """Public description of the whole protocol for this number of users."""
         model = ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
         return model.with_fakes(self.fakes, among_colluders=self.fakes_collude)
 
     def run(
         self, values: ArrayLike, *, delta: float, public: Table | None = None, source: RandomSource | None = None
     ) -> Release:
-        """Play every party in turn.
+        """Run the parts of all parties in turn.
 
         Args:
             values: one answer per person, as the randomizer takes them: a list, or a numpy, Arrow, pandas or polars
@@ -172,7 +172,7 @@ class Pipeline:
         return self.analyze(view, delta=delta, seeded=source.reproducible, trust=(Trust.OPERATOR,))
 
     def analyze(self, view: View, *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()) -> Release:
-        """The analyst's part alone: estimate from a view and account for it.
+        """Analyst's part alone: estimate from a view, and account for it.
 
         Args:
             view: what came from the shuffler.
@@ -188,7 +188,7 @@ class Pipeline:
     def analyze_parts(
         self, views: Iterable[View], *, delta: float, seeded: bool = False, trust: tuple[Trust, ...] = ()
     ) -> Release:
-        """`analyze` for a view in parts, of which one at a time is in memory; the release holds none of them.
+        """Release from a view in parts, of which one at a time is in memory; the release holds none of them.
 
         The other arguments are those of `analyze`. Each part is given once: of reports without labels nobody could tell
         that one was given twice, and another not at all.
@@ -221,7 +221,7 @@ class Pipeline:
         seeded: bool = False,
         trust: tuple[Trust, ...] = (),
     ) -> Release:
-        """`analyze` for who has the sum of the analyzer's summaries of all parts of a view, wherever these are.
+        """Release from the sum of the summaries of all parts of a view, wherever the parts are.
 
         Args:
             summary: the sum.
@@ -242,7 +242,7 @@ class Pipeline:
         )
 
     def _named(self, estimate: Estimate) -> Estimate:
-        """The estimate with categories in place of their numbers, where the randomizer knows them."""
+        """Same estimate with categories in place of their numbers, where the randomizer knows them."""
         answers = getattr(self.randomizer, "answer_names", None)
         if answers is None:
             return estimate
@@ -264,13 +264,13 @@ class Pipeline:
 
 
 class _SeenLabels:
-    """The labels of the parts so far, where no two reports of a view have the same one."""
+    """Labels of the parts so far, where all reports of a view have different labels."""
 
     def __init__(self) -> None:
         self._seen: NDArray[np.bool_] | None = None
 
     def add(self, view: View) -> None:
-        """Refuse a part with a label that an earlier part had."""
+        """Refuse a part with a label of an earlier part."""
         if view.labels is None or view.shuffle.labels not in DISTINCT_LABELS:
             return
         if self._seen is None:
@@ -281,7 +281,7 @@ class _SeenLabels:
 
 
 def _require_everybody(model: ProtocolModel, num_reports: int) -> None:
-    """Refuse a view of fewer or more people than the model speaks of, who would be promised what does not hold."""
+    """Refuse a view whose number of people differs from the model's, since the promise would not hold for it."""
     allowed = model.shuffle.num_reports(model.local.num_messages)
     if num_reports not in allowed:
         how_many = f"{allowed[0]}" if len(allowed) == 1 else f"{allowed[0]} to {allowed[-1]}"
@@ -295,7 +295,7 @@ ORIGIN = "(origin)"  # the name of no report's column
 
 
 class TaggedReports(Reports):
-    """Reports that remember their places, so that any shuffler's work can be traced; or their places alone."""
+    """Reports with their original places, to trace any shuffler's work; or the places alone."""
 
     __slots__ = ()
 
@@ -306,11 +306,11 @@ class TaggedReports(Reports):
 
     @classmethod
     def tag(cls, reports: Reports) -> "TaggedReports":
-        """These reports, each with its place."""
+        """Same reports, each with its place."""
         return cls({**reports.columns, ORIGIN: np.arange(len(reports))}, reports.model, seeded=reports.seeded)
 
     def _joined(self, parts: Sequence[Table]) -> "TaggedReports":
-        """Dummies, which a shuffler adds at the end, come from nobody's place."""
+        """Joined parts; dummies, which a shuffler appends, get the place -1 of no person."""
         nobody = {len(part): np.full(len(part), -1) for part in parts}
         tagged = [
             type(self)({**part.columns, ORIGIN: nobody[len(part)]}, part.model, seeded=part.seeded)

@@ -62,6 +62,11 @@ NUMPY_CALLS = {"Generator"}
 NUMPY_GENERATORS = {"default_rng", "SeedSequence", "PCG64", "PCG64DXSM", "Philox"}
 MAY_MAKE_GENERATORS = {"attacks", "demo"}
 
+# Units whose docstrings must begin with a line that a newcomer reads once.
+READ_ONCE = {"__init__", "__main__", "_version", "testing", "pipeline", "demo", "core", "randomness", "randomizers"}
+LEAST_WORDS = 3
+RIDDLES = ("That of ", "Those of ", "The same ", "Themselves", "As ", "So many ", "What both ")
+
 
 @dataclass(frozen=True)
 class Module:
@@ -191,6 +196,20 @@ def has_a_docstring(module: Module) -> Iterator[Found]:
         yield Found(1, "the module has no docstring")
 
 
+def is_read_once(module: Module) -> Iterator[Found]:
+    """The first line of a docstring names its noun itself: it is a phrase, and no pronoun stands for the noun."""
+    if module.unit not in READ_ONCE:
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = (ast.get_docstring(node) or "").partition("\n")[0]
+            line = node.body[0].lineno if node.body else 1
+            if first and len(first.split()) < LEAST_WORDS:
+                yield Found(line, f"the first line {first!r} has fewer than {LEAST_WORDS} words")
+            if first.startswith(RIDDLES):
+                yield Found(line, f"the first line {first!r} begins with a pronoun in place of its noun")
+
+
 def draws_from_a_source(module: Module) -> Iterator[Found]:
     """No randomness that is shared, predictable or hidden: not ``random``, not the global state of numpy and scipy."""
     for found in resolved_imports(module):
@@ -258,6 +277,7 @@ RULES: tuple[Rule, ...] = (
     is_short,
     is_no_splinter,
     has_a_docstring,
+    is_read_once,
     draws_from_a_source,
     never_prints,
     never_asserts,
@@ -374,6 +394,10 @@ BROKEN = [
     (is_no_splinter, "core/flow.py", "x = 1\n" * (MIN_FILE_LINES - 1), "the file has 39 lines"),
     (has_a_docstring, "core/flow.py", "x = 1", "no docstring"),
     (has_a_docstring, "laws/__init__.py", "", "no docstring"),
+    (is_read_once, "core/flow.py", 'def f():\n    """Those of the last round."""', "begins with a pronoun"),
+    (is_read_once, "core/flow.py", 'class A:\n    """The same without fakes."""', "begins with a pronoun"),
+    (is_read_once, "core/flow.py", '"""As many reports as there are people."""', "begins with a pronoun"),
+    (is_read_once, "core/flow.py", 'async def f():\n    """The view."""', "has fewer than 3 words"),
     (draws_from_a_source, "core/flow.py", "import random", "predictable"),
     (draws_from_a_source, "core/flow.py", "import numpy as np\nnp.random.seed(1)", "numpy.random.seed"),
     (draws_from_a_source, "core/flow.py", "import numpy.random as r\nr.rand()", "numpy.random.rand"),
@@ -415,6 +439,8 @@ KEPT = [
     (is_no_splinter, "core/flow.py", "x = 1\n" * MIN_FILE_LINES),
     (is_no_splinter, "laws/__init__.py", "x = 1\n"),
     (has_a_docstring, "core/flow.py", '"""What this is for."""'),
+    (is_read_once, "core/flow.py", '"""Reports of one round."""\ndef f():\n    """Assign reports to rounds."""'),
+    (is_read_once, "core/flow.py", 'def f():\n    """Mean overlap, in nats.\n\n    As in papers.\n    """'),
     (
         draws_from_a_source,
         "randomness/sources.py",

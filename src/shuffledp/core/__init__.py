@@ -1,4 +1,4 @@
-"""The values that everything speaks of: no algorithms, and no party's work.
+"""Shared values of all parts of the library, without algorithms.
 
 Read what is promised first: `guarantees`, `statement_terms`, `statements`. Then what accounting reads: `channels`,
 `shuffle_models`, `local_models`. Then what passes from hand to hand: `table`, `estimates`, `flow`. The habits of the

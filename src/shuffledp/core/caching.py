@@ -1,4 +1,4 @@
-"""Caches: kernels that numba compiles once and keeps on disk, the last results of functions, and results about objects.
+"""Caches: functions compiled once by numba, the latest results of functions, and results about objects.
 
 Kernels are compiled at their first call: importing numba takes most of a second. Where there is no numba, as in a
 browser, they run as they are written: the same results, later.
@@ -23,7 +23,7 @@ _KEPT: list[Callable[[], None]] = []  # what makes each remembered function forg
 def compiled(
     function: Callable[_Parameters, _Result], *, calls: tuple[Callable[..., Any], ...] = ()
 ) -> Callable[_Parameters, _Result]:
-    """The function, in the part of Python that numba compiles, compiled when first called, and kept on disk.
+    """Decorator: compile the function with numba at its first call, and keep the machine code on disk.
 
     Without numba it is the function itself.
 
@@ -50,7 +50,7 @@ def compiled(
 
 
 def remembered(most: int) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Decorator that keeps the last ``most`` results of a function by its arguments; what has no hash is computed anew.
+    """Decorator: keep the last ``most`` results by arguments; calls with unhashable arguments are computed anew.
 
     It is for functions of values that never change, whose results never change either.
     """
@@ -73,13 +73,13 @@ def remembered(most: int) -> Callable[[Callable[_Parameters, _Result]], Callable
 
 
 def forget() -> None:
-    """Forget all that is `remembered`."""
+    """Empty the caches of all `remembered` functions."""
     for clear in _KEPT:
         clear()
 
 
 def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items: int) -> Callable[[int], _Function]:
-    """Choice between a plain and a compiled function: small runs never load numba, and long ones soon do.
+    """Choice between a plain and a compiled function: a short run never loads numba, a long run soon does.
 
     The choice, given the number of items of the next call, is ``plain`` for the first ``items`` items of a process: as
     many as it does in about half the time that loading numba takes. Without numba it is ``plain`` for all.
@@ -95,7 +95,7 @@ def plain_until_worth_compiling(plain: _Function, compiled: _Function, *, items:
 
 
 def _can_compile() -> bool:
-    """Whether numba is there; it is not imported for that."""
+    """Whether numba is installed, found out without an import."""
     return importlib.util.find_spec("numba") is not None
 
 
@@ -115,7 +115,7 @@ def _make_callable(helper: Callable[..., Any]) -> None:
 
 
 class WeakCache(Generic[_Found]):
-    """Weak-reference cache of the ``most`` values asked for last, by the identity of the objects that they are about.
+    """Cache with weak references: the ``most`` values used last, keyed by the identity of objects.
 
     A value must not refer to its own objects, or they would never be freed.
     """
@@ -130,7 +130,7 @@ class WeakCache(Generic[_Found]):
         return len(self._found)
 
     def get(self, objects: tuple[object, ...], key: Hashable = None) -> _Found | None:
-        """The value of these objects and this key; None if it is not there any more."""
+        """Cached value for these objects and this key; None if the cache has dropped it."""
         place = _place(objects, key)
         kept = self._found.get(place)
         if kept is None:
@@ -140,7 +140,7 @@ class WeakCache(Generic[_Found]):
         return kept[1]
 
     def put(self, objects: tuple[object, ...], found: _Found, key: Hashable = None) -> _Found:
-        """Keep a value until one of the objects is gone, or others take its place; returns it."""
+        """Store a value until one of its objects dies or newer values displace it; returns the value."""
         place, everything = _place(objects, key), self._found
 
         def forget(_: object) -> None:
@@ -155,5 +155,5 @@ class WeakCache(Generic[_Found]):
 
 
 def _place(objects: tuple[object, ...], key: Hashable) -> _Place:
-    """Identities as a key: an identity is given anew only after the values of its dead object are forgotten."""
+    """Cache key from identities; a dead object's entry goes before its identity can be used again."""
     return tuple(map(id, objects)), key

@@ -87,7 +87,7 @@ class Channel(Described):
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """The channel that ``to_dict`` wrote; labels must be strings, numbers or tuples of them.
+        """Channel from the dictionary of ``to_dict``; labels must be strings, numbers or tuples of them.
 
         Raises:
             InvalidParameterError: if it wrote something else.
@@ -100,7 +100,7 @@ class Channel(Described):
         return cls(np.array(matrix), inputs, outputs)
 
     def cascade(self, after: "Channel") -> "Channel":
-        """Cascade with ``after``, whose inputs must be this channel's outputs, in this order."""
+        """Cascade: this channel's output enters ``after``, whose inputs must be these outputs in this order."""
         if self.outputs != after.inputs:
             raise InvalidParameterError(f"after must have inputs {self.outputs!r}; got after.inputs={after.inputs!r}.")
         return Channel(times(self.matrix, after.matrix), self.inputs, after.outputs)
@@ -161,7 +161,7 @@ class Channel(Described):
         return max(_log_ratio(high, low) for high, low in zip(highest[used], lowest[used], strict=True))
 
     def delta(self, epsilon: float) -> float:
-        """The smallest delta at this epsilon, over all ordered pairs of inputs (hockey-stick divergence)."""
+        """Smallest delta at this epsilon, over all ordered pairs of inputs (hockey-stick divergence)."""
         nonnegative(epsilon=epsilon)
         largest = math.exp(min(epsilon, _LARGEST_EXPONENT))
         factor = Fraction(largest) if self.is_exact else largest
@@ -170,7 +170,7 @@ class Channel(Described):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hyper:
-    """Hyper-distribution: the posterior beliefs that a channel's output leads to, each with its probability.
+    """Hyper-distribution: posterior beliefs after a channel's output, each with its probability.
 
     Two channels leak the same, by every measure, exactly if they have the same hyper for every prior.
 
@@ -211,7 +211,7 @@ class Hyper:
 
 
 def distribution(prior: ArrayLike | None, length: int) -> NDArray[Any]:
-    """A checked prior: fractions if every entry is rational, else float64; uniform, in fractions, for None.
+    """Checked prior: fractions if every entry is rational, else float64; None gives the uniform prior in fractions.
 
     Raises:
         InvalidParameterError: for another length, a negative entry, or another sum (by more than 1e-9 in floats).
@@ -232,7 +232,7 @@ def distribution(prior: ArrayLike | None, length: int) -> NDArray[Any]:
 
 
 def numbers(entries: ArrayLike, name: str, *, ndim: int) -> NDArray[Any]:
-    """An array of fractions if all entries are rational, else of float64; none that is not a finite number.
+    """Array of fractions if all entries are rational, else of float64; refuses numbers that are not finite.
 
     Raises:
         InvalidParameterError: for another number of dimensions, no entries, or an entry that is not a finite number.
@@ -256,7 +256,7 @@ def numbers(entries: ArrayLike, name: str, *, ndim: int) -> NDArray[Any]:
 
 
 def times(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """The product of two matrices: of fractions (over one denominator each, which is faster) or of floats."""
+    """Product of two matrices, of floats or of fractions (with one denominator for each matrix, for speed)."""
     if left.dtype != object or right.dtype != object:
         return left.astype(np.float64) @ right.astype(np.float64)
     (whole_left, scale_left), (whole_right, scale_right) = integers(left), integers(right)
@@ -272,7 +272,7 @@ def integers(matrix: NDArray[Any]) -> tuple[NDArray[Any], int]:
 
 
 def proportional_columns(matrix: NDArray[Any]) -> list[tuple[int, ...]]:
-    """Indices of columns in groups of multiples of each other, without columns of zeros.
+    """Indices of proportional columns, group by group; columns of zeros are left out.
 
     Groups come in descending order of their columns, each divided by its largest entry. For floats, columns that differ
     by at most 1e-9 after that division count as multiples.
@@ -298,13 +298,13 @@ def proportional_columns(matrix: NDArray[Any]) -> list[tuple[int, ...]]:
 
 
 def _fractions(array: NDArray[Any]) -> NDArray[Any]:
-    """Fractions of the entries; numpy's integers become Python's, which do not overflow."""
+    """Entries as fractions; numpy integers become Python integers, which do not overflow."""
     entries = [e if type(e) is Fraction else Fraction(int(e.numerator), int(e.denominator)) for e in array.flat]
     return np.array([*entries, None], dtype=object)[:-1].reshape(array.shape)
 
 
 def _log_ratio(high: Any, low: Any) -> float:
-    """log(high / low) for high >= low > 0, to the last digits also where the two are nearly equal."""
+    """Logarithm of high / low for high >= low > 0, accurate also where high and low are nearly equal."""
     exact = isinstance(high, Fraction | int)
     above, below = (Fraction(high), Fraction(low)) if exact else (float(high), float(low))
     excess = (above - below) / below
@@ -314,12 +314,12 @@ def _log_ratio(high: Any, low: Any) -> float:
 
 
 def _hashable(labels: Any) -> tuple[Hashable, ...]:
-    """Labels as JSON holds them: pairs became lists."""
+    """Labels from JSON, with each list turned back into the pair that it was."""
     return tuple(_hashable(label) if isinstance(label, list) else label for label in labels)
 
 
 def _as_matrix(entries: Sequence[Sequence[Any]] | NDArray[Any]) -> NDArray[Any]:
-    """A checked copy: object dtype if every entry is rational and one is a Fraction, else float64."""
+    """Checked copy of a matrix: object dtype if all entries are rational and one is a Fraction, else float64."""
     try:
         matrix = np.array(entries)
         exact = matrix.dtype == object and all(isinstance(value, Fraction | int) for value in matrix.flat)

@@ -1,4 +1,4 @@
-"""Serialization: frozen dataclasses that are written as dictionaries and read back by their tag.
+"""Serialization: frozen dataclasses are written as dictionaries with a tag, and read back by the tag.
 
 Whatever two parties must agree on is such a value. A subclass with a tag of its own registers itself, so that a new
 mechanism is a new class and never a new branch here.
@@ -59,14 +59,14 @@ class Described:
             cls._members[tag] = cls
 
     def to_dict(self) -> dict[str, Any]:
-        """This value as a dictionary that JSON can hold (infinity is written as the string ``"inf"``)."""
+        """Dictionary of this value for JSON (infinity is written as the string ``"inf"``)."""
         tag = {self.tag_key: getattr(self, self.tag_key)} if self.tag_key else {}
         fields = dataclasses.fields(typing.cast(Any, self))
         return tag | {field.name: encode(getattr(self, field.name)) for field in fields}
 
     @classmethod
     def from_dict(cls, data: typing.Mapping[str, Any]) -> Self:
-        """The value that ``to_dict`` wrote.
+        """Value from the dictionary of ``to_dict``.
 
         Raises:
             InvalidParameterError: for an unknown tag, an unknown or missing key, or a value of the wrong type.
@@ -91,7 +91,7 @@ class Described:
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The members of the family by their tags, as far as they are subclasses of this one; sorted by tag."""
+        """Subclasses of this class in the family, by their tags and sorted by them."""
         for home in map(importlib.import_module, _HOMES):
             for name in home.__all__:  # a package may import a name only when it is asked for it
                 getattr(home, name)
@@ -109,7 +109,7 @@ class Described:
 
 
 def encode(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """JSON form of a value."""
     if isinstance(value, Described):
         return value.to_dict()
     if isinstance(value, Enum):
@@ -130,7 +130,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(annotation: Any, value: Any, name: str) -> Any:
-    """The value of a field with this annotation, from what ``encode`` wrote; ``name`` is used in error messages."""
+    """Value of a field with this annotation, from its JSON form; ``name`` is used in error messages."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (types.UnionType, typing.Union):
         return _decode_union(arguments, value, name)
@@ -148,7 +148,7 @@ def decode(annotation: Any, value: Any, name: str) -> Any:
 
 
 def _decode_array(scalar: Any, value: typing.Sequence[Any], name: str) -> Any:
-    """An array of this scalar type, if it holds exactly what was written."""
+    """Array of this scalar type; refused if the written numbers do not fit the type exactly."""
     expected = np.generic if scalar is Any else scalar
     dtype: Any = None if scalar is Any else scalar
     array = np.empty(0)
@@ -209,7 +209,7 @@ def _wrong_type(annotation: Any, value: Any, name: str) -> InvalidParameterError
 
 
 def require_keys(data: Mapping[str, Any], *keys: str) -> None:
-    """Refuse what is no table with these keys."""
+    """Refuse data that are not a table with exactly these keys."""
     for key in keys:
         if not isinstance(data, Mapping) or key not in data:
             raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")

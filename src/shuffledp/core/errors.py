@@ -1,4 +1,4 @@
-"""The errors of the library.
+"""Errors of the library.
 
 Every message names the parameter, the condition it must meet and the value it had. A message never contains a person's
 answer, a permutation or a key.
@@ -18,11 +18,11 @@ class HypothesisError(InvalidParameterError):
 
 
 class UnsupportedModelError(ShuffleDPError, NotImplementedError):
-    """Combination of models about which nothing is known: neither that it is private nor that it is not."""
+    """Combination of models without any known statement: neither that it is private nor that it is not."""
 
 
 class ContradictionError(ShuffleDPError, RuntimeError):
-    """Upper bound below a lower bound: a bug of the library, never of the caller, that names both theorems."""
+    """Upper bound below a lower bound: a bug of the library, never of the caller; names both theorems."""
 
 
 class IncomparableError(ShuffleDPError, TypeError):
@@ -34,7 +34,7 @@ class InputDataError(ShuffleDPError, ValueError):
 
 
 class BatchTooSmallError(InputDataError):
-    """Fewer reports than the smallest batch that the task allows to be released."""
+    """Fewer reports than the task's minimum batch."""
 
 
 class LocalProtocolError(ShuffleDPError, RuntimeError):
@@ -46,12 +46,12 @@ class RemoteProtocolError(ShuffleDPError, RuntimeError):
 
 
 class MalformedMessageError(RemoteProtocolError):
-    """Bytes that are no message; what they are is not shown."""
+    """Bytes that are no valid message; the error does not show them."""
 
 
 class UndecryptableReportError(RemoteProtocolError):
-    """Report that is sealed to another key, for another collection or column, or is not as it was sealed."""
+    """Report that was sealed to another key, collection or column, or changed after it was sealed."""
 
 
 class EngineError(ShuffleDPError, RuntimeError):
-    """Failure of the machines that a job was given to, or of one of its tasks; what they read is not shown."""
+    """Failure of the cluster that runs a job, or of one of the job's tasks; the error shows no data."""

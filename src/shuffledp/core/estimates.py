@@ -24,17 +24,17 @@ _WEIGHTED = " (weighted)"
 
 
 def normal_half_width(level: float) -> float:
-    """Half the width of a normal interval of this coverage, in standard errors: 1.96 for 0.95."""
+    """Half-width of a normal interval of this coverage, in standard errors: 1.96 for 0.95."""
     return -NormalDist().inv_cdf((1 - level) / 2)
 
 
 def weighted(statistic: str) -> str:
-    """A statistic of people who count by their weights."""
+    """Name of the statistic, marked as weighted."""
     return f"{statistic}{_WEIGHTED}"
 
 
 def is_weighted(estimate: "Estimate") -> bool:
-    """Whether people count by their weights."""
+    """Whether the statistic is weighted."""
     return _WEIGHTED in estimate.statistic
 
 
@@ -123,7 +123,7 @@ class Estimate(Shown):
         return self.estimate + self.margin if self.interval is None else self.interval[:, 1]
 
     def within(self, lowest: float, highest: float) -> Self:
-        """The estimate with intervals that end where the range of the truth does; estimates stay as they are.
+        """Same estimate with intervals clipped to the range of the true value; estimates do not change.
 
         Of an estimate beyond the range the interval is that around the nearest end of it, so that none is empty. Since
         the truth is in the range, intervals cover it whenever they did before.
@@ -134,18 +134,18 @@ class Estimate(Shown):
 
     @property
     def derived(self) -> tuple["Estimate", ...]:
-        """What else is worked out of the same reports, such as quantiles of a histogram; none but in a subclass."""
+        """Further estimates from the same reports, such as quantiles of a histogram; empty except in subclasses."""
         return ()
 
     @property
     def population_error(self) -> NDArray[np.float64]:
-        """Standard error for the population that the batch was sampled from: both errors together."""
+        """Standard error for the sampled population: randomizing and sampling error combined."""
         if self.sampling_error is None:
             return self.standard_error
         return np.hypot(self.standard_error, self.sampling_error)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per target, in the schema that every command prints; those of what is derived come last.
+        """One dictionary per target, in the schema that every command prints; derived estimates come last.
 
         Where covariances are given, ``covariance`` holds those with other targets that are not zero.
         """
@@ -169,7 +169,7 @@ class Estimate(Shown):
         return ordered + [row for each in self.derived for row in each.rows()]
 
     def to_frame(self) -> Any:
-        """The rows as a data frame: of pandas or polars, whichever is imported already, or else installed.
+        """Rows as a data frame of pandas or polars: the one already imported, else the one installed.
 
         Covariances are left out; what is public about the region of a row has columns of its own. Estimates and their
         intervals are the last columns, which a narrow terminal leaves out last.
@@ -188,7 +188,7 @@ class Estimate(Shown):
         raise ModuleNotFoundError("to_frame needs pandas or polars; neither is installed.", name=names[0])
 
     def plot(self) -> Any:
-        """A picture of the estimates with their intervals: shown by a notebook, written by ``save``.
+        """Chart of the estimates with their intervals: a notebook shows it, ``save`` writes it.
 
         Returns:
             The `shuffledp.documents.drawing.Drawn`; its ``figure`` is matplotlib's own.
@@ -200,13 +200,13 @@ class Estimate(Shown):
 
     @property
     def in_short(self) -> str:
-        """What is estimated of what, and the first numbers."""
+        """Statistic and target on one line, with the first numbers."""
         shown = [f"{name} {value:.4g}" for name, value in zip(self.target[:_MOST_SHOWN], self.estimate, strict=False)]
         more = [f"{len(self.target) - len(shown)} more"] if len(self.target) > len(shown) else []
         return f"{self.statistic} from {count_of(self.num_reports, 'report')}: {', '.join([*shown, *more])}"
 
     def with_targets(self, names: tuple[str, ...]) -> "Estimate":
-        """The estimate with other names of its targets, such as categories in place of their numbers.
+        """Same estimate with other names of its targets, such as categories in place of their numbers.
 
         Raises:
             InvalidParameterError: if a name has controls of its direction, or lone surrogates, which no file holds.

@@ -37,7 +37,7 @@ _LONG_RUN = 1000  # reports with one label, on average: then they are permuted l
 
 
 class Reports(Table):
-    """Randomized reports, one per row, with the model that made them.
+    """Randomized reports, one per row, with the model of their randomizer.
 
     Shufflers use ``len`` and ``take`` only; what the columns mean is between randomizer and analyzer.
 
@@ -63,7 +63,7 @@ class Reports(Table):
 
     @property
     def num_users(self) -> int:
-        """People who sent these reports, ``num_messages`` each, if none are missing and none were added.
+        """Number of people behind these reports, each with ``num_messages``, if none are missing or added.
 
         Raises:
             InvalidParameterError: if the reports cannot be shared out so.
@@ -71,7 +71,7 @@ class Reports(Table):
         return self.model.num_users_of(len(self))
 
     def misplaced(self, *, first: int = 0) -> int | None:
-        """The first row whose round is not that of its place; row ``person * num_messages + round`` is for ``round``.
+        """First row with a wrong round; row ``person * num_messages + round`` must be of ``round``.
 
         Rows are counted with the ``first`` ones that come before these, if they are a part. None if all are right, or
         reports do not say which round they are for.
@@ -98,7 +98,7 @@ class Reports(Table):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The reports that ``to_dict`` wrote.
+        """Reports from the dictionary of ``to_dict``.
 
         Raises:
             InvalidParameterError: if it wrote something else.
@@ -109,7 +109,7 @@ class Reports(Table):
 
     @classmethod
     def from_table(cls, table: Table, model: LocalModel, *, seeded: bool = False) -> Self:
-        """A table, read as reports of a model."""
+        """Reports of a model, from a table."""
         return cls(table.columns, model, seeded=seeded)
 
     def to_arrow(self) -> "pa.Table":
@@ -119,7 +119,7 @@ class Reports(Table):
 
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> Self:
-        """The reports that ``to_arrow`` wrote; for a table without a model there is `from_table`.
+        """Reports from the table of ``to_arrow``; `from_table` reads a table without a model.
 
         Raises:
             InvalidParameterError: if there is no model in the metadata, or the columns cannot be its reports.
@@ -131,7 +131,7 @@ class Reports(Table):
         return cls.from_table(Table.from_arrow(table), model, seeded=decode(bool, seeded, "seeded"))
 
     def moved(self, moves: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Self:
-        """The rows in other places: parts of (places, rows) say which row comes where, and together fill all places."""
+        """Same rows in another order: pairs (places, rows) that together fill every place once."""
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
         for places, rows in moves:
             for name, column in self.columns.items():
@@ -139,7 +139,7 @@ class Reports(Table):
         return self._with({name: frozen(column) for name, column in columns.items()})
 
     def _shuffled_in_runs(self, starts: NDArray[np.intp], source: RandomSource | None) -> Self:
-        """The rows, permuted uniformly and independently within each run from one start to the next."""
+        """Rows permuted uniformly and independently inside each run of rows; runs begin at ``starts``."""
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
             order = random_permutation(stop - start, source=source)
@@ -160,7 +160,7 @@ class Reports(Table):
 
 
 def _ascending(labels: NDArray[Any]) -> bool:
-    """Whether each label is above the one before it."""
+    """Whether the labels strictly ascend."""
     return bool((labels[:-1] < labels[1:]).all())
 
 
@@ -219,7 +219,7 @@ class View:
         object.__setattr__(self, "labels", labels)
 
     def _permute(self, labels: NDArray[np.int64], source: RandomSource | None) -> NDArray[np.int64]:
-        """Sort the rows by label, in an order that is uniform among equal ones; returns the labels of the new order."""
+        """Sort rows by label, with equal labels in uniformly random order; returns the sorted labels."""
         starts = np.concatenate([[0], np.flatnonzero(labels[:-1] != labels[1:]) + 1])
         if len(labels) >= _LONG_RUN * len(starts) and (labels[starts[:-1]] < labels[starts[1:]]).all():
             object.__setattr__(self, "reports", self.reports._shuffled_in_runs(starts, source))
@@ -253,7 +253,7 @@ class View:
             )
 
     def _check_rounds(self, labels: NDArray[np.int64]) -> None:
-        """Refuse reports whose round is not that of their label; labels are ascending."""
+        """Refuse reports whose round differs from the round of their label; labels are ascending."""
         rounds = self.reports.model.rounds(self.reports.columns)
         if rounds is None or self.shuffle.labels not in _OF_ROUNDS:
             return
@@ -287,7 +287,7 @@ class View:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Callable[[], "View"], tuple[()]]:
-        """Copies and pickles are made, and checked, as any view is, with rows permuted afresh."""
+        """Rebuild copies and pickles by the constructor, which checks them and permutes rows afresh."""
         parts = ("reports", "labels", "label_table", "shuffle", "seeded")
         return partial(type(self), **{name: getattr(self, name) for name in parts}), ()
 
@@ -300,7 +300,7 @@ class View:
         return [column[order] for column in columns]
 
     def parts(self, size: int) -> Iterator["View"]:
-        """Views of at most ``size`` reports each; their summaries add up to that of the whole view."""
+        """Parts of at most ``size`` reports each; the sum of their summaries is the summary of the whole view."""
         validate.integer_at_least(1, size=size)
         for start in range(0, len(self), size):
             rows = slice(start, start + size)
@@ -313,7 +313,7 @@ class View:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The view, as JSON can hold it."""
+        """Dictionary of the view for JSON."""
         return {
             "reports": self.reports.to_dict(),
             "labels": encode(self.labels),
@@ -324,7 +324,7 @@ class View:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "View":
-        """The view that ``to_dict`` wrote (rows permuted afresh, which changes nothing).
+        """View from the dictionary of ``to_dict`` (rows permuted afresh, which changes nothing).
 
         Raises:
             InvalidParameterError: if it wrote something else.
@@ -351,7 +351,7 @@ class Summary(Described):
 
     @abstractmethod
     def __add__(self, other: Self) -> Self:
-        """The summary of both parts together."""
+        """Summary of both parts together."""
 
 
 SummaryType = TypeVar("SummaryType", bound=Summary)
@@ -359,11 +359,11 @@ SummaryType = TypeVar("SummaryType", bound=Summary)
 
 @runtime_checkable
 class Randomizer(Protocol):
-    """Randomizer: runs on a person's device or, in a simulation, on a whole column of values."""
+    """Randomizer on a person's device or, in a simulation, on a whole column of values."""
 
     @property
     def model(self) -> LocalModel:
-        """The public description."""
+        """Public description of the randomizer."""
         ...
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
@@ -376,11 +376,11 @@ class Shuffler(Protocol):
     """Shuffler: unlinks reports from their senders, entirely or in part."""
 
     def model(self, num_users: int) -> ShuffleModel:
-        """The public description for a number of users."""
+        """Public description of the shuffle for this number of users."""
         ...
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
-        """The view that the analyst receives; ``public`` has one row of public columns per person."""
+        """View of the analyst; ``public`` has one row of public columns per person."""
         ...
 
 
@@ -389,9 +389,9 @@ class Analyzer(Protocol[SummaryType]):
     """Analyzer: turns views into estimates in two steps, so that streamed and distributed runs are sums."""
 
     def summarize(self, view: View) -> SummaryType:
-        """The summary of a view."""
+        """Summary of a view."""
         ...
 
     def estimate(self, summary: SummaryType) -> Estimate:
-        """The estimate from a sum of summaries."""
+        """Estimate from a sum of summaries."""
         ...

@@ -48,18 +48,18 @@ class Guarantee(Described):
 
     @abstractmethod
     def compose(self, other: Self) -> Self:
-        """Composition: the guarantee of publishing both results about the same people."""
+        """Composition: guarantee of publishing both results about the same people."""
 
     @abstractmethod
     def mix(self, other: Self, weight: float) -> Self:
-        """Mixture: the guarantee of running this mechanism with probability ``weight`` and else the other one.
+        """Mixture: guarantee of this mechanism with probability ``weight``, else of the other mechanism.
 
         The choice must not depend on the data; it may be public.
         """
 
     @abstractmethod
     def nothing(self) -> Self:
-        """The trivial guarantee of this type."""
+        """Trivial guarantee of this type."""
 
     @property
     @abstractmethod
@@ -68,7 +68,7 @@ class Guarantee(Described):
 
     @property
     def weakness(self) -> str:
-        """One sentence for a non-specialist if this promises little, else ""."""
+        """Warning in one sentence for a non-specialist if the guarantee promises little, else ""."""
         return ""
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Guarantee(Described):
         """One sentence for a non-specialist; ``relation`` is "at most", "exactly", "at least" or "about"."""
 
     def text_of_sum(self, relation: str) -> str:
-        """One sentence, where all columns or releases that one person answered may be replaced."""
+        """One sentence for a sum: all columns or releases that one person answered may be replaced."""
         return self.text(relation)
 
 
@@ -107,7 +107,7 @@ class DifferentialPrivacy(Guarantee):
 
     @property
     def weakness(self) -> str:
-        """Warning of a large epsilon; "" for a small one, and for a trivial guarantee, which says so itself."""
+        """Warning of a large epsilon; "" for a small one, and for a trivial guarantee, whose text says so."""
         return "" if self.is_trivial else weakness_of(self.epsilon, "what one person answered")
 
     def implies(self, other: Guarantee) -> bool:
@@ -126,14 +126,14 @@ class DifferentialPrivacy(Guarantee):
         return replace(self, epsilon=epsilon, delta=min(1.0, delta))
 
     def mix(self, other: Self, weight: float) -> Self:
-        """The larger epsilon and the average delta, by convexity of the divergence; the average is rounded up."""
+        """Larger epsilon and average delta, by convexity of the divergence; the average is rounded up."""
         self._require_same(other)
         validate.probability(weight=weight)
         delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
         return replace(self, epsilon=max(self.epsilon, other.epsilon), delta=delta)
 
     def nothing(self) -> Self:
-        """Epsilon is infinite: not private."""
+        """Guarantee with infinite epsilon: not private."""
         return replace(self, epsilon=math.inf, delta=0.0)
 
     def _require_same(self, other: Any) -> None:
@@ -235,7 +235,7 @@ class RenyiDP(Guarantee):
         return all(map(math.isinf, self.epsilons))
 
     def implies(self, other: Guarantee) -> bool:
-        """True if each order of the other is at most one of this, with an epsilon no smaller."""
+        """True if this bounds every epsilon of the other, at the same or a larger order; and for trivial guarantees."""
         if not isinstance(other, RenyiDP):
             return other.is_trivial
         here = list(zip(self.orders, self.epsilons, strict=True))
@@ -245,22 +245,22 @@ class RenyiDP(Guarantee):
         )
 
     def compose(self, other: Self) -> Self:
-        """Epsilons add, order by order (Mironov 2017, Proposition 1); sums are rounded up."""
+        """Sum of the epsilons, order by order (Mironov 2017, Proposition 1); rounded up."""
         self._require_same(other)
         return replace(self, epsilons=tuple(map(sum_rounded_up, self.epsilons, other.epsilons)))
 
     def mix(self, other: Self, weight: float) -> Self:
-        """The larger epsilon at each order, by quasi-convexity of the divergence."""
+        """Larger epsilon at each order, by quasi-convexity of the divergence."""
         self._require_same(other)
         validate.probability(weight=weight)
         return replace(self, epsilons=tuple(map(max, self.epsilons, other.epsilons)))
 
     def nothing(self) -> Self:
-        """Every epsilon is infinite."""
+        """Guarantee with infinite epsilon at every order."""
         return replace(self, epsilons=(math.inf,) * len(self.epsilons))
 
     def to_central(self, *, delta: float) -> CentralDP:
-        """The (epsilon, delta) that follows, by the best of the orders (Canonne, Kamath, Steinke 2020, Proposition 12).
+        """Implied (epsilon, delta), by the best order (Canonne, Kamath, Steinke 2020, Proposition 12).
 
         Raises:
             InvalidParameterError: if ``delta`` is not strictly between 0 and 1.
@@ -338,20 +338,20 @@ class DSigmaPrivacy(Guarantee):
         return self.groups_digest == other.groups_digest and self.alpha <= other.alpha and self.delta <= other.delta
 
     def compose(self, other: Self) -> Self:
-        """Alphas and deltas add (Meehan et al. 2022, Section A.2); sums are rounded up."""
+        """Sums of alphas and of deltas (Meehan et al. 2022, Section A.2), rounded up."""
         self._require_same(other)
         alpha, delta = (sum_rounded_up(*pair) for pair in ((self.alpha, other.alpha), (self.delta, other.delta)))
         return replace(self, alpha=alpha, delta=min(1.0, delta))
 
     def mix(self, other: Self, weight: float) -> Self:
-        """The larger alpha and the average delta, rounded up (Lemma 2, whose last line lacks exp(alpha))."""
+        """Larger alpha and average delta, rounded up (Lemma 2, whose last line lacks exp(alpha))."""
         self._require_same(other)
         validate.probability(weight=weight)
         delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
         return replace(self, alpha=max(self.alpha, other.alpha), delta=delta)
 
     def nothing(self) -> Self:
-        """Alpha is infinite."""
+        """Guarantee with infinite alpha."""
         return replace(self, alpha=math.inf, delta=0.0)
 
     def text(self, relation: str) -> str:

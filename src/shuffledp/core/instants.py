@@ -13,7 +13,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def instant(**values: str) -> datetime:
-    """The point in time of the one text that is given by its name; of a date alone, when it begins.
+    """Point in time from the named argument's text; a date alone means the start of that day.
 
     Raises:
         InvalidParameterError: for a text of another form, or a day that does not exist.
@@ -34,15 +34,15 @@ def instant(**values: str) -> datetime:
 
 
 def end_of_day(text: str) -> str:
-    """A date alone as its last second; any other text as it is."""
+    """Last second of a date without a time; any other text unchanged."""
     return f"{text}T23:59:59Z" if _DATE.fullmatch(text) else text
 
 
 def written(moment: datetime) -> str:
-    """The text of a point in time, which has a time zone; parts of a second are left out."""
+    """Text of a point in time, which must have a time zone; parts of a second are left out."""
     return moment.astimezone(UTC).replace(microsecond=0).strftime(_WRITTEN)
 
 
 def shown(text: str) -> str:
-    """The same for people: ``2026-12-01 12:00:00 UTC``."""
+    """Point in time as people read it: ``2026-12-01 12:00:00 UTC``."""
     return text.replace("T", " ").replace("Z", " UTC")

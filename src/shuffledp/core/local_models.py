@@ -1,4 +1,4 @@
-"""Public descriptions of local randomizers: what two parties agree on, and all that accounting reads.
+"""Public descriptions of local randomizers: all that accounting reads, and that two parties agree on.
 
 A model holds no data and draws nothing. A new mechanism is a new subclass with a ``kind`` of its own.
 """
@@ -43,21 +43,21 @@ class LocalModel(Described):
     @property
     @abstractmethod
     def guarantee(self) -> LocalDP:
-        """Guarantee of everything that one user sends, without any shuffle; epsilon is infinite if there is none."""
+        """Guarantee of all messages of one user, without any shuffle; epsilon is infinite if there is none."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings to read before such reports are collected or their estimate is believed."""
+        """Warnings about collecting such reports, or about trusting their estimate."""
         return lone_warnings(self)
 
     @property
     def epsilon0(self) -> float:
-        """Local privacy loss of all that one user sends, in nats."""
+        """Local privacy loss of all messages of one user, in nats."""
         return self.guarantee.epsilon
 
     @property
     def report_bits(self) -> int | None:
-        """Size of one report in bits; None where reports are not all of one size."""
+        """Size of one report in bits; None where reports differ in size."""
         return None
 
     @property
@@ -67,7 +67,7 @@ class LocalModel(Described):
 
     @property
     def is_common(self) -> bool:
-        """True if all users apply the same randomizer, so that a report alone does not tell whose it is."""
+        """True if all users apply the same randomizer, so that a report alone does not identify its sender."""
         return True
 
     @property
@@ -77,22 +77,22 @@ class LocalModel(Described):
 
     @property
     def total_variation(self) -> float | None:
-        """Bound on the total variation between the laws of all that any two inputs send; None if unknown."""
+        """Bound on the total variation between the messages of any two inputs; None if unknown."""
         return None
 
     @property
     def two_level(self) -> TwoLevelLaw | None:
-        """The law of reports whose density takes two values; None for other randomizers."""
+        """Law of reports whose density takes two values; None for other randomizers."""
         return None
 
     @property
     def personal_losses(self) -> PersonalLosses | None:
-        """The losses of k-ary randomized response where people choose their own; None for other randomizers."""
+        """Personal losses, for k-ary randomized response with personal choice; None for other randomizers."""
         return None
 
     @property
     def laplace_steps(self) -> float | None:
-        """Steps of the inputs' grid, if reports are inputs plus discrete Laplace noise; None for other randomizers.
+        """Number of steps of the input grid, if reports are inputs plus discrete Laplace noise; else None.
 
         The noise has the loss epsilon0 over the whole range. Infinity stands for real numbers.
         """
@@ -109,7 +109,7 @@ class LocalModel(Described):
         return ()
 
     def randomizer(self) -> Any:
-        """The `shuffledp.core.flow.Randomizer` that this model describes.
+        """Runnable `shuffledp.core.flow.Randomizer` of this description.
 
         Raises:
             UnsupportedModelError: if a description is all there is, as of a law given for accounting.
@@ -120,7 +120,7 @@ class LocalModel(Described):
 
     @property
     def dummy_value(self) -> int | None:
-        """Value that dummies are made of where none is named; None where their uniform choice averages out.
+        """Default value that dummies randomize; None where a uniformly chosen value averages out.
 
         Raises:
             UnsupportedModelError: if no dummies are possible.
@@ -128,7 +128,7 @@ class LocalModel(Described):
         return 0
 
     def named(self, dummies: DummyReports | None) -> DummyReports | None:
-        """The dummies with the value that they are made of among reports of this model."""
+        """Same dummies, with their value filled in for reports of this model."""
         if dummies is None or not dummies.own:
             return dummies
         return replace(dummies, own=False, value=self.dummy_value if dummies.value is None else dummies.value)
@@ -151,19 +151,19 @@ class LocalModel(Described):
         """Raise `InvalidParameterError` unless these columns can be reports of this model (never showing a value)."""
 
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer] | None:
-        """The round that each report names, from 0; None where reports name none."""
+        """Round of each report, from 0; None where reports carry no round."""
         return None
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """The channel matrix of the randomizer, of fractions if ``exact``; None where it would be too large."""
+        """Channel matrix of the randomizer, of fractions if ``exact``; None where it would be too large."""
         return None
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
-        """Log-likelihood of ``value`` given each report, up to a term of the report only; None if unknown."""
+        """Log-likelihood of ``value`` for each report, up to a term of the report alone; None if unknown."""
         return None
 
     def sufficient_channel(self) -> Channel | None:
-        """Channel of a sufficient statistic of one report; None where there is none, or it is too large.
+        """Channel of a sufficient statistic of one report; None where it does not exist or is too large.
 
         Outputs whose probabilities are proportional for all inputs may be one.
         """
@@ -187,7 +187,7 @@ class FrequencyModel(LocalModel):
     @property
     @abstractmethod
     def q(self) -> float:
-        """Probability that a report supports one given other value."""
+        """Probability that a report supports a given value other than its sender's."""
 
     @property
     @abstractmethod
@@ -196,7 +196,7 @@ class FrequencyModel(LocalModel):
 
     @property
     def variance_per_report(self) -> float:
-        """Variance of the estimated frequency of a value that nobody holds, times the number of reports.
+        """Variance of the estimated frequency of a value without holders, times the number of reports.
 
         It is q (1 - q) / (p - q)^2 (Wang, Blocki, Li, Jha 2017, Theorem 2).
         """
@@ -204,11 +204,11 @@ class FrequencyModel(LocalModel):
 
     @property
     def joint_support(self) -> JointSupport | None:
-        """How likely a report supports two values at once; None where that depends on which, or is not worked out."""
+        """Probability that a report supports two given values; None where it depends on the values or is unknown."""
         return None
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Variance of the sum of the weights of all values that a report supports, by the value it is made from.
+        """Variance of the sum of the weights that one report supports, for each value of its sender.
 
         Args:
             weights: shape (..., domain_size); so has the result.
@@ -233,7 +233,7 @@ class FrequencyModel(LocalModel):
         """Mask of the reports that support this value; shape (n,)."""
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64] | None:
-        """``epsilon0`` where the report supports the value, else 0; for reports exp(epsilon0) times as likely there."""
+        """Log-likelihood: ``epsilon0`` where the report supports the value, else 0."""
         return np.where(self.supports(columns, value), self.epsilon0, 0.0)
 
     @abstractmethod
@@ -256,7 +256,7 @@ class MeanModel(LocalModel):
 
     @property
     def dummy_value(self) -> int | None:
-        """The least whole number of 0 or more in the range; None for vectors, whose dummies have uniform directions."""
+        """Smallest nonnegative whole number in the range; None for vectors, whose dummies have uniform directions."""
         if self.dimension > 1:
             return None
         least = max(math.ceil(self.lower), 0)
@@ -284,7 +284,7 @@ class MeanModel(LocalModel):
         """
 
     def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Covariance that randomizing adds to a contribution, shape (dimension, dimension); None where it is not known.
+        """Covariance that randomizing adds to a contribution, shape (dimension, dimension); None where unknown.
 
         ``second_moment`` is the average of x x' over the people's vectors x.
         """
@@ -293,16 +293,16 @@ class MeanModel(LocalModel):
     @property
     @abstractmethod
     def noise_curvature(self) -> float:
-        """Growth of the noise variance with the spread of the values, -1 or more; at -1 reports hide the spread."""
+        """Growth of the noise variance with the spread of the values, at least -1; at -1 reports hide the spread."""
 
     @property
     def tells_spread(self) -> bool:
-        """Whether the variance of the reports tells the spread of the values apart from noise."""
+        """Whether the spread of the values can be told from the variance of the reports."""
         return self.noise_curvature >= LEAST_CURVATURE
 
 
 class SumModel(LocalModel):
-    """Randomizer whose reports are additive shares modulo q, of which only the sum over everybody is meaningful.
+    """Randomizer whose reports are additive shares modulo q; only the sum over all people is meaningful.
 
     Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
     c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
@@ -319,23 +319,23 @@ class SumModel(LocalModel):
     noise_users: int  # whose noise adds up to one discrete Laplace
 
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
-        """The column ``round``."""
+        """Column ``round`` of the reports."""
         return columns["round"]
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Whoever adds up one person's messages reads the answer."""
+        """Trust that no party adds up the messages of one person, and thereby reads the answer."""
         return (Trust.ALL_SHARES,)
 
     @property
     @abstractmethod
     def rate(self) -> Fraction:
-        """Loss of that noise for one step of one coordinate."""
+        """Privacy loss of the noise for one step of one coordinate."""
 
     @property
     @abstractmethod
     def sampler_error(self) -> float:
-        """Total variation between the drawn and the ideal noise of one person in one coordinate."""
+        """Total variation between drawn and ideal noise, of one person in one coordinate."""
 
     @property
     @abstractmethod
@@ -344,7 +344,7 @@ class SumModel(LocalModel):
 
     @abstractmethod
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Sums of the values of the people who came, from each coordinate's sum of shares modulo q."""
+        """Sums of the participants' values, from each coordinate's sum of shares modulo q."""
 
     @abstractmethod
     def sum_variance(self, people: int) -> float:
@@ -360,7 +360,7 @@ class SumModel(LocalModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolModel(Described):
-    """A local randomizer with a shuffler: all that accounting needs, without any data.
+    """Local randomizer with a shuffler: the whole input of accounting, without any data.
 
     Args:
         local: the randomizer's model.
@@ -377,16 +377,16 @@ class ProtocolModel(Described):
 
     @property
     def num_users(self) -> int:
-        """Users in the batch; without fakes, unless it matters where they are."""
+        """Number of users in the batch; fake senders count only where the shuffle needs their places."""
         return self.shuffle.num_users
 
     @property
     def num_senders(self) -> int:
-        """Everybody who sends reports, fakes among them."""
+        """Number of senders, fake senders included."""
         return max(self.shuffle.num_users, self.shuffle.num_honest + self.fakes)
 
     def with_fakes(self, fakes: int, *, among_colluders: bool = False) -> Self:
-        """The protocol where this number of senders are fake, told once: beside those who collude, or among them."""
+        """Same protocol with this number of fake senders, beside the colluders or among them; can be set once."""
         most = self.shuffle.num_users - self.shuffle.num_honest if among_colluders else self.shuffle.num_honest - 1
         if fakes > (most := 0 if self.fakes else most):
             raise invalid(f"at most {most} beside {self.fakes} that are counted", fakes=fakes)
@@ -394,5 +394,5 @@ class ProtocolModel(Described):
         return replace(self, shuffle=shuffle, fakes=fakes) if fakes else self
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; ``fakes`` where there are some."""
+        """Dictionary of the fields; ``fakes`` only where there are fake senders."""
         return {name: value for name, value in super(ProtocolModel, self).to_dict().items() if value != 0}

@@ -1,4 +1,4 @@
-"""What a report tells by itself: how often the best guess about its sender's answer is right, whatever is shuffled."""
+"""Disclosure by one report without the shuffle: the chance that a best guess about its sender's answer is right."""
 
 import math
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class LoneGuess:
 
     @property
     def sentence(self) -> str:
-        """The chance in words; a bound is rounded up."""
+        """Chance of the best guess in words; a bound is rounded up."""
         relation = self.relation if self.relation == "at most" else ""
         often = " ".join(filter(None, [relation, percent(self.chance, relation)]))
         answers = "both answers are" if self.among == 2 else f"all {self.among:,} answers are"
@@ -44,12 +44,12 @@ class LoneGuess:
 
     @property
     def is_said(self) -> bool:
-        """Whether the local loss is so large that the chance should be told to everybody."""
+        """Whether the local loss is so large that every reader should be told the chance."""
         return self.epsilon0 > SAID_ABOVE
 
     @property
     def warning(self) -> str:
-        """The same as a danger, where the local loss is so large that a report hides next to nothing; "" elsewhere."""
+        """Danger in words, where the local loss is so large that a report hides next to nothing; "" elsewhere."""
         if self.epsilon0 <= DANGER_ABOVE:
             return ""
         loss = in_digits(self.epsilon0, "exactly")
@@ -57,7 +57,7 @@ class LoneGuess:
 
 
 def lone_guess(local: Any) -> LoneGuess | None:
-    """The best guess from one report; None for protocols whose single messages tell nothing.
+    """Best guess from one report; None for protocols whose single messages tell nothing.
 
     Categories and the inputs of a matrix are guessed among all, numbers between the ends of their range, and vectors
     between two opposite ones. It is exact but for local hashing of more than two answers, and for a class of
@@ -87,7 +87,7 @@ def lone_guess(local: Any) -> LoneGuess | None:
 
 
 def lone_warnings(local: Any) -> tuple[str, ...]:
-    """The warning of the best guess, where there is one."""
+    """Warning of the best guess, if any."""
     found = lone_guess(local)
     return (found.warning,) if found is not None and found.warning else ()
 
@@ -103,7 +103,7 @@ def _among_all(shape: TwoLevelLaw, epsilon0: float, size: int) -> float:
 
 
 def _between_two(local: Any) -> float:
-    """Chance of the best guess between the two answers told apart best: half of 1 and their total variation."""
+    """Chance of the best guess between the two most distinguishable answers: half of 1 plus their total variation."""
     shape: TwoLevelLaw | None = local.two_level
     distance: float | None = local.total_variation
     epsilon0, delta0 = float(local.epsilon0), float(local.guarantee.delta)

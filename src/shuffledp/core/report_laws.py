@@ -26,7 +26,7 @@ class TwoLevelLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalLosses:
-    """Losses of k-ary response where people choose their own, ascending, and how many people have each."""
+    """Personal losses of k-ary randomized response, ascending, with the number of people at each loss."""
 
     domain_size: int
     epsilons: tuple[float, ...]
@@ -35,7 +35,7 @@ class PersonalLosses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointSupport:
-    """How likely a report supports two values at once, where that does not depend on which values these are.
+    """Probability that a report supports two values at once, the same for every pair of values.
 
     Args:
         with_own: its sender's value and one given other.
@@ -46,7 +46,7 @@ class JointSupport:
     of_others: float
 
     def variance(self, weights: Floats, p: float, q: float) -> Floats:
-        """Variance of the sum of the weights of all values that a report supports, by the value it is made from.
+        """Variance of the sum of the weights that one report supports, for each value of its sender.
 
         Given the value x, the variances of single supports are p (1 - p) for x and q (1 - q) else, and the covariances
         with_own - p q and of_others - q^2. With weights c that add up to s, their pairs without x add up to

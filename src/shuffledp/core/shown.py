@@ -1,4 +1,4 @@
-"""The one arrow upward: tasks run, graphs are read, and values show and save themselves, by what is named here.
+"""Calls to higher layers by name, at run time: running tasks, reading graphs, showing and saving values.
 
 Nothing is loaded before it is asked for, and no value knows how it is shown.
 """
@@ -43,7 +43,7 @@ _OURS = "shuffledp"
 
 
 class Shown:
-    """Base of values that a notebook shows as the top of their page, and everything else on one line."""
+    """Base of values that a notebook shows as the top of their page, and other programs as one line."""
 
     __slots__ = ()
 
@@ -52,11 +52,11 @@ class Shown:
 
     @property
     def in_short(self) -> str:
-        """What it says, on one line: unless a class knows it shorter, what it prints."""
+        """Text on one line: the printed text, unless a class has a shorter one."""
         return " ".join(str(self).split())
 
     def _repr_html_(self) -> str | None:
-        """HTML for a notebook; None, for which it shows the ``repr``, where the extra ``cli`` is not installed."""
+        """HTML for a notebook; None without the extra ``cli``, so that the notebook shows the ``repr``."""
         try:
             html: str = above("html")(_named(_of_class(DOCUMENTS, self))(self))
         except ModuleNotFoundError as error:
@@ -72,7 +72,7 @@ class Saved(Shown):
     __slots__ = ()
 
     def save(self, folder: str | Path, *, png: bool = False) -> None:
-        """Write what the command writes, as far as it is in memory: the page, its pictures, estimates and statements.
+        """Write the folder of the command line, as far as it is in memory: page, pictures, estimates and statements.
 
         The view is not written. The folder appears when it is whole, or not at all.
 
@@ -92,7 +92,7 @@ class Saved(Shown):
 
 
 def above(what: str) -> Callable[..., Any]:
-    """The function that does what is asked for."""
+    """Function of a higher layer, by its key in `ABOVE`."""
     return _named(ABOVE[what])
 
 
@@ -103,5 +103,5 @@ def _named(function: str) -> Callable[..., Any]:
 
 
 def _of_class(table: dict[str, Any], value: object) -> Any:
-    """The entry of the value's class, or of the nearest base that has one."""
+    """Table entry of the value's class, or of the nearest base with an entry."""
     return next(table[each.__name__] for each in type(value).__mro__ if each.__name__ in table)

@@ -1,4 +1,4 @@
-"""Public descriptions of shufflers: what is known of a shuffle for a known number of users."""
+"""Public descriptions of shufflers, each for a known number of users."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -30,13 +30,13 @@ class LabelMeaning(StrEnum):
 
     @property
     def plural(self) -> str:
-        """The word for several."""
+        """Plural of the label's name."""
         return "strata" if self is LabelMeaning.STRATUM else f"{self}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DummyReports(Described):
-    """Dummy reports of a view: they belong to nobody and cannot be told apart from the others.
+    """Dummy reports of a view: they belong to no person and look like the other reports.
 
     Args:
         fraction: expected share of the view's reports, 0 or more and below 1.
@@ -63,7 +63,7 @@ class DummyReports(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwapWindows(Described):
-    """Windows of people among whom a shuffle mixes one person, who is counted, with the cost of an exchange.
+    """Windows of people among whom a shuffle mixes one person (included), with the cost of an exchange.
 
     Within each window, of one of these ``sizes``, exchanging two people changes the probability of every permutation by
     at most a factor exp(c), c being its cost; this many ``people`` are mixed at least as well.
@@ -102,11 +102,11 @@ class ShuffleModel(Described):
 
     @property
     def num_labels(self) -> int:
-        """Number of labels, used or not: one per user, unless they are labels of something else."""
+        """Number of possible labels, used or not: one per user, unless labels mean something else."""
         return self.num_users
 
     def num_reports(self, num_messages: int) -> range:
-        """The numbers of reports that the view of everybody may hold, where each person sends ``num_messages``."""
+        """Possible numbers of reports in the view of all users, with ``num_messages`` from each."""
         sent = self.num_users * num_messages
         return range(sent, sent + 1)
 
@@ -117,7 +117,7 @@ class ShuffleModel(Described):
 
     @property
     def worst_off(self) -> "ShuffleModel":
-        """The shuffle that those are in who are hidden least, of whom others' reports tell nothing; itself if one."""
+        """Shuffle of the least hidden people by themselves; the whole shuffle where it has no parts."""
         return self
 
     @property
@@ -157,18 +157,18 @@ class ShuffleModel(Described):
         return None
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows of the least mixed people: everybody is mixed as well as one of them. Empty where not known."""
+        """Windows of the least mixed people: every person is mixed at least as well as in one; empty if unknown."""
         return ()
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position distributions such that everybody's is one of them or less concentrated; empty where not known.
+        """Position distributions, one of which majorizes that of each person; empty where unknown.
 
         They are conditional on everything that is seen besides the reports.
         """
         return (PositionLaw(weights=(1 / self.num_users,), counts=(self.num_users,)),) if self.is_uniform else ()
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows as of `swap_windows`, with costs for everything that is seen besides the reports."""
+        """Windows as in `swap_windows`, with costs that cover everything seen besides the reports."""
         return self.swap_windows() if self.is_oblivious and self.num_rounds == 1 else ()
 
     @property
@@ -177,30 +177,30 @@ class ShuffleModel(Described):
         return self.num_users
 
     def counting(self, num_honest: int) -> Self:
-        """The shuffle with only ``num_honest`` people counted, where the others may tell what they know."""
+        """Same shuffle with only ``num_honest`` people counted; the others may tell what they know."""
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
     def with_fakes(self, fakes: int) -> Self:
-        """The shuffle where this number of the people counted so far are fake senders."""
+        """Same shuffle, in which this number of the counted people are fake senders."""
         return self.counting(self.num_honest - fakes)
 
     @property
     def dummies(self) -> DummyReports | None:
-        """The dummy reports that an estimator must correct for, if there are any."""
+        """Dummy reports that an estimator must correct for; None if there are none."""
         return None
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences that every statement about this shuffle adds, such as what is assumed of it and not measured."""
+        """Remarks for every statement about this shuffle, such as an assumption that is not measured."""
         return ()
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """Remarks on who is mixed with whom, and on risks that no epsilon counts, for statements of a central loss."""
+        """Remarks for central statements: who is mixed with whom, and risks outside epsilon."""
         return ()
 
     def obstacle(self, epsilon0: float) -> str | None:
-        """The reason why nothing is amplified at this local loss, whatever theorems say; None where there is none."""
+        """Reason why the shuffle amplifies nothing at this local loss, despite any theorem; None where it may."""
         if self.num_alone == self.num_users:
             return NOTHING_SHUFFLED
         cost, _ = self.exchange_privacy or (0.0, 0.0)
@@ -219,18 +219,18 @@ class ShuffleModel(Described):
 
 
 class ColludingShuffleModel(ShuffleModel):
-    """Base of shuffles with ``num_colluding`` people who may work with the analyst, and hide nobody."""
+    """Base of shuffles with ``num_colluding`` people who may work with the analyst and hide no other person."""
 
     __slots__ = ()
     num_colluding: int
 
     @property
     def num_honest(self) -> int:
-        """Users who do not collude."""
+        """Number of users who do not collude."""
         return self.num_users - self.num_colluding
 
     def counting(self, num_honest: int) -> Self:
-        """The shuffle with all but ``num_honest`` people colluding: nobody knows where they are."""
+        """Same shuffle, all but ``num_honest`` people colluding; a changed count drops their identities."""
         return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
 
     def _check_colluding(self) -> None:

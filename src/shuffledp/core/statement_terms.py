@@ -24,7 +24,7 @@ class Kind(StrEnum):
 
     @property
     def promises(self) -> bool:
-        """True if people may rely on it: the truth is no worse than the number."""
+        """True if people may rely on the number: the truth is no worse."""
         return self in (Kind.EXACT, Kind.UPPER_BOUND)
 
 
@@ -36,14 +36,14 @@ class Status(StrEnum):
 
 
 class Unit(StrEnum):
-    """Unit of privacy: what changes between neighbors, one report or one user's."""
+    """Unit of privacy, which changes between neighbors: one report, or all reports of one user."""
 
     REPORT = "one-report"
     USER = "one-user"
 
 
 class Trust(StrEnum):
-    """Trust assumption: it must hold in the world, and no computation can check it. Dangers come first."""
+    """Trust assumption about the world, which no computation can check; dangers come first."""
 
     ALL_SHARES = "all-shares"
     FIRST_ROUND = "first-round"
@@ -72,17 +72,17 @@ class Trust(StrEnum):
 
     @property
     def text_beside_fakes(self) -> str:
-        """The requirement in words, after it is said that some senders are fake."""
+        """Requirement in words, for a text that has already mentioned fake senders."""
         return self.text.replace("everybody counted", "everybody else", 1)
 
     @property
     def name_of_trusted(self) -> str:
-        """Whom or what is trusted, in a word or two."""
+        """Trusted party or thing, in a word or two."""
         return _TRUSTED[self]
 
     @property
     def is_danger(self) -> bool:
-        """True where a single party that breaks it reads an answer, or anybody at all can: readers must not miss it."""
+        """True where one party that breaks the assumption, or anyone at all, reads an answer: a danger."""
         return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.PAGE, Trust.ONE_ANSWER)
 
 
@@ -138,14 +138,14 @@ _TRUSTED = {
 
 @dataclass(frozen=True, slots=True)
 class Party(Described):
-    """One of the parties by name: the "shuffler" or the "analyst", and how people know it, such as its address."""
+    """Party by its name: the "shuffler" or the "analyst", with an identification such as its address."""
 
     role: str
     name: str
 
 
 class Withdrawal(StrEnum):
-    """Reason why a statement no longer promises anything."""
+    """Reason why a statement promises nothing any more."""
 
     SEEDED = "seeded"
 
@@ -164,7 +164,7 @@ FAKE_SENDERS = "fake-senders"  # the hypothesis that no more than a given number
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis(Described):
-    """One hypothesis of a theorem, evaluated: "small-epsilon0" requires "epsilon0 <= 1.41", and has "epsilon0=2"."""
+    """Evaluated hypothesis of a theorem: "small-epsilon0" requires "epsilon0 <= 1.41", and has "epsilon0=2"."""
 
     name: str
     requirement: str
@@ -173,12 +173,12 @@ class Hypothesis(Described):
 
     @property
     def is_assumed(self) -> bool:
-        """Whether it must hold in the world, as no computation can check it."""
+        """Whether the hypothesis is assumed of the world, as no computation can check it."""
         return self.value == ASSUMED
 
     @property
     def text(self) -> str:
-        """The condition with the value that meets it, or fails to."""
+        """Condition with the value that meets or fails it."""
         if self.holds:
             return f"{self.requirement}: {self.value}"
         return f"needs {self.requirement}; got {self.value}"

@@ -1,4 +1,4 @@
-"""Privacy statements: a guarantee with the theorem it rests on, its hypotheses, and whom people must trust.
+"""Privacy statements: a guarantee with its theorem, the theorem's hypotheses, and the trusted parties.
 
 Code may only weaken a statement: post-process, compose, mix, convert, trust more, withdraw. A stronger one needs a
 theorem.
@@ -20,7 +20,7 @@ from shuffledp.core.validate import invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Described):
-    """Part of a composition or a mixture, with a label such as a column's name; by itself it says too little."""
+    """Part of a composition or a mixture, with a label such as a column's name; not a statement about the whole."""
 
     label: str
     statement: "PrivacyStatement"
@@ -97,7 +97,7 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """On one line; that it is a sum is said, so that it is not taken for a part."""
+        """Statement on one line; a sum is marked as a sum, so that no reader takes it for a part."""
         claim: Any = self.claimed or self.guarantee
         state = "withdrawn; would have been " if self.withdrawn else ""
         delta = f", delta = {in_digits(claim.delta, self.kind.relation)}" if claim.delta else ""
@@ -110,13 +110,13 @@ class PrivacyStatement(Described, Shown):
         return f"{state}{claim.type} {self.kind}{together}: {letter} = {loss}{delta} ({theorem})"
 
     def sentence_of(self, guarantee: Guarantee) -> str:
-        """A guarantee in one sentence, about the subject of this statement."""
+        """Sentence of a guarantee about this statement's subject."""
         is_sum = self.basis.theorem in {_COMPOSITION, _LOSSES}
         return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What must hold in the world: whom to trust, and what else is assumed, of all parts."""
+        """Assumptions about the world, of all parts: trusted parties and other requirements."""
         fakes = [each.requirement for each in self.assumed if each.name == FAKE_SENDERS]
         trusted = list[str]()
         for member in self.trust:
@@ -125,7 +125,7 @@ class PrivacyStatement(Described, Shown):
         return tuple(dict.fromkeys([*trusted, *(each.requirement for each in self.assumed)]))
 
     def words_of(self, member: Trust) -> str:
-        """What is asked of a party, with the party's name where it is known."""
+        """Requirement on a party in words, with the party's name where known."""
         words, named = member.text, list[tuple[int, str]]()
         for party in self.parties:  # in the text itself, and never in the name of another party
             if found := re.search(rf"\bthe {party.role}\b", member.text):
@@ -136,12 +136,12 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def assumed(self) -> tuple[Hypothesis, ...]:
-        """The hypotheses, of all parts, that must hold in the world."""
+        """Assumed hypotheses of all parts."""
         bases = [self.basis, *(leaf.statement.basis for leaf in self.leaves())]
         return tuple(each for basis in bases for each in basis.hypotheses if each.is_assumed)
 
     def leaves(self) -> tuple[Part, ...]:
-        """The parts that have no parts themselves, each under the labels that lead to it; empty without parts."""
+        """Undivided parts at the bottom of the tree, each with its path of labels; empty without parts."""
         return tuple(
             replace(leaf, label=f"{part.label}: {leaf.label}") if part.statement.parts else part
             for part in self.parts
@@ -150,12 +150,12 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def all_remarks(self) -> tuple[str, ...]:
-        """The remarks, with those of all parts, each with its subject."""
+        """Remarks of the statement and of all its parts, each with its subject."""
         parts = self._remarks_of_parts().items()
         return self.remarks + tuple(f"About {whom}: {remark}" for whom, remarks in parts for remark in remarks)
 
     def _remarks_of_parts(self) -> dict[str, list[str]]:
-        """The remarks of all parts, by their subject."""
+        """Remarks of all parts, by subject."""
         leaves, labels, about = self.leaves(), dict[str, list[str]](), dict[str, list[str]]()
         for leaf in leaves:
             for remark in leaf.statement.remarks:
@@ -166,7 +166,7 @@ class PrivacyStatement(Described, Shown):
 
     @property
     def proof(self) -> str:
-        """Review of the proof in words; for a composition, with the theorems of this project that it rests on."""
+        """Review of the proof in words; for a composition, with the project's own theorems among its parts."""
         bases = [leaf.statement.basis for leaf in self.leaves()]
         own = sorted({basis.theorem for basis in bases if basis.status is Status.OWN_PROOF})
         if own:
@@ -174,7 +174,7 @@ class PrivacyStatement(Described, Shown):
         return "published" if self.basis.status is Status.PUBLISHED else "proven in this project"
 
     def explain(self) -> str:
-        """The paragraph of ``print``, and below it every hypothesis with its value."""
+        """Printed paragraph, followed by every hypothesis with its value."""
         lines = [f"  {hypothesis.text}" for hypothesis in self.basis.hypotheses]
         for leaf in self.leaves():
             lines += [f"  {leaf.label}: {hypothesis.text}" for hypothesis in leaf.statement.basis.hypotheses]
@@ -187,7 +187,7 @@ class PrivacyStatement(Described, Shown):
         return self._epsilon_beside(other) <= other._epsilon_beside(self)
 
     def _epsilon_beside(self, other: "PrivacyStatement") -> float:
-        """Epsilon of this statement, if the two may be compared by epsilon alone."""
+        """Epsilon of this statement, if it and the other one can be compared by epsilon alone."""
         if not isinstance(other, PrivacyStatement):
             raise IncomparableError(f"a statement can only be compared with a statement; got {type(other).__name__}.")
         mine, theirs = self.guarantee, other.guarantee
@@ -205,7 +205,7 @@ class PrivacyStatement(Described, Shown):
         return mine.epsilon
 
     def weaken(self, guarantee: Guarantee) -> "PrivacyStatement":
-        """The statement with a weaker guarantee, which this one implies.
+        """Same statement with a weaker guarantee, which the present one implies.
 
         Raises:
             IncomparableError: if it is not implied, or if this is a lower bound or an estimate.
@@ -217,35 +217,35 @@ class PrivacyStatement(Described, Shown):
         return replace(self, guarantee=guarantee, kind=Kind.UPPER_BOUND)
 
     def post_process(self) -> "PrivacyStatement":
-        """Post-processing: the statement for anything computed from the result alone, which is no longer exact."""
+        """Post-processing: statement about anything computed from the result alone; no longer exact."""
         return self.weaken(self.guarantee)
 
     def trusting(self, *trust: Trust) -> "PrivacyStatement":
-        """The statement with further trust assumptions."""
+        """Same statement with further trust assumptions."""
         return replace(self, trust=(*self.trust, *trust))
 
     def naming(self, *parties: Party) -> "PrivacyStatement":
-        """The statement with the names of those whom one trusts, also in its parts."""
+        """Same statement with the names of the trusted parties, also in its parts."""
         parts = tuple(replace(part, statement=part.statement.naming(*parties)) for part in self.parts)
         return replace(self, parties=tuple(dict.fromkeys([*self.parties, *parties])), parts=parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields; without ``parties`` where they have no names."""
+        """Dictionary of all fields; ``parties`` only where they have names."""
         written = super(PrivacyStatement, self).to_dict()
         return written if self.parties else {key: value for key, value in written.items() if key != "parties"}
 
     def remarking(self, *remarks: str) -> "PrivacyStatement":
-        """The statement with further remarks."""
+        """Same statement with further remarks."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
     def withdraw(self, reason: Withdrawal) -> "PrivacyStatement":
-        """The withdrawn statement: its guarantee becomes trivial, remarks go, and ``claimed`` keeps what it was."""
+        """Withdrawn statement: the guarantee becomes trivial, remarks go, and ``claimed`` keeps the old guarantee."""
         if self.withdrawn is not None:
             return self
         return replace(self, guarantee=self.guarantee.nothing(), withdrawn=reason, claimed=self.guarantee, remarks=())
 
     def to_central(self) -> "PrivacyStatement":
-        """A local statement about a person's report, read as one about everything released.
+        """Central statement about the whole release, from a local statement about one person's reports.
 
         Whatever is computed from reports that are each (epsilon, delta)-indistinguishable is so too (post-processing).
 
@@ -268,12 +268,12 @@ class Statements(Shown, tuple[PrivacyStatement, ...]):
 
     @property
     def danger(self) -> str:
-        """That nothing is promised, and why, where a statement is withdrawn; "" else."""
+        """Warning that a withdrawn statement promises nothing, with the reason; "" if none is withdrawn."""
         reasons = [each.withdrawn.text for each in self if each.withdrawn]
         return f"WITHDRAWN: no privacy is promised: {reasons[0]}." if reasons else ""
 
     def listed(self, name: str) -> str:
-        """Each on one line, and how to print the whole of them, as entries of what ``name`` stands for."""
+        """Entries with one line per statement and the way to print each in full; the tuple is called ``name``."""
         if not self:
             return ""
         whole = f"print({name}[0]) says what the first one means and whom one trusts."
@@ -281,7 +281,7 @@ class Statements(Shown, tuple[PrivacyStatement, ...]):
 
     @property
     def in_short(self) -> str:
-        """The headline, and how many others there are."""
+        """Headline, and the number of the other statements."""
         others = f"; {len(self) - 1} more" if len(self) > 1 else ""
         return f"{self[0].in_short}{others}" if self else "none"
 
@@ -303,7 +303,7 @@ def _central(local: Guarantee) -> CentralDP:
 
 
 def compose(statements: Sequence[PrivacyStatement], *, labels: Sequence[str] | None = None) -> PrivacyStatement:
-    """The statement for publishing all of several results about the same people (basic composition).
+    """Statement for publishing several results about the same people (basic composition).
 
     Args:
         statements: one or more, all promising (exact or upper bounds), of one guarantee type.
@@ -325,7 +325,7 @@ def compose(statements: Sequence[PrivacyStatement], *, labels: Sequence[str] | N
 
 
 def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> PrivacyStatement:
-    """The statement for a mechanism that is ``first`` with probability ``weight`` and else ``second``.
+    """Statement for a mechanism that is ``first`` with probability ``weight``, else ``second``.
 
     The choice must be made independently of the data.
 
@@ -340,7 +340,7 @@ def mix(first: PrivacyStatement, second: PrivacyStatement, *, weight: float) -> 
 
 
 def _claim(statement: PrivacyStatement) -> Guarantee:
-    """The claimed guarantee, as if no statement were withdrawn; `combined` withdraws the whole in the end."""
+    """Guarantee as claimed before any withdrawal; `combined` withdraws the whole at the end."""
     return statement.claimed or statement.guarantee
 
 
@@ -363,7 +363,7 @@ def _labelled(
 
 
 def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, citation: str) -> PrivacyStatement:
-    """The upper bound that a theorem draws from parts, trusting whomever one of them trusts."""
+    """Upper bound from parts by a theorem; its trust assumptions are those of all parts."""
     statements = [part.statement for part in parts]
     # A conclusion is published only if all that it rests on is.
     own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)

@@ -67,11 +67,11 @@ class Table:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Copies and pickles are made, and checked, as any table is."""
+        """Rebuild copies and pickles by the constructor, which checks them."""
         return type(self), (dict(self.columns),)
 
     def take(self, index: ArrayLike | slice) -> Self:
-        """The rows at these places (integers, a boolean mask or a slice), in that order."""
+        """Selected rows in the given order (integers, a boolean mask or a slice)."""
         chosen = index if isinstance(index, slice) else np.asarray(index)
         if isinstance(chosen, np.ndarray) and chosen.size == 0:
             chosen = chosen.astype(np.intp)  # numpy makes floats of an empty list
@@ -79,13 +79,13 @@ class Table:
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
-        """All rows of several tables with the same columns, one table after the other."""
+        """Rows of several tables with the same columns, one table after the other."""
         if not parts:
             raise InvalidParameterError(f"parts must be one table or more; got {len(parts)}.")
         return parts[0]._joined(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every column with its dtype, as JSON can hold it."""
+        """Dictionary for JSON of every column with its dtype."""
         return {
             "columns": {
                 name: {
@@ -99,7 +99,7 @@ class Table:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The table that ``to_dict`` wrote.
+        """Table from the dictionary of ``to_dict``.
 
         Raises:
             InvalidParameterError: if it wrote something else.
@@ -107,7 +107,7 @@ class Table:
         return cls(_columns_from_dict(data))
 
     def to_arrow(self) -> "pa.Table":
-        """The rows as an Arrow table; a two-dimensional column becomes a list of fixed length per row.
+        """Arrow table of the rows; a two-dimensional column becomes a list of fixed length per row.
 
         Raises:
             InvalidParameterError: if a text holds a lone surrogate, which neither Arrow nor a file can.
@@ -122,18 +122,18 @@ class Table:
 
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> Self:
-        """The rows of anything that speaks Arrow: a pyarrow, pandas (through Arrow), polars or duckdb table."""
+        """Table from any Arrow source: a pyarrow, pandas (through Arrow), polars or duckdb table."""
         import pyarrow as pa
 
         table = table if isinstance(table, pa.Table) else pa.table(table)
         return cls({name: frozen(_from_arrow(table.column(name))) for name in table.column_names})
 
     def _with(self, columns: Mapping[str, ArrayLike]) -> Self:
-        """A table of the same kind with other columns; subclasses pass on what else they hold."""
+        """Table of the same kind with other columns; subclasses pass on their further fields."""
         return type(self)(columns)
 
     def _joined(self, parts: Sequence["Table"]) -> Self:
-        """A table of the same kind with the rows of all parts; subclasses check what else must agree."""
+        """Table of the same kind with the rows of all parts; subclasses check that further fields agree."""
         names = list(self.columns)
         for part in parts:
             if list(part.columns) != names:
@@ -142,7 +142,7 @@ class Table:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, made read-only, so that a table takes it without a copy; nobody else may hold it."""
+    """Same array made read-only, so that a table takes it without a copy; the caller must hold no other reference."""
     array.setflags(write=False)
     return array
 
@@ -158,7 +158,7 @@ def _read_only(values: ArrayLike) -> NDArray[Any]:
 
 
 def _is_writeable(array: NDArray[Any]) -> bool:
-    """Whether somebody can write into the array, or into one that it is a view of."""
+    """Whether the array, or the array behind this view of it, is writeable."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         if holder.flags.writeable:

@@ -27,17 +27,17 @@ _LARGEST_EXPONENT = 700.0  # beyond, exp overflows; the factor is shown as a pow
 
 
 def has_controls(text: str) -> bool:
-    """Whether text has control characters, which `printable` would escape."""
+    """Whether text has control characters, which `printable` escapes."""
     return _CONTROLS.search(text) is not None
 
 
 def is_misleading(text: str) -> bool:
-    """Whether text has marks of direction, by which it reads as what it is not, or surrogates, which no file holds."""
+    """Whether text has direction marks, which reorder it on screen, or surrogates, which no file can hold."""
     return re.search(f"[{_MISLEADING}]", text) is not None
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""Text that is safe to show: each control character, but for line breaks of ``lines``, is written as its escape.
+    r"""Text that is safe to show: control characters are escaped, except line breaks if ``lines``.
 
     Example:
         >>> print(printable("red \x1b[31m"))
@@ -52,12 +52,12 @@ def names_of(categories: Iterable[str | int | bool]) -> tuple[str, ...]:
 
 
 def pair_names(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """The pairs of two lists of names in the order of their numbers: those of the first name come first."""
+    """Names of all pairs from two lists, in the order of their numbers: all pairs of the first name come first."""
     return tuple(f"{one}, {other}" for one in first for other in second)
 
 
 def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
-    """The bins between ascending edges.
+    """Names of the bins between ascending edges.
 
     Example:
         >>> bin_names([0.0, 2.5, 1_000_000])
@@ -67,7 +67,7 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
 
 
 def edge_names(edges: Sequence[float]) -> list[str]:
-    """Ascending numbers: whole ones as they are, others in as few digits as tell all apart."""
+    """Names of ascending edges: whole numbers as they are, others in the fewest digits that distinguish all."""
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
         whole = (edge == round(edge) and abs(edge) < _WHOLE_BELOW for edge in edges)
         shown = [f"{edge + 0.0:.0f}" if each else f"{edge:.{digits}g}" for edge, each in zip(edges, whole, strict=True)]
@@ -77,17 +77,17 @@ def edge_names(edges: Sequence[float]) -> list[str]:
 
 
 def plural(count: float, one: str, many: str = "") -> str:
-    """The word for a number of things; ``many`` is "" where it only adds an s."""
+    """Word for a number of things; ``many`` is "" where the plural only adds an s."""
     return one if count == 1 else many or f"{one}s"
 
 
 def count_of(count: int, one: str, many: str = "") -> str:
-    """A whole number of things, with its thousands apart: "1 person", "12,000 reports"."""
+    """Count with its noun and thousands separators: "1 person", "12,000 reports"."""
     return f"{count:,} {plural(count, one, many)}"
 
 
 def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
-    """A number of 0 or more in digits: after "at most" and "exactly" rounded up, "at least" down, else to nearest.
+    """Nonnegative number in digits: rounded up after "at most" and "exactly", down after "at least", else to nearest.
 
     Example:
         >>> in_digits(0.021521, "at most", digits=3), in_digits(0.021521, "at least", digits=3)
@@ -107,7 +107,7 @@ def in_digits(value: float, relation: str, *, digits: int = 4) -> str:
 
 
 def percent(share: float, relation: str = "") -> str:
-    """A share with one decimal, or as many more as tell it apart from 0% and 100%; rounded as `as_share`."""
+    """Share in percent with one decimal, or more if needed to differ from 0% and 100%; rounded as in `as_share`."""
     for decimals in range(1, 9):
         shown = as_share(share, relation, decimals=decimals)
         if 0 < float(shown[:-1]) < 100:
@@ -116,26 +116,26 @@ def percent(share: float, relation: str = "") -> str:
 
 
 def as_share(share: float, relation: str = "", *, decimals: int = 1) -> str:
-    """A share in percent: rounded up for "at most", down for "at least", else to nearest."""
+    """Share in percent: rounded up for "at most", down for "at least", else to nearest."""
     scaled = round(share * 100 * 10**decimals, 6)  # what floats add is no further digit
     rounded = {"at most": math.ceil, "at least": math.floor}.get(relation, round)(scaled)
     return f"{rounded / 10**decimals:.{decimals}f}%"
 
 
 def shown_relation(value: float, shown: str, relation: str) -> str:
-    """Words before a shown number: "exactly" becomes "at most" where the number is rounded."""
+    """Relation before a shown number: "exactly" becomes "at most" where the number is rounded."""
     rounded = not math.isinf(value) and not math.isclose(float(shown.replace(",", "")), value, rel_tol=_ROUNDED_AT)
     return "at most" if relation == "exactly" and rounded else relation
 
 
 def said_of(value: float, relation: str) -> str:
-    """The relation and the number: "exactly 1.5", "at most 0.1016"."""
+    """Relation and number: "exactly 1.5", "at most 0.1016"."""
     shown = in_digits(value, relation)
     return f"{shown_relation(value, shown, relation)} {shown}"
 
 
 def factor_in_digits(epsilon: float, relation: str) -> str:
-    """exp(epsilon), the factor by which a probability may change; close to 1 written as 1 plus what it exceeds."""
+    """Factor exp(epsilon) on a probability, in digits; close to 1 it is written as 1 plus the excess."""
     if epsilon > _LARGEST_EXPONENT:
         return f"e^{in_digits(epsilon, relation)}"
     excess = math.expm1(epsilon)

@@ -1,4 +1,4 @@
-"""Checks of arguments: the name travels with the value, so that constructors stay a few lines long.
+"""Checks of arguments; each check takes the argument by its name, which the error then states.
 
 Each function takes keyword arguments and raises `InvalidParameterError` for the first one that fails.
 """
@@ -22,7 +22,7 @@ _COLLECTIONS = (np.ndarray, list, tuple, dict, set, frozenset)
 
 
 def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
-    """The error for one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ...".
+    """Error about one parameter: ``invalid("positive", epsilon0=-1)`` reads "epsilon0 must be positive; got ...".
 
     Of a collection it shows the size only.
     """
@@ -37,7 +37,7 @@ def invalid(condition: str, /, **value: Any) -> InvalidParameterError:
 
 
 def _in_outline(value: Any) -> str:
-    """Type and size of a collection, without its entries, which may be people's answers."""
+    """Type and size of a collection; its entries may be people's answers and are not shown."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"of shape {value.shape}"
     return f"of type {type(value).__name__}" + ("" if isinstance(value, np.ndarray) else f" with {len(value)} entries")
@@ -53,21 +53,21 @@ def _number(value: Any) -> bool:
 
 
 def positive(**values: Any) -> None:
-    """Finite real numbers above 0."""
+    """Check that numbers are finite, real and above 0."""
     for name, value in values.items():
         if not (_number(value) and 0 < value < math.inf):
             raise invalid("a finite number above 0", **{name: value})
 
 
 def nonnegative(**values: Any) -> None:
-    """Real numbers that are 0 or more; infinity is allowed."""
+    """Check that numbers are real and at least 0; infinity is allowed."""
     for name, value in values.items():
         if not (_number(value) and value >= 0):
             raise invalid("a number that is 0 or more", **{name: value})
 
 
 def integer_at_least(least: int, **values: Any) -> None:
-    """Integers (not booleans) from ``least`` on, up to the largest that floats come near to."""
+    """Check that values are integers (not booleans) from ``least`` to 10**300."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise invalid(f"an integer that is {least} or more", **{name: value})
@@ -76,21 +76,21 @@ def integer_at_least(least: int, **values: Any) -> None:
 
 
 def open_probability(**values: Any) -> None:
-    """Probabilities strictly between 0 and 1."""
+    """Check that numbers are probabilities strictly between 0 and 1."""
     for name, value in values.items():
         if not (_number(value) and 0 < value < 1):
             raise invalid("a number strictly between 0 and 1", **{name: value})
 
 
 def probability(**values: Any) -> None:
-    """Probabilities from 0 to 1, both included."""
+    """Check that numbers are probabilities from 0 to 1, both included."""
     for name, value in values.items():
         if not (_number(value) and 0 <= value <= 1):
             raise invalid("a number from 0 to 1", **{name: value})
 
 
 def one_of(allowed: Collection[Any], **values: Any) -> None:
-    """Members of a given collection."""
+    """Check that values are members of the given collection."""
     for name, value in values.items():
         if value not in allowed:
             choices = ", ".join(repr(choice) for choice in allowed)
@@ -98,7 +98,7 @@ def one_of(allowed: Collection[Any], **values: Any) -> None:
 
 
 def edges_of_bins(edges: Any) -> tuple[float, ...]:
-    """The ascending ends of 2 to 1,000 bins, as floats."""
+    """Ascending edges of 2 to 1,000 bins, as floats."""
     found = _ascending(edges)
     if not _LEAST_EDGES <= len(found) <= _MOST_EDGES or max(-found[0], found[-1]) > _LARGEST_EDGE:
         size = f"{_LEAST_EDGES} to {_MOST_EDGES:,}"
@@ -107,7 +107,7 @@ def edges_of_bins(edges: Any) -> tuple[float, ...]:
 
 
 def levels_of_quantiles(quantiles: Any) -> tuple[float, ...]:
-    """Ascending numbers strictly between 0 and 1, as floats, or none."""
+    """Quantile levels, ascending and strictly between 0 and 1, as floats; may be empty."""
     found = _ascending(quantiles)
     if not isinstance(quantiles, Collection) or len(found) != len(quantiles) or any(not 0 < each < 1 for each in found):
         raise invalid("ascending numbers strictly between 0 and 1", quantiles=quantiles)
@@ -115,14 +115,14 @@ def levels_of_quantiles(quantiles: Any) -> tuple[float, ...]:
 
 
 def _ascending(numbers: Any) -> tuple[float, ...]:
-    """Numbers as floats, if each is above the one before it; else none."""
+    """Numbers as floats if they strictly ascend, else an empty tuple."""
     held = list(numbers) if isinstance(numbers, Collection) and not isinstance(numbers, str | bytes) else []
     found = tuple(float(each) for each in held) if all(map(_number, held)) else ()
     return found if all(one < other for one, other in pairwise(found)) else ()
 
 
 def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
-    """Instances of a class (or of one of several); the message shows the type that came, never the object.
+    """Check that values are instances of the class or classes; the error shows the value's type only.
 
     A class is not taken for its instance, though it has the methods of an interface.
     """
@@ -134,14 +134,14 @@ def instance_of(kind: type | tuple[type, ...], **values: Any) -> None:
 
 
 def one_line(**values: str) -> None:
-    """Text that is not empty and has no control characters, of which some reverse text; they garble what shows it."""
+    """Check that texts are nonempty and have no control characters, some of which reverse or garble shown text."""
     for name, text in values.items():
         if not text or has_controls(text):
             raise invalid("text that is not empty, in one line and without control characters", **{name: text})
 
 
 def unmasked(**values: Any) -> None:
-    """Anything but numpy's masked arrays with an entry masked, whose stand-in numbers would be taken for answers."""
+    """Refuse numpy arrays with masked entries, whose placeholder numbers would be taken for answers."""
     for name, value in values.items():
         if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
             masked = np.flatnonzero(np.ma.getmaskarray(value).reshape(len(np.atleast_1d(value)), -1).any(axis=1))

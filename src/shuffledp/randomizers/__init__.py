@@ -1,4 +1,4 @@
-"""Local randomizers: what runs on a person's device before anything leaves it.
+"""Local randomizers, which run on a person's device before any data leave it.
 
 In reading order: randomized_response and any other mechanism, one file each (unary_encoding, local_hashing, hadamard,
 subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; split_and_mix); families, what they share;

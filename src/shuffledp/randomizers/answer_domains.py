@@ -1,4 +1,4 @@
-"""Answers that are made into one category each before they are randomized: pairs of two answers, numbers in bins."""
+"""Answers that become one category each before randomizing: pairs of two answers, numbers in bins."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from shuffledp.randomizers.inputs import Category, as_categories, as_numbers, as
 
 @dataclass(frozen=True, slots=True)
 class CategoryPairs:
-    """Pairs of answers of one person, each of its own categories; number i m + j is answer i with answer j of m.
+    """Pairs of two answers of one person; pair number i m + j is answer i with answer j of m.
 
     Args:
         first: the categories of the first answer.
@@ -27,7 +27,7 @@ class CategoryPairs:
 
     @classmethod
     def of(cls, categories: Iterable[Iterable[Any]]) -> Self:
-        """The pairs of two lists.
+        """Pairs from two lists of answers.
 
         Raises:
             InvalidParameterError: for another number of lists than two, or as for categories of one answer.
@@ -44,11 +44,11 @@ class CategoryPairs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Both answers, such as "No, Yes"."""
+        """Names of all pairs, such as "No, Yes"."""
         return pair_names(names_of(self.first), names_of(self.second))
 
     def numbers(self, values: Any) -> NDArray[np.int64]:
-        """The numbers of pairs, shape (n,), from a table of two columns, or rows of two answers.
+        """Numbers of pairs, shape (n,), from a table of two columns, or rows of two answers.
 
         Raises:
             InvalidParameterError: for anything else; the message gives places only.
@@ -93,7 +93,7 @@ class Bins:
 
     @classmethod
     def equal(cls, *, lower: float, upper: float, number: int, clip: bool = False) -> Self:
-        """So many bins of one width.
+        """Bins of equal width, ``number`` of them.
 
         Example:
             >>> Bins.equal(lower=0, upper=1, number=4).edges
@@ -109,11 +109,11 @@ class Bins:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The ends of each bin."""
+        """Names of the bins, made from their edges."""
         return bin_names(self.edges)
 
     def numbers(self, values: ArrayLike) -> NDArray[np.int64]:
-        """The numbers of the bins, shape (n,).
+        """Bin of each value by its number, shape (n,).
 
         Raises:
             InvalidParameterError: for anything but finite numbers, and, unless they are clipped, for numbers beyond the
@@ -122,13 +122,13 @@ class Bins:
         return self.of(as_numbers(values, lower=self.edges[0], upper=self.edges[-1], clip=self.clip))
 
     def of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The numbers of the bins of numbers that lie between the edges."""
+        """Bin of each value by its number; the values must lie between the edges."""
         found = np.searchsorted(self.edges, numbers, side="right") - 1
         return np.minimum(found, len(self) - 1)
 
 
 def _two_columns(values: Any) -> Mapping[Any, Any]:
-    """The two columns by their names, or places; anything else is refused."""
+    """Both columns by name, or by place; anything else is refused."""
     names = getattr(values, "column_names", None) or getattr(values, "columns", None)
     names = list(values) if isinstance(values, Mapping) else None if names is None else list(names)
     if names is not None:
@@ -147,7 +147,7 @@ def _two_columns(values: Any) -> Mapping[Any, Any]:
 
 
 def _named(name: Any, column: Any, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """The numbers of one of the answers; errors name its column."""
+    """Numbers of one of the two answers; errors name the answer's column."""
     try:
         return as_numbers_of(column, categories)
     except InvalidParameterError as error:

@@ -1,4 +1,4 @@
-"""Laws described for accounting alone, without a mechanism: a loss, a matrix, real Laplace noise, personal losses."""
+"""Laws described for accounting alone, without a mechanism: a loss, a matrix, Laplace noise, personal losses."""
 
 import math
 from collections import Counter
@@ -22,19 +22,19 @@ _LOSS_GUARD = 1 + 1e-14
 
 
 class _Description(LocalModel):
-    """Base of descriptions for accounting alone: no reports are of such a model."""
+    """Base of descriptions for accounting alone, which have no reports."""
 
     __slots__ = ()
     describes: ClassVar[str] = "a law for accounting"
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:  # noqa: ARG002
-        """No reports are of this model."""
+        """Refuse all columns: the model has no reports."""
         raise UnsupportedModelError(f"{self.kind!r} describes {self.describes}: it has no reports of its own.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelModel(_Description):
-    """A randomizer given as a matrix: everybody sends one output of it, drawn from the row of their input.
+    """Randomizer given as a matrix: each person sends one output, drawn from the row of their input.
 
     Args:
         matrix: the channel; entries may be 0. Where one input gives an output that another never gives, there is no
@@ -59,24 +59,24 @@ class ChannelModel(_Description):
 
     @property
     def guarantee(self) -> LocalDP:
-        """The largest log-ratio of two entries of a column, rounded up; infinite where one of them alone is 0."""
+        """Largest log-ratio of two entries of a column, rounded up; infinite where just one of the two is 0."""
         epsilon = self.matrix.epsilon()
         return LocalDP(epsilon=(epsilon + (self._rounding if epsilon else 0.0)) * _LOSS_GUARD)
 
     @property
     def total_variation(self) -> float:
-        """The largest distance of two rows, rounded up."""
+        """Largest total variation between two rows, rounded up."""
         return min((self.matrix.delta(0.0) + self._rounding) * _LOSS_GUARD, 1.0)
 
     @property
     def _rounding(self) -> float:
-        """Bound on what scaling float rows to a sum of 1, as accounting does, adds to a log-ratio."""
+        """Bound on the change of a log-ratio when accounting scales float rows to a sum of 1."""
         if self.matrix.is_exact:
             return 0.0
         return 1e-15 + 2 * max(abs(math.fsum(row) - 1) for row in self.matrix.matrix.tolist())
 
     def channel(self, *, exact: bool = False) -> Channel:
-        """The matrix that was given."""
+        """Given matrix as a channel."""
         if exact or not self.matrix.is_exact:
             return self.matrix
         return Channel(self.matrix.matrix.astype(np.float64), self.matrix.inputs, self.matrix.outputs)
@@ -84,7 +84,7 @@ class ChannelModel(_Description):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceModel(_Description):
-    """A number of [0, 1] with Laplace noise of scale 1/epsilon0 added, in real numbers.
+    """Number in [0, 1] plus Laplace noise of scale 1/epsilon0, in real numbers.
 
     A description for accounting: with floating-point numbers the noise would not have this law. What runs on devices is
     `DiscreteLaplaceMean`.
@@ -110,28 +110,28 @@ class LaplaceModel(_Description):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float) -> Self:
-        """The model itself: every epsilon0 is representable."""
+        """Model with exactly this loss: every epsilon0 is representable."""
         return cls(epsilon0=epsilon0)
 
     @property
     def guarantee(self) -> LocalDP:
-        """Densities of two inputs differ by exp(epsilon0 times their distance) at most."""
+        """Guarantee epsilon0: densities of two inputs differ by exp(epsilon0 times their distance) at most."""
         return LocalDP(epsilon=self.epsilon0)
 
     @property
     def total_variation(self) -> float:
-        """Distance between the laws of inputs 0 and 1, 1 - exp(-epsilon0 / 2), rounded up."""
+        """Total variation between inputs 0 and 1: 1 - exp(-epsilon0 / 2), rounded up."""
         return min(-math.expm1(-self.epsilon0 / 2) * _LOSS_GUARD, 1.0)
 
     @property
     def laplace_steps(self) -> float:
-        """Real numbers."""
+        """Steps on real numbers, without a grid."""
         return math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalizedResponseModel(_Description):
-    """k-ary randomized response in which people choose their own local loss, a public histogram of which is known.
+    """k-ary randomized response with a personal local loss for each person; the histogram of losses is public.
 
     A description for accounting: who has which loss must not be guessed from a report. With more than one loss reports
     have no common law, and an estimate would have to weight them.
@@ -171,7 +171,7 @@ class PersonalizedResponseModel(_Description):
 
     @classmethod
     def from_epsilons(cls, *, domain_size: int, epsilons: Iterable[float]) -> Self:
-        """The model of people with these losses, one number for each person."""
+        """Model of people with these losses, one number for each person."""
         found = sorted(Counter(float(epsilon) for epsilon in epsilons).items())
         losses, counts = tuple(epsilon for epsilon, _ in found), tuple(count for _, count in found)
         return cls(domain_size=domain_size, epsilons=losses, counts=counts)
@@ -183,18 +183,18 @@ class PersonalizedResponseModel(_Description):
 
     @property
     def is_common(self) -> bool:
-        """True if there is one loss only."""
+        """True if all people have the same loss."""
         return len(self.epsilons) == 1
 
     @property
     def personal_losses(self) -> PersonalLosses:
-        """The losses, with their numbers of people."""
+        """Personal losses with their numbers of people."""
         return PersonalLosses(domain_size=self.domain_size, epsilons=self.epsilons, counts=self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdpModel(_Description):
-    """The class of all randomizers with a given local guarantee, one and the same for everybody.
+    """Class of all randomizers with a given local guarantee; all people apply the same randomizer.
 
     What is stated about it holds for each of them; of a given one, its own model may say more.
 
@@ -223,5 +223,5 @@ class LdpModel(_Description):
 
     @property
     def guarantee(self) -> LocalDP:
-        """The guarantee that was given."""
+        """Guarantee that was given."""
         return LocalDP(epsilon=self.epsilon0, delta=self.delta0)

@@ -1,4 +1,4 @@
-"""Families of randomizers: how a member is made and runs, and the facts that a task file takes from it."""
+"""Families of randomizers: constructor, run, and the keys in a task file."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -59,7 +59,7 @@ class Mechanism:
 
     @classmethod
     def from_model(cls, model: Any) -> Self:
-        """The randomizer that a model describes."""
+        """Randomizer of a model."""
         validate.instance_of(cls.model_type, model=model)
         randomizer = cls.__new__(cls)
         randomizer.model = model
@@ -69,21 +69,21 @@ class Mechanism:
         return f"{type(self).__name__}({', '.join(self._shown())})"
 
     def _shown(self) -> list[str]:
-        """The parameters in the ``repr``, each with its value."""
+        """Parameters for the ``repr``, each with its value."""
         return [f"{name}={getattr(self.model, name)!r}" for name in self.shown]
 
     @abstractmethod
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """One report (or ``num_messages`` of them) per value, in the order of the values."""
+        """One report per value (or ``num_messages`` of them), in the order of the values."""
 
     def _reports(self, columns: Columns, source: RandomSource) -> Reports:
-        """Reports that hold these columns, which nobody else does."""
+        """Reports of these columns, which no other object may hold."""
         held = {name: frozen(column) for name, column in columns.items()}
         return Reports(held, self.model, seeded=source.reproducible)
 
 
 class CategoryRandomizer(Mechanism):
-    """Family of the randomizers of categories, which are solved from a loss and the categories, or their number.
+    """Family of category randomizers, solved from a loss and from the categories or their number.
 
     Attributes:
         categories: the answers that people give, in the order of their numbers, pairs of answers, or bins of numbers;
@@ -101,7 +101,7 @@ class CategoryRandomizer(Mechanism):
         self._solve(domain_size, categories, epsilon0=epsilon0)
 
     def _solve(self, domain_size: int | None, categories: Categories | None, **parameters: Any) -> None:
-        """The model from the further parameters and either the number of categories or the categories themselves."""
+        """Model solved from the further parameters and either the number of categories or the categories themselves."""
         if (domain_size is None) is (categories is None):
             found = "neither" if categories is None else "both"
             raise InvalidParameterError(f"domain_size must be given, or else the categories themselves; got {found}.")
@@ -112,14 +112,14 @@ class CategoryRandomizer(Mechanism):
 
     @property
     def answer_names(self) -> tuple[str, ...] | None:
-        """The answers as text, in the order of their numbers; None where people give the numbers."""
+        """Answers as text, in the order of their numbers; None where people give the numbers."""
         if self.categories is None or isinstance(self.categories, tuple):
             return None if self.categories is None else names_of(self.categories)
         return self.categories.names
 
     @property
     def in_numbers(self) -> Self:
-        """The randomizer of the same model that takes the numbers of the categories."""
+        """Randomizer of the same model that takes numbers of categories."""
         if self.categories is None:
             return self
         randomizer = copy(self)
@@ -141,7 +141,7 @@ class CategoryRandomizer(Mechanism):
         return self._reports(self._randomized(self._numbers(values), source), source)
 
     def _numbers(self, values: ArrayLike) -> NDArray[Any]:
-        """A column of the numbers of categories."""
+        """Numbers of categories as a column."""
         if self.categories is None:
             return as_answers(values, self.model.domain_size)
         if isinstance(self.categories, tuple):
@@ -149,7 +149,7 @@ class CategoryRandomizer(Mechanism):
         return self.categories.numbers(values)
 
     def _shown(self) -> list[str]:
-        """The categories, if there are not too many, in place of their number."""
+        """Parameters for the ``repr``, with the categories in place of their number if they are few."""
         shown = super()._shown()
         if self.categories is None:
             return shown
@@ -158,11 +158,11 @@ class CategoryRandomizer(Mechanism):
 
     @abstractmethod
     def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
-        """The columns of reports on these answers, which have been checked."""
+        """Report columns for these checked answers."""
 
 
 def _answers_of(categories: Any) -> tuple[Category, ...] | CategoryPairs | Bins:
-    """What the argument ``categories`` says: a list, two lists of answers that are randomized jointly, or bins."""
+    """Categories from the argument ``categories``: a list, two lists of jointly randomized answers, or bins."""
     if isinstance(categories, Bins):
         return categories
     held = list(categories) if isinstance(categories, Iterable) and not isinstance(categories, str) else []
@@ -173,7 +173,7 @@ def _answers_of(categories: Any) -> tuple[Category, ...] | CategoryPairs | Bins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeModel(MeanModel):
-    """Description of a randomizer of numbers in a range; subclasses add how a number is randomized.
+    """Description of a randomizer of numbers in a range; subclasses add the randomization of a number.
 
     Args:
         lower: least value, from -1e100 to 1e100.
@@ -191,7 +191,7 @@ class RangeModel(MeanModel):
 
 
 class RangeRandomizer(Mechanism):
-    """Family of the randomizers of numbers in a range: a model, and what to do with values outside its range."""
+    """Family of randomizers of numbers in a range: a model, and a rule for values outside the range."""
 
     answers: ClassVar[str] = "number"
     shown: ClassVar[tuple[str, ...]] = ("epsilon0", "lower", "upper")
@@ -203,7 +203,7 @@ class RangeRandomizer(Mechanism):
 
     @classmethod
     def from_model(cls, model: Any, *, clip: bool = False) -> Self:
-        """The randomizer that a model describes."""
+        """Randomizer of a model."""
         randomizer = super().from_model(model)
         randomizer.clip = clip
         return randomizer
@@ -212,7 +212,7 @@ class RangeRandomizer(Mechanism):
         return f"{super().__repr__()[:-1]}, clip={self.clip})"
 
     def randomize(self, values: ArrayLike, *, source: RandomSource | None = None) -> Reports:
-        """The reports on values, with the columns that the class states.
+        """Reports on the values, with the columns that the class states.
 
         Args:
             values: numbers from ``lower`` to ``upper``, shape (n,): a list, numpy, Arrow, pandas or polars column; or
@@ -227,8 +227,8 @@ class RangeRandomizer(Mechanism):
 
     @abstractmethod
     def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
-        """The columns of reports on these numbers, which have been checked."""
+        """Report columns for these checked numbers."""
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
-        """A fresh column of numbers in the range."""
+        """Fresh column of numbers in the range."""
         return as_numbers(values, lower=self.model.lower, upper=self.model.upper, clip=self.clip)

@@ -1,4 +1,4 @@
-"""Hadamard response: report one column of a Hadamard matrix, more often one where the answer's row has +1.
+"""Hadamard response: a report is a column of a Hadamard matrix, more often one with +1 in the answer's row.
 
 Float-free: one random word decides the sign by integer comparison, and another the column.
 """
@@ -63,7 +63,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``."""
+        """Model with the largest representable local loss of at most ``epsilon0``."""
         return cls(domain_size=domain_size, false_words=smallest_share(epsilon0))
 
     @property
@@ -93,7 +93,7 @@ class HadamardResponseModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Against the uniform law, the set of a value is half of the columns.
+        """Geometry against the uniform law: the set of a value is half of the columns.
 
         Values 0, 1 and 2 have rows 1, 2 and 3; the third is the product of the two others, so that no column has -1 in
         all three.
@@ -103,7 +103,7 @@ class HadamardResponseModel(FrequencyModel):
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4, union=1.0)
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Its column decides which values a report supports: the two moments of their weights are worked out over it.
+        """Variance by the sender's value, from the first two moments of the supported weights over all columns.
 
         The weights of the values that a column supports add up to half of (all weights + their transform there); and
         the law of columns is 1/K times 1 + (2 p - 1) (the entry in the row of the true answer).
@@ -119,18 +119,18 @@ class HadamardResponseModel(FrequencyModel):
         return np.maximum(found, 0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one integer column ``index`` in range(K)."""
+        """Check of the one integer column ``index`` in range(K)."""
         check_integer_columns(columns, "index")
         check_categories(columns["index"], self.num_columns, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
-        """A report supports the values whose rows have +1 in its column."""
+        """Mask of the reports whose column has +1 in the value's row."""
         common = columns["index"].astype(np.uint64) & np.uint64(value + 1)
         even: NDArray[np.bool_] = np.bitwise_count(common) % 2 == 0
         return even
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """A report supports the values whose rows have +1 in its column.
+        """Number of reports with +1 in the value's row, for each value.
 
         The transform of the histogram gives, for each row, the reports with +1 less those with -1. Time n + K log K.
         """
@@ -139,7 +139,7 @@ class HadamardResponseModel(FrequencyModel):
         return (len(columns["index"]) + sums[1 : self.domain_size + 1]) // 2
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """The k x K matrix, as fractions if ``exact``; None above 4095 values."""
+        """Channel matrix, k x K, as fractions if ``exact``; None above 4095 values."""
         if self.num_columns > CHANNEL_LIMIT:
             return None
         rows, columns = np.arange(1, self.domain_size + 1)[:, None], np.arange(self.num_columns)[None, :]
@@ -149,7 +149,7 @@ class HadamardResponseModel(FrequencyModel):
 
 
 def _transform(sums: NDArray[Any]) -> None:
-    """The Walsh-Hadamard transform along the last axis, whose length is a power of two, in place."""
+    """Walsh-Hadamard transform along the last axis, whose length is a power of two, in place."""
     half = 1
     while half < sums.shape[-1]:
         pairs = sums.reshape(*sums.shape[:-1], sums.shape[-1] // (2 * half), 2, half)
@@ -213,7 +213,7 @@ class HadamardResponse(CategoryRandomizer):
 def _respond(
     answers: NDArray[Any], signs: NDArray[np.uint64], columns: NDArray[np.uint64], model: HadamardResponseModel
 ) -> NDArray[np.uint64]:
-    """Words of ``signs`` below ``false_words`` ask for -1; the first bits of ``columns`` are a column.
+    """Reports as columns: words of ``signs`` below ``false_words`` ask for -1; ``columns`` give a first choice.
 
     Where its sign is not the one asked for, the least bit that the row has is flipped, which changes the sign and pairs
     off the columns of one sign with those of the other. Every row takes the same steps whatever is drawn.

@@ -1,4 +1,4 @@
-"""Checks of what people answer (categories, numbers in a range, vectors) and of report columns; values never shown."""
+"""Checks of answers (categories, numbers in a range, vectors) and of report columns; errors never show a value."""
 
 import math
 import sys
@@ -35,7 +35,7 @@ _TOLERANCE = 1e-9  # by which the sum of coordinates may exceed its limit, in un
 
 
 def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
-    """Integers in range(domain_size) of the type that came, shape (n,); also truth values, if answers are two.
+    """Integers in range(domain_size) of the given type, shape (n,); truth values too for a domain of two.
 
     Anything else is refused; the message gives places only.
     """
@@ -57,7 +57,7 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
 
 
 def as_numbers_of(values: ArrayLike, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """The numbers of answers that are categories, shape (n,); a whole number may come as a float.
+    """Numbers of answers that are categories, shape (n,); a whole number may come as a float.
 
     Anything else is refused; the message gives the categories, which are public, and places.
     """
@@ -100,7 +100,7 @@ def as_categories(categories: Iterable[Any]) -> tuple[Category, ...]:
 
 
 def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
-    """Refuse categories that are fewer than two or of several types, or whose names are not different lines of text."""
+    """Refuse fewer than two categories, mixed types, and names that are not different lines of text."""
     if len(categories) < 2:
         raise invalid("two or more", categories=list(categories))
     kinds = sorted({type(category).__name__ for category in categories})
@@ -116,13 +116,13 @@ def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
 
 
 def listed(categories: Sequence[Category]) -> str:
-    """Categories for a message, the first of them if they are many."""
+    """Categories for a message, only the first ones if there are many."""
     more = f", ... ({len(categories)} in all)" if len(categories) > _MOST_SHOWN else ""
     return ", ".join(map(repr, categories[:_MOST_SHOWN])) + more
 
 
 def _column(values: Any, *, dtype: Any = None) -> NDArray[Any]:
-    """The values as an array of one dimension, without masked entries."""
+    """Values as an array of one dimension, without masked entries."""
     validate.unmasked(values=values)
     arrow: Any = sys.modules.get("pyarrow")  # which, unless it is there, no value is of
     is_arrow = arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray)
@@ -138,7 +138,7 @@ def _column(values: Any, *, dtype: Any = None) -> NDArray[Any]:
 
 
 def _refuse_missing(answers: NDArray[Any]) -> None:
-    """Columns with gaps reach numpy as floats with NaN or as objects with None; say so, instead of naming the type."""
+    """Refuse missing answers (NaN, None) before the type check; the error has the count and the first place."""
     if answers.dtype.kind == "f":
         missing = np.isnan(answers)
     elif answers.dtype.kind == "O":
@@ -154,14 +154,14 @@ def _refuse_missing(answers: NDArray[Any]) -> None:
 
 
 def _is_missing(answer: object) -> bool:
-    """None and NaN, and what pandas puts in their place."""
+    """Whether an object is None, NaN or a pandas placeholder for a missing value."""
     if isinstance(answer, float):
         return math.isnan(answer)
     return answer is None or type(answer).__name__ in ("NAType", "NaTType")
 
 
 def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
-    """Refuse integers outside range(domain_size), naming the first place and the number of them, never the value."""
+    """Refuse integers outside range(domain_size); the error has the first place and the count, never the value."""
     if len(values) and not (values.min() >= 0 and values.max() < domain_size):
         outside = np.flatnonzero((values < 0) | (values >= domain_size))
         raise InvalidParameterError(
@@ -170,7 +170,7 @@ def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
 
 
 def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> None:
-    """Refuse anything but one or two integer columns of these names, in this order."""
+    """Refuse columns other than one or two integer columns of these names, in this order."""
     wrong = any(array.dtype.kind not in "iu" or array.ndim != 1 for array in columns.values())
     if wrong or tuple(columns) != names:
         wanted = (
@@ -184,7 +184,7 @@ def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> N
 
 
 def check_range(lower: float, upper: float) -> None:
-    """Refuse what is no range: ends from -1e100 to 1e100, ``upper`` above ``lower`` by 1e-100 or more."""
+    """Refuse an invalid range: ends must lie from -1e100 to 1e100, ``upper`` above ``lower`` by 1e-100 or more."""
     for name, value in (("lower", lower), ("upper", upper)):
         plain = value.item() if isinstance(value, np.generic) else value  # a float32 does not reach the limits
         if not (_is_number(value) and -_LARGEST <= plain <= _LARGEST):
@@ -200,7 +200,7 @@ def _is_number(value: object) -> bool:
 
 
 def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = False) -> NDArray[np.float64]:
-    """A fresh column of numbers from ``lower`` to ``upper``; those outside are refused, or moved to the nearer end.
+    """Fresh column of numbers from ``lower`` to ``upper``; values outside are refused or moved to the nearer end.
 
     Raises:
         InvalidParameterError: for anything but a column of finite numbers, and for numbers outside the range unless
@@ -217,7 +217,7 @@ def as_numbers(values: ArrayLike, *, lower: float, upper: float, clip: bool = Fa
 
 
 def clip_to_range(values: ArrayLike, *, lower: float, upper: float) -> tuple[NDArray[np.float64], int]:
-    """Numbers outside a range moved to its nearer end, and how many they were.
+    """Numbers clipped to a range, and the count of those that lay outside.
 
     The count depends on people's values and is not protected by anything: do not publish it.
 
@@ -264,7 +264,7 @@ def _numbers_and_outside(
 
 
 def as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """A fresh array of vectors, shape (n, dimension), from an array or lists; a refusal shows no value."""
+    """Fresh array of vectors, shape (n, dimension), from an array or lists; a refusal shows no value."""
     validate.unmasked(values=values)
     if isinstance(values, Sequence) or (isinstance(values, np.ndarray) and values.dtype == object):
         for row in values:  # numpy would drop their masks
@@ -293,7 +293,7 @@ def as_rows(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
 def as_vectors(
     values: ArrayLike, dimension: int, *, lower: float, upper: float, clip: bool = False
 ) -> NDArray[np.float64]:
-    """A fresh array of vectors whose coordinates are from ``lower`` to ``upper``, shape (n, dimension).
+    """Fresh array of vectors whose coordinates are from ``lower`` to ``upper``, shape (n, dimension).
 
     Others are refused, or moved to the nearer end of the range.
     """
@@ -308,7 +308,7 @@ def as_vectors(
 def as_simplex_vectors(
     values: ArrayLike, dimension: int, *, upper: float, integer: bool = False, clip: bool = False
 ) -> NDArray[np.float64]:
-    """A fresh array of vectors with coordinates of 0 or more that add up to ``upper`` at most, shape (n, dimension).
+    """Fresh array of vectors with nonnegative coordinates that sum to ``upper`` at most, shape (n, dimension).
 
     Not only in floats: what is returned adds up to no more exactly, and so do the floats x / upper. For that a vector
     within 4 (dimension + 4) roundings of the limit is shortened by as much; integers need no such care, and those of
@@ -333,14 +333,14 @@ def as_simplex_vectors(
 
 
 def as_unit_vectors(values: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """A fresh array of vectors of length 1, shape (n, dimension)."""
+    """Fresh array of vectors of length 1, shape (n, dimension)."""
     vectors = as_rows(values, dimension)
     vectors /= check_norms(vectors, dimension, "values")[:, None]
     return vectors
 
 
 def check_norms(vectors: NDArray[Any], dimension: int, name: str) -> NDArray[np.float64]:
-    """The lengths of vectors; refuses those that are not 1, naming the first place and their number, never a vector."""
+    """Lengths of vectors; refuses lengths other than 1 with the first place and the count, never with a vector."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         wrong = np.flatnonzero(~(np.abs(lengths - 1) <= NORM_TOLERANCE))

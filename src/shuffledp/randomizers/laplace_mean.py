@@ -1,4 +1,4 @@
-"""A number with discrete Laplace noise: rounded to a grid without bias, then moved by a random number of steps."""
+"""Discrete Laplace mean: a number is rounded to a grid without bias, then moved by a random number of steps."""
 
 import math
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_steps: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``, from 1e-6 to 1000."""
+        """Model with the largest representable local loss of at most ``epsilon0``, from 1e-6 to 1000."""
         validate.positive(epsilon0=epsilon0)
         validate.integer_at_least(1, num_steps=num_steps)
         if not _LEAST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0:
@@ -75,7 +75,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def total_variation(self) -> float:
-        """Distance between the laws of the two ends of the range, rounded up.
+        """Total variation between the two ends of the range, rounded up.
 
         With a = exp(-rate) and S steps it is 1 - (a^(m+1) + a^(S-m)) / (1 + a), m = floor(S / 2): the reports up to m
         tell the ends apart best.
@@ -86,11 +86,11 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def laplace_steps(self) -> float:
-        """The steps of the grid; a value between two of its points is rounded to one of them: a mixture of laws."""
+        """Steps of the grid; a value between two grid points is rounded to one of them: a mixture of laws."""
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``value`` of integers, none further beyond the grid than noise ever brings one.
+        """Check of the one integer column ``value``, which lies no further beyond the grid than noise can move it.
 
         Every integer is possible, but those refused have together a chance below 2^-100 in one report. A single one
         could move the mean by any amount, and be no accident. To refuse a report costs no privacy: it is computed from
@@ -106,13 +106,13 @@ class DiscreteLaplaceMeanModel(RangeModel):
             )
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """The number at the reported place of the grid, which may lie outside the range."""
+        """Numbers at the reported places of the grid, which may lie outside the range."""
         step = (self.upper - self.lower) / self.num_steps
         decoded: NDArray[np.float64] = self.lower + step * columns["value"]
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Exact: a mixture of the noise around the two grid points beside the value."""
+        """Exact log-likelihood: a mixture of the noise around the two grid points beside the value."""
         left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_steps)
         rate, reports = float(self.rate), columns["value"].astype(np.float64)
         near_left, near_right = -rate * np.abs(reports - left), -rate * np.abs(reports - (left + 1))
@@ -122,7 +122,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         return both
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Exact for the noise, 1 / (2 sinh(rate/2)^2) squared steps; an upper bound for rounding, up to 1/4 of one."""
+        """Noise variance: 1 / (2 sinh(rate/2)^2) squared steps, exactly, and a bound for rounding, up to 1/4 of one."""
         step = (self.upper - self.lower) / self.num_steps
         noise = step**2 / (2 * math.sinh(float(self.rate) / 2) ** 2)
         inside = np.clip(mean, self.lower, self.upper)
@@ -130,12 +130,12 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def report_bits(self) -> int:
-        """Size of one report in bits: every integer is possible, and each is sent as one of 64 bits."""
+        """Size of one report in bits: 64, since every integer is possible."""
         return 64
 
     @property
     def noise_curvature(self) -> float:
-        """The noise is the same for all values."""
+        """Curvature 0: the noise is the same for all values."""
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""Local hashing: hash the answer to a small range by a function of one's own, and randomize what comes out.
+"""Local hashing: each person hashes the answer to a small range by a random function, and randomizes the hash.
 
 Float-free: functions are drawn as integers, and the hashed answer goes through `KaryRandomizedResponse`.
 """
@@ -60,7 +60,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int, hash_range: int | None = None) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``."""
+        """Model with the largest representable local loss of at most ``epsilon0``."""
         validate.positive(epsilon0=epsilon0)
         largest = math.log(_LARGEST_RANGE - 1)
         if not RESOLUTION <= epsilon0 <= largest:
@@ -85,25 +85,25 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def collision(self) -> Fraction:
-        """Probability, over seeds, that two different given values have the same hashed value; exactly."""
+        """Exact probability, over seeds, that two given different values have the same hash."""
         share, larger = divmod(self.modulus, self.hash_range)
         pairs = larger * (share + 1) ** 2 + (self.hash_range - larger) * share**2
         return Fraction(pairs, self.num_seeds)
 
     @property
     def p(self) -> float:
-        """Probability that a report supports its own answer: that the response is the truth."""
+        """Probability that a report supports its own answer: that the response is the true hash."""
         return self.response.p
 
     @property
     def q(self) -> float:
-        """Probability that a report supports a given other value: that both collide and it is the truth, or neither."""
+        """Probability that a report supports another given value: collision and truth, or neither."""
         truth, other = Fraction(self.response.truth_words, WORDS), Fraction(self.response.share, WORDS)
         return float(self.collision * truth + (1 - self.collision) * other)
 
     @property
     def report_bits(self) -> int:
-        """Bits of the seed and the hashed value."""
+        """Bits of the seed and the hash."""
         return (self.num_seeds - 1).bit_length() + self.response.report_bits
 
     @property
@@ -112,7 +112,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return self.response.guarantee
 
     def hashed(self, values: NDArray[Any], seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The hashed values, in range(hash_range), each value by the function of its own seed; all of shape (n,)."""
+        """Hash of each value in range(hash_range), by the function of its own seed; all of shape (n,)."""
         modulus = np.uint64(self.modulus)
         factors, shifts = np.divmod(seeds, modulus)
         residues = (factors * values.astype(np.uint64) + shifts) % modulus
@@ -120,7 +120,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Against the uniform law of seed and hashed value, the set of a value is what its hashes say.
+        """Geometry against the uniform law of seed and hash: the set of a value has all pairs with its hash.
 
         Of k sets with overlap o the union is at most k share - (k - 1) o (Hunter 1976, with one set as the center).
         """
@@ -130,19 +130,19 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return TwoLevelLaw(share=float(share), overlap=float(overlap), union=union, is_union_bound=bounded)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""
+        """Check of the integer columns ``seed`` in range(P^2) and ``value`` in range(g)."""
         check_integer_columns(columns, "seed", "value")
         check_categories(columns["seed"], self.num_seeds, "seeds")
         check_categories(columns["value"], self.hash_range, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
-        """A report supports the values that its function takes to its hashed value."""
+        """Mask of the reports whose function hashes this value to the reported hash."""
         seeds = columns["seed"].astype(np.uint64)
         same: NDArray[np.bool_] = self.hashed(np.full(len(seeds), value), seeds) == columns["value"].astype(np.uint64)
         return same
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """A report supports the values that its function takes to its hashed value: about one in g.
+        """Number of reports that support each value; a report supports about one value in g.
 
         Time n k, about a nanosecond each; memory for a batch of reports and for the counts.
         """
@@ -153,7 +153,7 @@ class OptimizedLocalHashingModel(FrequencyModel):
         return counts
 
     def _add_support(self, counts: NDArray[np.int64], seeds: NDArray[np.uint64], reports: NDArray[Any]) -> None:
-        """Walk all reports of a batch through the domain: from v to v + 1 each residue grows by its a, modulo P.
+        """Count support of a batch value by value: from v to v + 1 each residue grows by its report's a, modulo P.
 
         h(v) = y means that the residue is in [ceil(y P / g), ceil((y + 1) P / g)). Differences below zero wrap, so that
         one comparison tests both ends, and the smaller of x and x - P is x mod P.

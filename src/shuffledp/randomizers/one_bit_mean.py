@@ -1,4 +1,4 @@
-"""A number as one bit: the nearer it is to the upper end of its range, the likelier the bit is 1."""
+"""One-bit mean: the nearer a number is to the upper end of its range, the likelier its bit is 1."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,35 +39,35 @@ class OneBitMeanModel(RangeModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``."""
+        """Model with the largest representable local loss of at most ``epsilon0``."""
         response = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=2)
         return cls(lower=lower, upper=upper, response=response)
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response: no value has a chance outside those of the two ends."""
+        """Guarantee of the response: each value's chances lie between those of the two ends."""
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``value`` of zeros and ones."""
+        """Check of the one column ``value`` of zeros and ones."""
         self.response.check(columns)
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """One of two numbers outside the range: lower + (bit - q) / (p - q) of its width."""
+        """Contribution of each report, one of two numbers outside the range: lower + width (bit - q) / (p - q)."""
         p, q = self.response.p, self.response.q
         of_bits = self.lower + (self.upper - self.lower) * (np.array([0.0, 1.0]) - q) / (p - q)
         decoded: NDArray[np.float64] = of_bits[columns["value"]]
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Exact: the chance of a one is linear in the value."""
+        """Exact log-likelihood: the chance of a one is linear in the value."""
         p, q = self.response.p, self.response.q
         chance = q + (p - q) * (value - self.lower) / (self.upper - self.lower)
         chances: NDArray[np.float64] = np.log(np.where(columns["value"] == 1, chance, 1 - chance))
         return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Exact for people of equal values: that of a coin. An upper bound otherwise, see `noise_curvature`."""
+        """Noise variance of a coin: exact for people of equal values, else a bound, see `noise_curvature`."""
         p, q, width = self.response.p, self.response.q, self.upper - self.lower
         chance = q + (p - q) * (np.clip(mean, self.lower, self.upper) - self.lower) / width
         variance: NDArray[np.float64] = chance * (1 - chance) * (width / (p - q)) ** 2
@@ -80,16 +80,16 @@ class OneBitMeanModel(RangeModel):
 
     @property
     def noise_curvature(self) -> float:
-        """Bits tell a mean and nothing else: whatever the values are, their variance is that of one coin."""
+        """Curvature -1: the bits have the variance of one coin, whatever the spread of the values."""
         return -1.0
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Geometry of the response for the two ends of the range; the law of any other value is a mixture of theirs."""
+        """Geometry of the response for the two ends of the range; the law of any other value is a mixture of both."""
         return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """From the two ends of the range to the bit, as fractions if ``exact``.
+        """Channel from the two ends of the range to the bit, as fractions if ``exact``.
 
         Two inputs are enough: the chance of each bit is linear in the value, so any other input's row is a mixture of
         these two, and no likelihood ratio exceeds theirs.
@@ -147,7 +147,7 @@ class OneBitMean(RangeRandomizer):
 
 
 def _thresholds(numbers: NDArray[np.float64], model: OneBitMeanModel) -> NDArray[np.uint64]:
-    """Number of the 2^64 words that lead to the bit 1: ``share`` at the lower end, 2^64 - ``share`` at the upper."""
+    """Number of the 2^64 words that give the bit 1: ``share`` at the lower end, 2^64 - ``share`` at the upper."""
     index, rest = grid_positions(numbers, lower=model.lower, upper=model.upper, num_steps=1)
     spread = np.uint64(model.response.truth_words - model.response.share)
     # The upper end is the one value with index 1, and then nothing is left over.

@@ -1,4 +1,4 @@
-"""PrivUnit: a unit vector becomes a random unit vector, which lies in the cap around it more often than by chance."""
+"""PrivUnit: a report is a random unit vector, more often than by chance in the cap around the true one."""
 
 import math
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class PrivUnitModel(MeanModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, dimension: int, budget_split: float | None = None) -> Self:
-        """The model whose stated local loss is ``epsilon0`` or less: by 1e-6 at most, or 3e-9 for the best split.
+        """Model whose stated local loss is at most ``epsilon0``: less by up to 1e-6, or 3e-9 for the best split.
 
         The arguments are those of `PrivUnit`.
         """
@@ -80,7 +80,7 @@ class PrivUnitModel(MeanModel):
 
     @property
     def gamma(self) -> float:
-        """The least product with the true vector inside the cap."""
+        """Smallest inner product with the true vector inside the cap."""
         return 1 - 2 * self.depth
 
     @property
@@ -90,7 +90,7 @@ class PrivUnitModel(MeanModel):
 
     @property
     def scale(self) -> float:
-        """Expected product of a report with the true vector; contributions are reports divided by it.
+        """Expected inner product of a report with the true vector, by which contributions divide reports.
 
         For a small loss it is a small difference of p and the mass of the cap, which are both known to some 1e-15: up
         to 20,000 dimensions its relative error is at most 1e-11 / min(1, epsilon0), and typically 1e-14 / epsilon0.
@@ -100,7 +100,7 @@ class PrivUnitModel(MeanModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Epsilon is the loss of the coin, log(p / (1-p)), plus that of the cap, log((1-c) / c), plus a guard of 1e-9.
+        """Epsilon is log(p / (1-p)) of the coin, plus log((1-c) / c) of the cap, plus a guard of 1e-9.
 
         c is the share of the sphere in the cap. The guard covers the error of evaluating c in float64, which is a
         thousand times smaller. For idealised real numbers: see `PrivUnit`.
@@ -115,7 +115,7 @@ class PrivUnitModel(MeanModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The gap between real and floating-point numbers."""
+        """Remark on the gap between real and floating-point numbers."""
         return (
             "The randomizer is analyzed in real numbers and computes in floating-point ones, whose last digits could "
             "in principle tell more about a person than stated.",
@@ -123,11 +123,11 @@ class PrivUnitModel(MeanModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Against the uniform law the set of a vector is the cap around it; opposite caps have nothing in common."""
+        """Geometry against the uniform law: the set of a vector is the cap around it; opposite caps are disjoint."""
         return TwoLevelLaw(share=cap_mass(self.depth, self.dimension), overlap=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``vector`` of unit vectors, shape (n, dimension)."""
+        """Check of the one column ``vector`` of unit vectors, shape (n, dimension)."""
         vectors = columns.get("vector")
         if list(columns) != ["vector"] or vectors is None or vectors.dtype.kind != "f" or vectors.ndim != 2:
             found = ", ".join(f"{name} ({array.dtype}, {array.ndim}-d)" for name, array in columns.items())
@@ -142,11 +142,11 @@ class PrivUnitModel(MeanModel):
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """``epsilon0`` for reports in the cap around the value, else 0: both densities are flat."""
+        """Log-likelihood: ``epsilon0`` for reports in the cap around the value, else 0, as both densities are flat."""
         return np.where(columns["vector"] @ np.asarray(value, dtype=np.float64) >= self.gamma, self.epsilon0, 0.0)
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Exact: the isotropic part plus the curvature times the squared mean; see `noise_covariance`."""
+        """Exact noise variance: isotropic part plus curvature times the squared mean; see `noise_covariance`."""
         inside = np.clip(mean, self.lower, self.upper)
         variance: NDArray[np.float64] = self.isotropic_variance + self.noise_curvature * inside**2
         return variance
@@ -158,16 +158,16 @@ class PrivUnitModel(MeanModel):
 
     @property
     def noise_curvature(self) -> float:
-        """The ratio of gamma to the scale, less 1: zero for the best split, near -1 if the coin has all of the loss."""
+        """Curvature gamma / scale - 1: zero for the best split, near -1 if the coin has all of the loss."""
         return self.gamma / self.scale - 1
 
     @property
     def isotropic_variance(self) -> float:
-        """The part of the variance that is the same in all directions: (1/m^2 - gamma/m) / d, with m the scale."""
+        """Variance common to all directions: (1/m^2 - gamma/m) / d, with m the scale."""
         return (1 / self.scale - self.gamma) / (self.scale * self.dimension)
 
     def noise_covariance(self, second_moment: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Covariance that randomizing adds to a contribution, exactly; 1/n of it is that of the mean of n reports.
+        """Exact covariance that randomizing adds to a contribution; 1/n of it is that of the mean of n reports.
 
         By symmetry E[z z'] of a contribution z made from x is b I + s x x'. From E[T; T >= gamma] = k and
         E[T^2; T >= gamma] = ((d - 1) gamma k + c) / d for the product T of a uniform vector with x, s = gamma / m and
@@ -267,7 +267,7 @@ def _respond(
     *,
     out: NDArray[np.float64],
 ) -> None:
-    """One report for each unit vector x: T x + sqrt(1 - T^2) w, with w uniform among the unit vectors across x."""
+    """One report for each unit vector x: T x + sqrt(1 - T^2) w, with w uniform among unit vectors orthogonal to x."""
     draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
     depths = depths_within(draw.random(len(vectors)), in_cap, depth=model.depth, dimension=model.dimension)
     draw.standard_normal(out=out)
@@ -287,7 +287,7 @@ def _respond(
 
 
 def cap_mass(depth: float, dimension: int) -> float:
-    """Share of the sphere in a cap, to a relative error of 1e-12; so then is the absolute error of `cap_loss`."""
+    """Share of the sphere in a cap, to a relative error of 1e-12, so that `cap_loss` has that absolute error."""
     from scipy import special
 
     half = (dimension - 1) / 2
@@ -295,13 +295,13 @@ def cap_mass(depth: float, dimension: int) -> float:
 
 
 def cap_loss(depth: float, dimension: int) -> float:
-    """log((1 - mass) / mass): how much likelier a uniform vector is outside the cap than in it."""
+    """Loss of a cap, log((1 - mass) / mass): the log-odds that a uniform vector lies outside it."""
     mass = cap_mass(depth, dimension)
     return math.log1p(-mass) - math.log(mass)
 
 
 def cap_depth(loss: float, dimension: int) -> float:
-    """The depth of the cap that has this `cap_loss`, 0 or more."""
+    """Depth of the cap with this `cap_loss`; 0 or more."""
     from scipy import special
 
     half = (dimension - 1) / 2
@@ -309,7 +309,7 @@ def cap_depth(loss: float, dimension: int) -> float:
 
 
 def cap_moment(depth: float, dimension: int) -> float:
-    """E[<v, u>; v in the cap] for uniform v: (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2.
+    """Expectation E[<v, u>; v in the cap] for uniform v: (1 - gamma^2)^a / ((d - 1) B(1/2, a)), a = (d - 1) / 2.
 
     Bhowmick et al. 2018 print the same with B(a, a) 2^(d-2), by the duplication formula.
     """
@@ -323,7 +323,7 @@ def cap_moment(depth: float, dimension: int) -> float:
 
 
 def best_cap_loss(epsilon0: float, dimension: int) -> float:
-    """The part of the loss that the cap should have, so that PrivUnit's reports vary least.
+    """Share of the cap in the loss with the least variance of reports.
 
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So
@@ -346,7 +346,7 @@ def best_cap_loss(epsilon0: float, dimension: int) -> float:
 def depths_within(
     shares: NDArray[np.float64], in_cap: NDArray[np.bool_], *, depth: float, dimension: int
 ) -> NDArray[np.float64]:
-    """Depths of vectors, at most ``depth`` in the cap and at least that outside: uniform shares by the inverse law."""
+    """Random depths of vectors inside or outside the cap, from uniform shares by the inverse of the depth's law."""
     from scipy import special
 
     half = (dimension - 1) / 2

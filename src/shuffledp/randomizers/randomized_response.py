@@ -1,4 +1,4 @@
-"""k-ary randomized response: tell the truth with probability p, else any other answer, each equally likely.
+"""k-ary randomized response: report the truth with probability p, else any other answer, each equally likely.
 
 Float-free: one 64-bit word decides each report by integer comparison, and the loss is computed from the integers used.
 """
@@ -56,7 +56,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
+        """Model with the largest representable local loss of at most ``epsilon0``.
 
         64-bit words cannot represent it to within 1e-6 above 30.5, and near 0 for domains of millions.
         """
@@ -74,7 +74,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def truth_words(self) -> int:
-        """Number of the 2^64 words that lead to the true answer."""
+        """Number of the 2^64 words that give the true answer."""
         return WORDS - self.share * (self.domain_size - 1)
 
     @property
@@ -99,36 +99,36 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def total_variation(self) -> float:
-        """Two inputs differ in the chances of two reports only: p - q, rounded up."""
+        """Total variation between two inputs: p - q, rounded up, as just two reports differ in probability."""
         return math.nextafter((self.truth_words - self.share) / WORDS, 1.0)
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Against the uniform law, the set of a value is that value."""
+        """Geometry against the uniform law: the set of a value is that value."""
         triple = 0.0 if self.domain_size >= 3 else None
         return TwoLevelLaw(share=1 / self.domain_size, overlap=0.0, triple=triple, union=1.0)
 
     @property
     def joint_support(self) -> JointSupport:
-        """No report supports two values."""
+        """Joint support 0: no report supports two values."""
         return JointSupport(with_own=0.0, of_others=0.0)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``value`` of integers in range(domain_size)."""
+        """Check of the one column ``value`` of integers in range(domain_size)."""
         check_integer_columns(columns, "value")
         check_categories(columns["value"], self.domain_size, "reports")
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
-        """A report supports the value that it holds."""
+        """Mask of the reports that hold this value."""
         held: NDArray[np.bool_] = columns["value"] == value
         return held
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """A report supports the value that it holds."""
+        """Number of reports that hold each value."""
         return np.bincount(columns["value"], minlength=self.domain_size).astype(np.int64, copy=False)
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """The k x k matrix, as fractions if ``exact``; None above 4096 values."""
+        """Channel matrix, k x k, as fractions if ``exact``; None above 4096 values."""
         if self.domain_size > CHANNEL_LIMIT:
             return None
         truth, other = Fraction(self.truth_words, WORDS), Fraction(self.share, WORDS)
@@ -136,7 +136,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
 
 def _representable(domain_size: int) -> tuple[float, float]:
-    """The least and the largest loss that one word more per answer changes by `RESOLUTION` at most.
+    """Smallest and largest loss at which one more word per answer changes the loss by at most `RESOLUTION`.
 
     With E = exp(epsilon0) and k - 1 = a, a share is 2^64 / (E + a), and one word more takes (E + a)^2 / (E 2^64) from
     the loss: between the roots of a quadratic in E, that is little enough. No loss below the resolution is told from 0.
@@ -199,7 +199,7 @@ class KaryRandomizedResponse(CategoryRandomizer):
 def _respond(
     answers: NDArray[Any], words: NDArray[np.uint64], model: KaryRandomizedResponseModel
 ) -> NDArray[np.uint64]:
-    """Words below ``truth_words`` keep the answer; each further ``share`` words lead to the next other answer.
+    """Reports by words: those below ``truth_words`` keep the answer, each ``share`` more give the next other answer.
 
     Every row takes the same steps whatever is drawn.
     """

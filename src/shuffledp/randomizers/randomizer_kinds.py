@@ -1,4 +1,4 @@
-"""The registry of randomizers: one line for each kind.
+"""Registry of randomizers: one line for each kind.
 
 The table ``[randomizer]`` of a task file, the option ``--randomizer`` of the commands, the choices of a plan and the
 table of the documentation are generated from it. A module that is added to this package is made known here, once.
@@ -49,25 +49,25 @@ _OF_THE_DEVICE = ("epsilon0", "clip")  # keyword arguments that are no parameter
 
 
 def mechanisms(section: str = "randomizer") -> dict[str, type[Mechanism]]:
-    """The randomizers of one table of the task file, ``[randomizer]`` or ``[protocol]``, sorted by kind."""
+    """Randomizers of one table of the task file, ``[randomizer]`` or ``[protocol]``, sorted by kind."""
     return {kind: mechanism for kind, mechanism in sorted(KINDS.items()) if mechanism.section == section}
 
 
 def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
-    """The kinds that a local loss determines, sorted; each is made from ``epsilon0`` and more."""
+    """Kinds that can be made from ``epsilon0`` and further parameters, sorted."""
     makers: dict[str, type[Mechanism] | type[LocalModel]] = {**mechanisms(), **DESCRIPTIONS}
     return {kind: makers[kind] for kind in sorted(makers)}
 
 
 def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword arguments of a randomizer or a description; categories are known by their number, ``domain_size``."""
+    """Keyword arguments of a randomizer or a description; categories appear as their number, ``domain_size``."""
     if isinstance(made, type) and issubclass(made, CategoryRandomizer):
         made = made.model_type.from_epsilon0
     return dict(inspect.signature(made).parameters)
 
 
 def parameters_of_kind(kind: str) -> dict[str, bool]:
-    """The names of what a kind takes besides ``epsilon0``, and whether each must be given.
+    """Names of a kind's parameters besides ``epsilon0``, each with whether it is required.
 
     Raises:
         InvalidParameterError: for an unknown kind, or one that its local loss does not determine.
@@ -79,7 +79,7 @@ def parameters_of_kind(kind: str) -> dict[str, bool]:
 
 
 def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalModel:
-    """The description of a randomizer of this kind and local loss.
+    """Description of a randomizer of this kind and local loss.
 
     Args:
         kind: such as "ldp" (any randomizer of this loss) or "k-rr".
@@ -112,7 +112,7 @@ def model_of_kind(kind: str, *, epsilon0: float, **parameters: Any) -> LocalMode
 
 
 def family_of(model: LocalModel) -> Callable[[float], LocalModel] | None:
-    """From a local loss to a model that differs from the given one in nothing else; None where there is no such family.
+    """Function from a local loss to this model with that loss; None where there is no such family.
 
     Example:
         >>> describe = family_of(model_of_kind("k-rr", epsilon0=1.0, domain_size=4))

@@ -1,4 +1,4 @@
-"""A number as one of a few levels: rounded without bias, then k-ary randomized response between the levels."""
+"""Rounded mean: a number is rounded to one of a few levels without bias, then randomized by k-ary response."""
 
 import math
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class RoundedMeanModel(RangeModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``."""
+        """Model with the largest representable local loss of at most ``epsilon0``."""
         validate.integer_at_least(1, num_levels=num_levels)
         if num_levels >= 2**31:
             raise invalid("below 2**31", num_levels=num_levels)
@@ -51,27 +51,27 @@ class RoundedMeanModel(RangeModel):
 
     @property
     def num_levels(self) -> int:
-        """Steps between the grid points, of which there is one more."""
+        """Number of steps between the grid points, one less than the points."""
         return self.response.domain_size - 1
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response: rounding does not see other people, and cannot add to the loss."""
+        """Guarantee of the response: rounding reads one person's value only and adds nothing to the loss."""
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``value`` of grid points by their numbers, 0 to num_levels."""
+        """Check of the one column ``value`` of grid points by their numbers, 0 to num_levels."""
         self.response.check(columns)
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """The value lower + step (report - q sum of all grid points) / (p - q), which may lie outside the range."""
+        """Contribution of each report, lower + step (report - q sum of all points) / (p - q); may leave the range."""
         p, q, levels = self.response.p, self.response.q, self.num_levels
         step = (self.upper - self.lower) / levels
         decoded: NDArray[np.float64] = self.lower + step * (columns["value"] - q * levels * (levels + 1) / 2) / (p - q)
         return decoded
 
     def log_likelihood(self, columns: Mapping[str, NDArray[Any]], value: Any) -> NDArray[np.float64]:
-        """Exact: a mixture of the responses at the two grid points beside the value."""
+        """Exact log-likelihood: a mixture of the responses at the two grid points beside the value."""
         left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_levels)
         rounded = (1 - share) * (columns["value"] == left) + share * (columns["value"] == left + 1)
         p, q = self.response.p, self.response.q
@@ -79,7 +79,7 @@ class RoundedMeanModel(RangeModel):
         return chances
 
     def noise_variance(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Exact for the response; an upper bound for rounding, at most a quarter of a squared step."""
+        """Noise variance: exact for the response; a bound, at most a quarter of a squared step, for rounding."""
         step = (self.upper - self.lower) / self.num_levels
         inside = np.clip(mean, self.lower, self.upper)
         response = step**2 * _response_variance((inside - self.lower) / step, self.response)
@@ -95,13 +95,13 @@ class RoundedMeanModel(RangeModel):
 
     @property
     def noise_curvature(self) -> float:
-        """(1 - (p - q)) / (p - q): spread-out values are noisier, since a lie then moves further."""
+        """Curvature (1 - (p - q)) / (p - q): spread-out values are noisier, since a false answer moves further."""
         kept = self.response.p - self.response.q
         return (1 - kept) / kept
 
     @property
     def tells_spread(self) -> bool:
-        """True if the grid is fine: the spread of rounded values is that of the values, and not of rounding."""
+        """True for a fine grid, where the spread of the rounded values is the spread of the values."""
         return self.num_levels >= _FEWEST_TELLING_LEVELS
 
     @property
@@ -110,7 +110,7 @@ class RoundedMeanModel(RangeModel):
         return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """From the grid points to the reports, as fractions if ``exact``; None above 512 grid points.
+        """Channel from the grid points to the reports, as fractions if ``exact``; None above 512 grid points.
 
         The grid points are enough: any other value is rounded to one of its two neighbours, so its row is a mixture of
         theirs, and no likelihood ratio exceeds that between grid points.
@@ -134,7 +134,7 @@ def _response_variance(place: NDArray[np.float64], response: KaryRandomizedRespo
 
 
 def best_num_levels(*, epsilon0: float) -> int:
-    """The number of levels for which the largest possible variance of a contribution is smallest.
+    """Number of levels with the smallest maximal variance of a contribution.
 
     More levels round less and lie more: with E = exp(epsilon0) and L levels, rounding adds up to 1 / (4 L^2) squared
     widths, and lies about L / (3 E) for small L. So L grows as (3 E / 2)^(1/3), whatever the number of people is.
@@ -166,7 +166,7 @@ def best_num_levels(*, epsilon0: float) -> int:
 
 
 class RoundedMean(RangeRandomizer):
-    """Means from one message each with few possible values: the single-message sum of the shuffle model.
+    """Means from one message of few possible values per person: the single-message sum of the shuffle model.
 
     A value is rounded to a grid of ``num_levels`` + 1 points, up or down so that it is right on average, and the grid
     point goes through k-ary randomized response. Reports have the column ``value``: numbers of grid points, in the

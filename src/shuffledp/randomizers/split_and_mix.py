@@ -1,4 +1,4 @@
-"""Split and mix: a number becomes shares modulo q, of which each goes through a shuffle of its own."""
+"""Split and mix: a number becomes shares modulo q, and each share goes through its own shuffle."""
 
 import math
 from collections.abc import Mapping
@@ -99,7 +99,7 @@ class SplitAndMixModel(SumModel):
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person: ``num_shares`` for each coordinate, one a round."""
+        """Messages of each person: ``num_shares`` for each coordinate, one in each round."""
         return self.num_shares * self.dimension
 
     @property
@@ -112,22 +112,22 @@ class SplitAndMixModel(SumModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """None before the shuffles: whoever sees all messages of one person adds them up."""
+        """Trivial guarantee: before the shuffles, an observer of one person's messages adds them up."""
         return LocalDP(epsilon=math.inf)
 
     @property
     def report_bits(self) -> int:
-        """Size of one message in bits, a residue. Its round is told by the shuffle that it goes through."""
+        """Size of one message in bits: one residue. The round is known from the shuffle that carries it."""
         return (self.modulus - 1).bit_length()
 
     @property
     def sampler_error(self) -> float:
-        """Total variation between the law of one person's sampled noise in one coordinate and that of a Polya share."""
+        """Total variation between one person's sampled noise in one coordinate and a Polya share."""
         return polya.SAMPLER_ERROR
 
     @property
     def step(self) -> float:
-        """One step of the grid, in units of the values."""
+        """Grid step in units of the values."""
         return (self.upper - self.lower) / self.precision
 
     @property
@@ -137,7 +137,7 @@ class SplitAndMixModel(SumModel):
 
     @property
     def wrap_probability(self) -> float:
-        """Chance that the noise of some coordinate takes the sum out of the window it is decoded in; rounded up."""
+        """Chance, rounded up, that noise moves a coordinate's sum out of the window in which it is decoded."""
         limit = (self.modulus - self.num_users * self.precision - 1) // 2
         single = polya.tail_bound(float(self.rate), self.num_users / self.noise_users, limit)
         return min(1.0, self.dimension * single)
@@ -159,7 +159,7 @@ class SplitAndMixModel(SumModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are the columns ``residue``, below the modulus, and ``round``, below ``num_messages``: integers."""
+        """Check of the integer columns ``residue``, below the modulus, and ``round``, below ``num_messages``."""
         check_integer_columns(columns, "residue", "round")
         for name, limit in (("residue", self.modulus), ("round", self.num_messages)):
             column = columns[name]
@@ -167,7 +167,7 @@ class SplitAndMixModel(SumModel):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
 
     def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Sums in units of the values. A residue stands for the number that lies in the window around all sums.
+        """Sums in units of the values; a residue stands for its number in the window around all possible sums.
 
         The window reaches as far below 0 as above people * precision: up to (q + people * precision) / 2, which is
         3 n p / 2 if all people come and q = 2 n p.
@@ -179,15 +179,15 @@ class SplitAndMixModel(SumModel):
         return np.array([float(each) for each in sums])
 
     def sum_variance(self, people: int) -> float:
-        """Variance of these people's noise, and a quarter of a squared step for each value that is rounded."""
+        """Variance of the noise of this number of people, plus a quarter of a squared step for each rounded value."""
         return self.noise_of(people) + self.step**2 * self._rounding(people)
 
     def noise_of(self, people: int) -> float:
-        """Variance of the noise of this number of people in each coordinate of the sum, exactly, in squared units."""
+        """Exact variance of this number of people's noise in each coordinate of the sum, in squared units."""
         return self.step**2 * polya.noise_variance(float(self.rate), people / self.noise_users)
 
     def sum_margin(self, people: int, level: float) -> float:
-        """From the law of the noise, with the most that rounding can add as a normal number."""
+        """Half-width of the interval from the law of the noise, with the largest rounding error as a normal number."""
         shape = people / self.noise_users
         return self.step * polya.central_interval(float(self.rate), shape, self._rounding(people), level)
 
@@ -205,7 +205,7 @@ def _check_integer_grid(lower: float, upper: float, precision: int) -> None:
 
 
 class SplitAndMix(RangeRandomizer):
-    """Sums and means with the error of a trusted curator, from messages that nobody can tie to people.
+    """Sums and means as accurate as a trusted curator's, from messages that cannot be linked to people.
 
     A value is placed on a grid of ``precision`` steps, rounded up or down so that it is right on average. The person
     adds a small share of noise (`polya_noise`), and splits the result into ``num_shares`` numbers that are uniform
@@ -315,7 +315,7 @@ class SplitAndMix(RangeRandomizer):
 
     @property
     def precision(self) -> int:
-        """Steps of the grid between the ends of the range."""
+        """Number of grid steps between the ends of the range."""
         return self.model.precision
 
     def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
@@ -331,14 +331,14 @@ class SplitAndMix(RangeRandomizer):
         return {"residue": residues, "round": rounds}
 
     def _steps(self, numbers: NDArray[np.float64], source: RandomSource) -> NDArray[np.int64]:
-        """Places on the grid: exact ones of integers, which floats between 0 and 1 would not hold; others rounded."""
+        """Places on the grid: exact for integers, since floats between 0 and 1 could not hold them; else rounded."""
         model = self.model
         if model.integer:
             return (numbers - model.lower).astype(np.int64) * (model.precision // int(model.upper - model.lower))
         return round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.precision, source=source)
 
     def _numbers(self, values: ArrayLike) -> NDArray[np.float64]:
-        """A fresh column of numbers in the range; coordinates of one vector after each other."""
+        """Fresh column of numbers in the range; the coordinates of a vector are consecutive."""
         model = self.model
         if model.dimension == 1:
             numbers = super()._numbers(values)
@@ -357,7 +357,7 @@ class SplitAndMix(RangeRandomizer):
 
 
 def _shares(secrets: NDArray[np.int64], model: SplitAndMixModel, source: RandomSource) -> NDArray[np.unsignedinteger]:
-    """Uniform residues that add up to each secret, those of one secret after each other; the last one fixes the sum."""
+    """Uniform residues that sum to each secret, one secret after the other; the last residue fixes the sum."""
     modulus, num_shares = model.modulus, model.num_shares
     residues = np.empty((len(secrets), num_shares), dtype=np.min_scalar_type(modulus - 1))
     rows = max(1, BATCH // num_shares)

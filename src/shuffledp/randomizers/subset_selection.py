@@ -1,4 +1,4 @@
-"""Subset selection: report a set of values of a fixed size, which holds the true one more often than another.
+"""Subset selection: a report is a set of values of fixed size, which holds the true value more often than others.
 
 Float-free: one random word decides whether the true value is in, and all others are exchangeable.
 """
@@ -73,7 +73,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``.
+        """Model with the largest representable local loss of at most ``epsilon0``.
 
         Of the two subset sizes beside k / (exp(epsilon0) + 1) it has the one with less squared error, added up over all
         values, where these are equally frequent.
@@ -97,7 +97,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def q(self) -> float:
-        """Probability that the report holds a given other value: the d - p that are expected, among k - 1."""
+        """Probability that the report holds another given value: the expected d - p others among k - 1."""
         return float((self.subset_size - self._truth) / (self.domain_size - 1))
 
     @property
@@ -111,7 +111,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """One for each value; log2 of the number of subsets would do."""
+        """Size of one report in bits: one bit for each value, although log2 of the number of subsets would do."""
         return self.domain_size
 
     @property
@@ -122,7 +122,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def two_level(self) -> TwoLevelLaw:
-        """Against the uniform law, the set of a value is all subsets that hold it."""
+        """Geometry against the uniform law: the set of a value is all subsets that hold it."""
         size, chosen = self.domain_size, self.subset_size
         share, overlap = Fraction(chosen, size), Fraction(chosen * (chosen - 1), size * (size - 1))
         triple = float(overlap * (chosen - 2) / (size - 2)) if size >= 3 else None
@@ -130,7 +130,7 @@ class SubsetSelectionModel(FrequencyModel):
 
     @property
     def joint_support(self) -> JointSupport:
-        """Beside the true answer, or without it, all sets of the others are equally likely."""
+        """Joint support: beside the true answer, or without it, all sets of the others are equally likely."""
         others, chosen = self.domain_size - 1, self.subset_size
         with_own = self.p * (chosen - 1) / others
         if others < 2:
@@ -139,7 +139,7 @@ class SubsetSelectionModel(FrequencyModel):
         return JointSupport(with_own=with_own, of_others=pairs / (others * (others - 1)))
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""
+        """Check of the one column ``bits`` of uint8, shape (n, ceil(k / 8)), with d bits set in each row."""
         check_packed(columns, self.domain_size)
         other = np.flatnonzero(row_sizes(columns["bits"]) != self.subset_size)
         if other.size:
@@ -148,15 +148,15 @@ class SubsetSelectionModel(FrequencyModel):
             )
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
-        """A report supports the values that it holds."""
+        """Mask of the reports that hold this value."""
         return bit_of(columns["bits"], value)
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """A report supports the values that it holds."""
+        """Number of reports that hold each value."""
         return count_bits(columns["bits"], self.domain_size)
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """The matrix with a column for each subset, in the order of their bits as numbers; None above 4096 subsets."""
+        """Channel matrix with a column for each subset, ordered by their bits as numbers; None above 4096 subsets."""
         size, chosen = self.domain_size, self.subset_size
         if math.comb(size, chosen) > CHANNEL_LIMIT or size > 24:
             return None
@@ -228,7 +228,7 @@ class SubsetSelection(CategoryRandomizer):
 
 
 def _threshold(model: SubsetSelectionModel) -> int:
-    """Number of the 2^64 words that may set another value: coins then seldom set more than the d - 1 wanted.
+    """Number of the 2^64 words that set another value's bit, so low that coins seldom set more than d - 1.
 
     Two standard deviations below what would set as many on average, cut to a few binary places, which are soon drawn.
     """
@@ -240,7 +240,7 @@ def _threshold(model: SubsetSelectionModel) -> int:
 def _complete(
     bits: NDArray[np.uint8], answers: NDArray[np.int64], model: SubsetSelectionModel, source: RandomSource
 ) -> NDArray[np.int64]:
-    """From rows of equal coins make sets of d - 1 values other than the answer; return for each a value in neither.
+    """Turn rows of equal coins into sets of d - 1 values other than the answer; return a further value for each row.
 
     Of the values other than the answer, those whose coins are set are, given their number, equally likely to be any. So
     are they still if rows with too many are emptied, and others are added that are drawn uniformly. Row after row,
@@ -269,7 +269,7 @@ _Sets = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[n
 
 
 def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """Form of `_add` in integers without limit."""
+    """Plain form of `_add`, in integers without limit."""
     bits, answers, missing, spare = sets
     for word in words.tolist():
         product = word * others
@@ -289,7 +289,7 @@ def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) 
 
 
 def _add(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """Add a value for each word that gives a new one, and return the first row that is not complete; in 64 bits.
+    """Add one value for each word that gives a new one, in 64 bits; return the first incomplete row.
 
     A word gives a uniform number below ``others``, or is rejected, as in `uniform_integers`.
     """

@@ -1,4 +1,4 @@
-"""Unary encoding: a bit for each value, set for the true one, and every bit randomized by itself.
+"""Unary encoding: a bit for each value, set for the true one, each randomized independently.
 
 Float-free: bits are decided by comparing random words with integers, and the loss is computed from the integers used.
 """
@@ -38,7 +38,7 @@ from shuffledp.randomness.sources import RandomSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaryEncodingModel(FrequencyModel):
-    """Public description of a unary encoding; the two subclasses differ in how often the true bit is set.
+    """Public description of a unary encoding; the two subclasses differ in the probability of the true bit.
 
     Of the 2^64 values of a random word, ``true_words`` set the bit of the true answer and ``false_words`` that of any
     other value.
@@ -63,7 +63,7 @@ class UnaryEncodingModel(FrequencyModel):
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, domain_size: int) -> Self:
-        """The model with the largest local loss that is representable and at most ``epsilon0``."""
+        """Model with the largest representable local loss of at most ``epsilon0``."""
         return cls(domain_size=domain_size, false_words=smallest_share(epsilon0, coins=cls.coins))
 
     @property
@@ -83,7 +83,7 @@ class UnaryEncodingModel(FrequencyModel):
 
     @property
     def report_bits(self) -> int:
-        """One for each value."""
+        """Size of one report in bits: one bit for each value."""
         return self.domain_size
 
     @property
@@ -95,7 +95,7 @@ class UnaryEncodingModel(FrequencyModel):
 
     @property
     def total_variation(self) -> float:
-        """Two inputs differ in the laws of two bits: p (1 - q) - q (1 - p) = p - q, rounded up."""
+        """Total variation between two inputs, which differ in two bits: p (1 - q) - q (1 - p) = p - q, rounded up."""
         return math.nextafter((self.true_words - self.false_words) / WORDS, 1.0)
 
     @property
@@ -106,23 +106,23 @@ class UnaryEncodingModel(FrequencyModel):
 
     @property
     def joint_support(self) -> JointSupport:
-        """Bits are independent."""
+        """Joint support of two values: bits are independent."""
         return JointSupport(with_own=self.p * self.q, of_others=self.q**2)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Reports are one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""
+        """Check of the one column ``bits`` of uint8, shape (n, ceil(k / 8)), value v in bit v % 8 of byte v // 8."""
         check_packed(columns, self.domain_size)
 
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
-        """A report supports the values whose bits are set."""
+        """Mask of the reports with this value's bit set."""
         return bit_of(columns["bits"], value)
 
     def support_counts(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """A report supports the values whose bits are set."""
+        """Number of reports with each value's bit set."""
         return count_bits(columns["bits"], self.domain_size)
 
     def channel(self, *, exact: bool = False) -> Channel | None:
-        """The k x 2^k matrix; output y has the bits of the number y. None above 12 values."""
+        """Channel matrix, k x 2^k; output y has the bits of the number y. None above 12 values."""
         size = self.domain_size
         if 2**size > CHANNEL_LIMIT:
             return None
@@ -135,7 +135,7 @@ class UnaryEncodingModel(FrequencyModel):
 
 
 class SymmetricUnaryEncodingModel(UnaryEncodingModel):
-    """The true bit is set as often as another one is clear: p = 1 - q. See `UnaryEncodingModel`."""
+    """Symmetric unary encoding: the true bit is set as often as each other bit is clear, p = 1 - q."""
 
     __slots__ = ()
     kind: ClassVar[str] = "sue"
@@ -143,12 +143,12 @@ class SymmetricUnaryEncodingModel(UnaryEncodingModel):
 
     @property
     def true_words(self) -> int:
-        """All but ``false_words``."""
+        """Number of words that set the true bit: all but ``false_words``."""
         return WORDS - self.false_words
 
 
 class OptimizedUnaryEncodingModel(UnaryEncodingModel):
-    """The true bit is a fair coin: p = 1/2. See `UnaryEncodingModel`."""
+    """Optimized unary encoding: the true bit is a fair coin, p = 1/2."""
 
     __slots__ = ()
     kind: ClassVar[str] = "oue"
@@ -156,12 +156,12 @@ class OptimizedUnaryEncodingModel(UnaryEncodingModel):
 
     @property
     def true_words(self) -> int:
-        """Half of all."""
+        """Number of words that set the true bit: half of all."""
         return WORDS // 2
 
 
 class _UnaryEncoding(CategoryRandomizer):
-    """Base of both encodings.
+    """Base of both unary encodings.
 
     Reports have the column ``bits``: uint8, shape (n, ceil(domain_size / 8)); the bit of value v is bit v % 8 (the
     least significant is 0) of byte v // 8, and the bits beyond the last value are 0.

@@ -1,4 +1,4 @@
-"""The keystream below `shuffledp.randomness.sources`: producers of words, and the buffer with its one position.
+"""Keystream below `shuffledp.randomness.sources`: producers of words, and a buffer with one position.
 
 A `WordProducer` makes blocks of 64-bit words. A `WordBuffer` holds the block in use in ``cells``, one array of unsigned
 64-bit integers whose first cells are the position, the limit and a few addresses, so that Python code and compiled code
@@ -35,13 +35,13 @@ _ZEROS = memoryview(bytes(_LAST_BLOCK_BYTES))
 
 
 def split_key(key: bytes) -> tuple[bytes, bytes]:
-    """Two independent keys of 32 bytes from one: for the words of a source, and for deriving its substreams."""
+    """Two independent keys of 32 bytes from one key: for the words of a source, and for its substreams."""
     both = hmac.digest(key, b"shuffledp/1/words and substreams", "sha512")
     return both[:KEY_BYTES], both[KEY_BYTES:]
 
 
 def derive_key(root: bytes, labels: tuple[int | str, ...]) -> bytes:
-    """The key of one substream; different tuples of labels have different encodings, so 1 and "1" do not meet."""
+    """Key of one substream; different labels have different encodings, so that 1 and "1" give different keys."""
     message = [b"shuffledp/1/substream"]
     for label in labels:
         kind, content = (b"s", label.encode()) if isinstance(label, str) else (b"i", b"%d" % label)
@@ -58,7 +58,7 @@ def _new_encryptor() -> Callable[[bytearray], Any]:
 
 
 class WordProducer(Protocol):
-    """Producer of words, one block after the other, each block once."""
+    """Producer of words in blocks, each block produced once."""
 
     @property
     def block_words(self) -> int:
@@ -71,7 +71,7 @@ class WordProducer(Protocol):
 
 
 class KeyErasingCipher:
-    """AES-256-CTR with fast key erasure: the first 32 bytes of every block are the key of the next, and never a word.
+    """AES-256-CTR with fast key erasure: the first 32 bytes of a block become the next key and never words.
 
     The block of key k, of 32 bytes, is the keystream AES-256-CTR(k) from counter 0. Blocks have 4 KiB, 16 KiB, 64 KiB,
     256 KiB and then 1 MiB each: who asks for little makes little. Words are little-endian on every machine.
@@ -92,7 +92,7 @@ class KeyErasingCipher:
         raise LocalProtocolError("a cipher cannot be pickled or copied: the copy would repeat its words.")
 
     def write_block(self, out: Words) -> None:
-        """Write the next block into ``out``; its key is gone before the first word is made."""
+        """Write the next block into ``out``; the block's key is overwritten before its first word is made."""
         encryptor = _new_encryptor()(self._key)
         # In place, and first: an interrupt between these lines can lose a block but cannot make it appear twice.
         encryptor.update_into(_ZEROS[:KEY_BYTES], self._key)
@@ -103,7 +103,7 @@ class KeyErasingCipher:
 
 
 class WordBuffer:
-    """Buffer of a producer's words: each is handed out once, to the thread that made the buffer, and set to zero.
+    """Buffer of a producer's words: gives each word once, to the thread that made the buffer, then sets it to zero.
 
     ``cells`` are header and words; the ``lock`` is held by a `numpy.random.Generator` while it draws.
     """
@@ -120,7 +120,7 @@ class WordBuffer:
         raise LocalProtocolError("a buffer of words cannot be pickled or copied: the copy would repeat its words.")
 
     def restart(self, producer: WordProducer) -> None:
-        """Forget the words at hand and go on with another producer."""
+        """Drop the buffered words and continue with another producer."""
         self._producer = producer
         self._failure: str | None = None
         limit = int(self.cells[LIMIT])
@@ -130,11 +130,11 @@ class WordBuffer:
 
     @property
     def unread(self) -> int:
-        """Number of words made and not yet handed out."""
+        """Number of words in the buffer that have not been read."""
         return int(self.cells[LIMIT]) - int(self.cells[POSITION])
 
     def check(self) -> None:
-        """Refuse other threads, and a buffer that failed while compiled code drew from it."""
+        """Refuse other threads, and a buffer whose producer failed while compiled code drew from it."""
         if threading.get_ident() != self._owner:
             raise LocalProtocolError(
                 "source must be used by the thread that made it, and this is another one. Give every thread its own: "
@@ -144,7 +144,7 @@ class WordBuffer:
             raise LocalProtocolError(self._failure)
 
     def fill(self, out: Words) -> None:
-        """Write the next words into ``out``; whole blocks go there without passing through the buffer."""
+        """Write the next words into ``out``; whole blocks bypass the buffer."""
         with self.lock:
             self.check()
             done = self._take(out)
@@ -157,12 +157,12 @@ class WordBuffer:
             self.check()  # another thread may have broken the rule, and the buffer, meanwhile
 
     def refill_for_compiled_code(self) -> None:
-        """Make the next block; compiled code calls this when every word has been handed out."""
+        """Make the next block; compiled code calls this when the buffer is empty."""
         self.check()
         self._refill()
 
     def fail(self, message: str, raiser: int) -> None:
-        """Hand out nothing from now on.
+        """Refuse all further reads.
 
         Compiled code cannot be stopped halfway. It runs to its end on substitute words, and each of them calls the C
         function at the address ``raiser``, which sees to it that the caller gets an error and not a result.

@@ -1,4 +1,4 @@
-"""The face of a keystream that `numpy.random.Generator` and kernels compiled by numba can draw from.
+"""Bit generator of a keystream, for `numpy.random.Generator` and kernels compiled by numba.
 
 Only `RandomSource.bit_generator` imports this module, at its first use, because it imports numba.
 """
@@ -33,7 +33,7 @@ from shuffledp.randomness.keystream import (
 
 
 def _call_address(typing_context: Any, address: Any) -> Any:
-    """Call the C function ``int f(void)`` that lies at an address."""
+    """Call the C function ``int f(void)`` at an address."""
     del typing_context, address
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -101,7 +101,7 @@ def _functions() -> tuple[Any, Any, Any]:
 
 
 class _BitGeneratorStruct(ctypes.Structure):
-    """numpy's ``bitgen_t``."""
+    """Structure ``bitgen_t`` of numpy."""
 
     _fields_ = (
         ("state", ctypes.c_void_p),
@@ -134,7 +134,7 @@ _Callback = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class KeystreamBitGenerator:
-    """A bit generator over a `WordBuffer`: every draw takes whole words from the one position that the buffer has.
+    """Bit generator over a `WordBuffer`: every draw takes whole words from the buffer's one position.
 
     An error while compiled code draws is raised in the calling thread as soon as that code returns. The ``capsule`` is
     for `numpy.random.Generator`, which holds the ``lock`` while it draws, and ``ctypes`` has the addresses for numba.
@@ -156,7 +156,7 @@ class KeystreamBitGenerator:
         )
 
     def random_raw(self, size: int | None = None) -> int | Words:
-        """The next word, or an array of the next ``size`` words."""
+        """Next word, or an array of the next ``size`` words."""
         out = np.empty(1 if size is None else size, dtype=np.uint64)
         self._buffer.fill(out)
         return int(out[0]) if size is None else out
@@ -191,7 +191,7 @@ def _refilling(reference: "weakref.ref[KeystreamBitGenerator]") -> Callable[[], 
 
 
 def _raising(message: str) -> Callable[[], Any]:
-    """A callable that has the interpreter raise an error in the calling thread, at its next step.
+    """Callable that makes the interpreter raise an error in the calling thread, at its next step.
 
     It is made of C functions alone: a Python function would itself be that next step, and swallow the error.
     """

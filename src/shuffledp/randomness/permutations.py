@@ -1,4 +1,4 @@
-"""Permutations of 0, ..., n - 1 as int64 arrays: exact uniform ones, and the algebra of the rest.
+"""Permutations of 0, ..., n - 1 as int64 arrays: exact uniform sampling, inverse and product.
 
 Convention: a permutation p is the array of its images, i -> p[i], and ``items[p]`` puts item p[i] into place i.
 """
@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 
 def random_permutation(num_items: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
-    """A permutation drawn uniformly from all ``num_items``! of them, as an int64 array.
+    """Uniformly random permutation of ``num_items`` items, as an int64 array.
 
     Fisher and Yates's shuffle (Durstenfeld's form): for i = n - 1, ..., 1 the item in place i is exchanged with the one
     in a place that is uniform on 0, ..., i, drawn as in `shuffledp.randomness.sources.uniform_integers`. The first
@@ -59,7 +59,7 @@ def random_permutation(num_items: int, *, source: RandomSource | None = None) ->
 
 
 def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:
-    """Plain `_exchange`, in integers without limit; returns the place that comes next."""
+    """Plain form of `_exchange`, in integers without limit; returns the next place."""
     for word in words.tolist():
         product = word * (position + 1)
         if product % 2**64 < 2**64 % (position + 1):
@@ -71,7 +71,7 @@ def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]
 
 
 def _exchange(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
-    """Compiled `_exchange_plainly`, in 64 bits."""
+    """Compiled form of `_exchange_plainly`, in 64 bits."""
     for word in words:
         bound = np.uint64(position) + _ONE
         lower = word * bound
@@ -91,7 +91,7 @@ _exchange_for: Callable[[int], Callable[[Any, int, NDArray[np.uint64]], int]] = 
 
 
 def is_permutation(candidate: ArrayLike) -> bool:
-    """Whether an array of integers, in one dimension, holds each of 0, ..., n - 1 once, n being its length."""
+    """Whether a one-dimensional integer array of length n holds each of 0, ..., n - 1 once."""
     array = np.asarray(candidate)
     if array.ndim != 1 or (array.size > 0 and not np.issubdtype(array.dtype, np.integer)):
         return False
@@ -105,7 +105,7 @@ def is_permutation(candidate: ArrayLike) -> bool:
 
 
 def invert(permutation: ArrayLike) -> NDArray[np.int64]:
-    """The inverse q of p, as int64: q[p[i]] = i.
+    """Inverse q of p, as int64: q[p[i]] = i.
 
     Raises:
         InvalidParameterError: if the array is not a permutation of 0, ..., n - 1.
@@ -119,7 +119,7 @@ def invert(permutation: ArrayLike) -> NDArray[np.int64]:
 
 
 def compose(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
-    """The product of two permutations of one length, b first: ``compose(a, b)[i] = a[b[i]]``.
+    """Product of two permutations of one length, b first: ``compose(a, b)[i] = a[b[i]]``.
 
     So ``items[compose(a, b)]`` is ``items[a][b]``, and ``compose(p, invert(p))`` is the identity.
 

@@ -56,7 +56,7 @@ class SeededSource(KeyedSource):
 
 
 class _Record:
-    """The words of a record, as blocks."""
+    """Producer of a record's words, in blocks."""
 
     __slots__ = ("_words", "used")
 
@@ -81,7 +81,7 @@ class _Record:
 
 
 class RecordedSource(RandomSource):
-    """Recorded source, for test vectors: it plays back the given words and refuses to go on when they are used up.
+    """Recorded source, for test vectors: plays back the given words, and refuses to continue after the last.
 
     Args:
         words: integers from 0 to 2^64 - 1, in one dimension; they are copied.
@@ -104,11 +104,11 @@ class RecordedSource(RandomSource):
 
     @property
     def remaining(self) -> int:
-        """Number of recorded words that have not been handed out."""
+        """Number of recorded words that have not been read."""
         return self._record.left + self._buffer.unread
 
     def substream(self, *labels: int | str) -> NoReturn:
-        """A record has no key to derive another source from.
+        """Refused: a record has no key from which to derive another source.
 
         Raises:
             LocalProtocolError: always.

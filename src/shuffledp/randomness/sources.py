@@ -1,4 +1,4 @@
-"""Random sources: one keystream of 64-bit words, and everything else by comparing and rejecting integers.
+"""Random sources: one keystream of 64-bit words, and draws by comparing and rejecting integers.
 
 Every function of the library that draws takes ``source=None``, and None is the cryptographic source. A source shows
 its words in two ways, `RandomSource.words` for arrays and `RandomSource.bit_generator` for compiled kernels; both
@@ -39,7 +39,7 @@ _HALF = np.uint64(32)
 
 
 class RandomSource(ABC):
-    """A stream of uniform, independent 64-bit words, of which none is handed out twice.
+    """Stream of uniform, independent 64-bit words, each given once.
 
     A source belongs to the thread that made it; `substream` may be called anywhere and gives the calling thread a
     source. It cannot be pickled or copied, because the copy would repeat its words.
@@ -56,7 +56,7 @@ class RandomSource(ABC):
         self._bit_generator: KeystreamBitGenerator | None = None
 
     def words(self, count: int) -> Words:
-        """The next words, in a fresh array that belongs to the caller (who wipes it, if the words are to stay secret).
+        """Next words in a fresh array owned by the caller, who wipes it if the words must stay secret.
 
         ``words(a)`` then ``words(b)`` gives what ``words(a + b)`` would.
 
@@ -70,7 +70,7 @@ class RandomSource(ABC):
         return out
 
     def fill(self, out: Words) -> None:
-        """Like `words`, into an array that the caller reuses: several times faster for long streams.
+        """Write the next words into an array that the caller reuses: faster than `words` for long streams.
 
         Raises:
             InvalidParameterError: if ``out`` is not a contiguous, writeable uint64 array of one dimension.
@@ -86,7 +86,7 @@ class RandomSource(ABC):
 
     @property
     def bit_generator(self) -> "KeystreamBitGenerator":
-        """Numpy's face of the stream, for ``numpy.random.Generator(source.bit_generator)`` and for compiled kernels.
+        """Bit generator of the stream, for ``numpy.random.Generator(source.bit_generator)`` and for compiled kernels.
 
         Such a Generator's floats have the granularity of numpy's (2^-53), and its permutations and bounded integers
         are numpy's: use it for raw words, in experiments, or where the sampler's error is accounted. Draw only in the
@@ -109,7 +109,7 @@ class RandomSource(ABC):
 
     @abstractmethod
     def substream(self, *labels: int | str) -> "RandomSource":
-        """A source of the calling thread, independent of this one and of other labels (integers or strings).
+        """Source for the calling thread, independent of this one and of other labels (integers or strings).
 
         Of a source made with a key or a seed, the same labels give the same substream, whatever the source has handed
         out: one key per job and a substream per (stage, partition) make a distributed job repeatable for whoever holds
@@ -131,7 +131,7 @@ class RandomSource(ABC):
 
 
 class KeyedSource(RandomSource):
-    """A source whose words and substreams follow from one 32-byte key: the base of secure and of seeded sources.
+    """Source whose words and substreams follow from one 32-byte key: base of secure and of seeded sources.
 
     The key is split in two by HMAC-SHA512; one half starts the keystream (AES-256-CTR with fast key erasure, a new key
     every mebibyte), the other keys the substreams (HMAC-SHA256 of the encoded labels) and is kept.
@@ -142,7 +142,7 @@ class KeyedSource(RandomSource):
         super().__init__(KeyErasingCipher(word_key))
 
     def substream(self, *labels: int | str) -> Self:
-        """See `RandomSource.substream`."""
+        """Substream for labels, see `RandomSource.substream`."""
         if not labels:
             raise InvalidParameterError("labels must be one or more integers or strings; got none.")
         for label in labels:
@@ -156,11 +156,11 @@ class KeyedSource(RandomSource):
 
     @abstractmethod
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """A source of the same kind that has the key of these labels, or a fresh one."""
+        """Source of the same kind with the key of these labels, or with a fresh key."""
 
 
 class SecureSource(KeyedSource):
-    """Cryptographic randomness: AES-256-CTR under a key from the operating system. What ``source=None`` means.
+    """Cryptographic source: AES-256-CTR under a key from the operating system; the default for ``source=None``.
 
     Guarantees:
         1. Without the key the words cannot be told from uniform ones, if AES-256 is a pseudorandom permutation and
@@ -201,7 +201,7 @@ class SecureSource(KeyedSource):
         _SECURE_SOURCES.add(self)
 
     def _with_key(self, key: bytes, labels: tuple[int | str, ...]) -> Self:
-        """Source of the derived key only if a key was given, else a fresh one: threads end, and labels come again."""
+        """Source with the derived key only if a key was given, else with a fresh one: threads end, and labels recur."""
         del labels
         return type(self)(key if self._given else None)
 
@@ -221,7 +221,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def resolve_source(source: RandomSource | None) -> RandomSource:
-    """The source to draw from; for None the cryptographic source of the calling thread. Anything else is refused."""
+    """Checked source; None gives the cryptographic source of the calling thread."""
     if source is None:
         if not hasattr(_OF_THREAD, "source"):
             _OF_THREAD.source = SecureSource()
@@ -238,7 +238,7 @@ def resolve_source(source: RandomSource | None) -> RandomSource:
 
 
 def high_product(words: Words, bound: np.uint64) -> Words:
-    """The upper 64 bits of the 128-bit products ``words * bound``, of arrays or, compiled, of single words."""
+    """Upper 64 bits of the 128-bit products ``words * bound``, of arrays or, compiled, of single words."""
     upper, lower = words >> _HALF, words & _LOWER_HALF
     bound_upper, bound_lower = bound >> _HALF, bound & _LOWER_HALF
     middle = upper * bound_lower + ((lower * bound_lower) >> _HALF)
@@ -260,7 +260,7 @@ def _high_product_below(words: Words, bound: np.uint64) -> Words:
 
 
 def uniform_integers(bound: int, count: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
-    """Independent integers, each uniform on 0, ..., bound - 1, for a bound of at most 2^63; int64 of shape (count,).
+    """Independent integers, uniform on 0, ..., bound - 1, for a bound of at most 2^63; int64 of shape (count,).
 
     A word w gives the upper 64 bits of w * bound, and is rejected if the lower 64 bits are below 2^64 mod bound
     (Lemire's method); the words that are not rejected give the results in order.
@@ -303,7 +303,7 @@ def uniform_integers(bound: int, count: int, *, source: RandomSource | None = No
 
 
 def bernoulli(threshold: int, count: int, *, source: RandomSource | None = None) -> NDArray[np.bool_]:
-    """Independent coins, each True with probability threshold / 2^64: one word per coin, True if it is below.
+    """Independent coins, each True with probability threshold / 2^64: one word per coin, True below the threshold.
 
     Guarantees:
         1. The probability is exactly threshold / 2^64 if the words are uniform; 0 and 2^64 give certainty.

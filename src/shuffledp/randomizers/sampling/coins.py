@@ -1,4 +1,4 @@
-"""Exact coins: probabilities out of 2^64 words, unbiased rounding to a grid, and packed bits."""
+"""Exact coins: probabilities as multiples of 2^-64, unbiased rounding to a grid, and packed bits."""
 
 import functools
 import math
@@ -31,7 +31,7 @@ _ALL_LANES = np.uint64(2**64 - 1)
 
 @functools.lru_cache(maxsize=256)
 def log_rounded_up(numerator: int, denominator: int) -> float:
-    """The logarithm of a fraction above 0, as the least float that is not below it."""
+    """Logarithm of a positive fraction, rounded up to a float."""
     with localcontext() as context:
         context.prec = _DIGITS
         exact = (Decimal(numerator) / denominator).ln()
@@ -40,7 +40,7 @@ def log_rounded_up(numerator: int, denominator: int) -> float:
 
 
 def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: int = 1) -> int:
-    """The fewest of the 2^64 words for the unlikely side of a coin whose loss may be ``epsilon0``.
+    """Fewest of the 2^64 words for the unlikely side of a coin whose loss may be ``epsilon0``.
 
     With s words for the unlikely side the loss is coins * log(factor * (2^64 - s) / s), where ``factor``
     multiplies the odds of each coin. It may be neither below 1e-6, nor so large that one word more would
@@ -59,13 +59,13 @@ def smallest_share(epsilon0: float, *, factor: Fraction = Fraction(1), coins: in
 
 
 def channel_of_support(support: NDArray[np.bool_], likely: Fraction, unlikely: Fraction, *, exact: bool) -> Channel:
-    """A channel with two probabilities: ``likely`` where ``support``, of shape (inputs, outputs), holds."""
+    """Channel with two probabilities: ``likely`` where ``support``, of shape (inputs, outputs), is true."""
     entries: NDArray[Any] = np.array([unlikely, likely], dtype=object if exact else np.float64)
     return Channel(entries[support.astype(np.intp)])
 
 
 def largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Fraction:
-    """The largest fraction that is at most ``value`` and has at most this denominator.
+    """Largest fraction of at most ``value`` and at most this denominator.
 
     As `fractions.Fraction.limit_denominator`, which returns the nearer of the two neighbours that are found here.
     """
@@ -91,7 +91,7 @@ def largest_fraction_up_to(value: Fraction, *, largest_denominator: int) -> Frac
 def grid_positions(
     numbers: NDArray[np.float64], *, lower: float, upper: float, num_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Places of numbers on a grid of ``num_steps`` equal steps: the grid point below, and how far above it.
+    """Places of numbers on a grid of ``num_steps`` equal steps: the grid point below, and the distance above it.
 
     A random word below the second number rounds up: then the grid point is the position on average, exactly. The
     position is that of (x - lower) / (upper - lower) in float64, which is within 2^-51 of the true one, cut to a
@@ -111,7 +111,7 @@ def grid_positions(
 def round_to_grid(
     numbers: NDArray[np.float64], *, lower: float, upper: float, num_steps: int, source: RandomSource
 ) -> NDArray[np.int64]:
-    """The grid point below or above each number, at random, so that it is right on average; shape (n,).
+    """Grid point below or above each number, drawn without bias; shape (n,).
 
     One word for each number, whatever it is. Arguments as of `grid_positions`.
     """
@@ -128,14 +128,14 @@ def round_to_grid(
 
 
 def grid_neighbors(value: float, *, lower: float, upper: float, num_steps: int) -> tuple[int, float]:
-    """The number of the grid point at or below a value, and the chance that it is rounded up to the next one."""
+    """Grid point at or below a value by its number, and the chance that the value is rounded up to the next one."""
     place = (value - lower) / (upper - lower) * num_steps
     left = min(math.floor(place), num_steps - 1)
     return left, min(place - left, 1.0)
 
 
 def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, num_steps: int) -> NDArray[np.float64]:
-    """The most that rounding to the grid can add to the variance of a report, on average over people with this mean.
+    """Largest average variance that rounding to the grid adds to a report, over people with this mean.
 
     A value that lies the share f of a step above a grid point gets f (1 - f) squared steps; the smallest concave
     function above that is f (1 - f) within half a step of the ends, and 1/4 between.
@@ -151,7 +151,7 @@ def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, 
 
 
 def check_domain(domain_size: int) -> None:
-    """Refuse a domain that reports of a bit per value cannot carry: anything but an integer from 2 to 2^20."""
+    """Refuse a domain size other than an integer from 2 to 2^20, the limit of reports with a bit per value."""
     integer_at_least(2, domain_size=domain_size)
     if domain_size > _LARGEST_DOMAIN:
         condition = f"at most {_LARGEST_DOMAIN}, since a report holds a bit per value (hashing takes larger domains)"
@@ -169,7 +169,7 @@ def bit_of(bits: NDArray[np.uint8], value: int) -> NDArray[np.bool_]:
 
 
 def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
-    """Refuse anything but one column ``bits`` of uint8, shape (n, ceil(domain_size / 8)), without a bit beyond."""
+    """Refuse columns other than one ``bits`` of uint8, shape (n, ceil(domain_size / 8)), with clear padding."""
     shape = (packed_width(domain_size),)
     if list(columns) != ["bits"] or columns["bits"].dtype != np.uint8 or columns["bits"].shape[1:] != shape:
         found = ", ".join(f"{name} ({array.dtype}, shape {array.shape})" for name, array in columns.items())
@@ -183,7 +183,7 @@ def check_packed(columns: Mapping[str, NDArray[Any]], domain_size: int) -> None:
 
 
 class PackedCoins:
-    """Batches of ``rows`` reports whose bits are independent coins, and the memory to draw them in."""
+    """Batches of ``rows`` reports of independent coins as bits, with the memory to draw them in."""
 
     def __init__(self, num_reports: int, domain_size: int) -> None:
         self._width, self._left = packed_width(domain_size), domain_size % 8
@@ -192,7 +192,7 @@ class PackedCoins:
         self._words = np.empty(max(len(self._lanes), self.rows), dtype=np.uint64)
 
     def fill(self, bits: NDArray[np.uint8], threshold: int, source: RandomSource) -> None:
-        """Set every bit of at most ``rows`` reports with probability threshold / 2^64, exactly; padding is clear."""
+        """Set each bit of at most ``rows`` reports with probability threshold / 2^64, exactly; padding is clear."""
         lanes = self._lanes[: -(-bits.size // 8)]
         fill_with_coins(lanes, threshold, source, self._words)
         bits[:] = lanes.astype("<u8", copy=False).view(np.uint8)[: bits.size].reshape(bits.shape)
@@ -200,13 +200,13 @@ class PackedCoins:
             bits[:, -1] &= (1 << self._left) - 1
 
     def toss(self, count: int, threshold: int, source: RandomSource) -> NDArray[np.bool_]:
-        """One more coin for each of ``count`` reports, True with probability threshold / 2^64, by one word each."""
+        """One more coin for each of ``count`` reports, True with probability threshold / 2^64, from one word each."""
         words = self._words[:count]
         source.fill(words)
         return words < np.uint64(threshold)
 
     def wipe(self) -> None:
-        """Forget the words: with them a report could be undone."""
+        """Overwrite the random words, which could undo a report."""
         self._lanes.fill(0)
         self._words.fill(0)
 
@@ -214,7 +214,7 @@ class PackedCoins:
 def fill_with_coins(
     lanes: NDArray[np.uint64], threshold: int, source: RandomSource, scratch: NDArray[np.uint64]
 ) -> None:
-    """Make every bit an independent coin that is set with probability threshold / 2^64, exactly.
+    """Set each bit independently with probability threshold / 2^64, exactly.
 
     A coin is a number of 64 random binary places, set if it is below the threshold; only the places that decide it are
     drawn. They are compared in 64 coins at a time, the most significant place first: a word of the source is that
@@ -243,7 +243,7 @@ def fill_with_coins(
 
 
 def put_bits(bits: NDArray[np.uint8], positions: NDArray[Any], coins: NDArray[np.bool_]) -> None:
-    """Make the bit of each row at its position what its coin says."""
+    """Set or clear one bit in each row, at the row's position."""
     rows, columns = np.arange(len(bits)), (positions >> 3).astype(np.intp)
     places = (positions & 7).astype(np.uint8)
     mask = np.left_shift(np.uint8(1), places)
@@ -251,7 +251,7 @@ def put_bits(bits: NDArray[np.uint8], positions: NDArray[Any], coins: NDArray[np
 
 
 def count_bits(bits: NDArray[np.uint8], domain_size: int) -> NDArray[np.int64]:
-    """Number of rows that have each bit, shape (domain_size,).
+    """Number of rows with each bit set, shape (domain_size,).
 
     Rows are unpacked a few hundred at a time and added in bytes, which 255 rows cannot overflow.
     """
@@ -269,7 +269,7 @@ def count_bits(bits: NDArray[np.uint8], domain_size: int) -> NDArray[np.int64]:
 
 
 def row_sizes(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Number of bits in each row; shape (n,)."""
+    """Number of set bits in each row; shape (n,)."""
     sizes = np.empty(len(bits), dtype=np.int64)
     rows = max(1, _BLOCK_BYTES // bits.shape[1])
     for start in range(0, len(bits), rows):

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise, exactly: integers compared and rejected, and no floating point anywhere."""
+"""Exact discrete Laplace noise by comparing and rejecting integers, without floating point."""
 
 import functools
 import math
@@ -74,7 +74,7 @@ def _within_one(denominator: int, count: int, source: RandomSource) -> NDArray[n
 
 
 def successes(count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Numbers of coins of probability exp(-1) that show heads before the first that does not."""
+    """Number of heads before the first tail, of coins with heads probability exp(-1)."""
     out = np.zeros(count, dtype=np.int64)
     tossing = np.arange(count)
     while tossing.size:
@@ -84,7 +84,7 @@ def successes(count: int, source: RandomSource) -> NDArray[np.int64]:
 
 
 def _unit_coins(count: int, source: RandomSource) -> NDArray[np.bool_]:
-    """Coins that are True with probability exp(-1): uniform numbers below it, compared digit by digit in base 2^64.
+    """Coins that are True with probability exp(-1): uniform numbers are compared with it digit by digit in base 2^64.
 
     The first digit decides, but for one coin in 2^64; then the next one does.
     """
@@ -100,7 +100,7 @@ def _unit_coins(count: int, source: RandomSource) -> NDArray[np.bool_]:
 
 @functools.cache
 def _digit_of_inverse_e(place: int) -> int:
-    """A digit of exp(-1) = 1 - 1 + 1/2 - 1/6 + ... in base 2^64, which lies between any two successive partial sums."""
+    """Digit of exp(-1) = 1 - 1 + 1/2 - 1/6 + ... in base 2^64; the number lies between successive partial sums."""
     scale = 2 ** (64 * (place + 1))
     total, term, count = Fraction(1), Fraction(-1), 1
     while math.floor(total * scale) != math.floor((total + term) * scale):

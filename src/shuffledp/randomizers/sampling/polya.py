@@ -1,4 +1,4 @@
-"""Polya shares of discrete Laplace noise, drawn exactly, and the law of their sums."""
+"""Exact Polya shares of discrete Laplace noise, and the law of their sums."""
 
 import functools
 import math
@@ -76,7 +76,7 @@ def polya_noise(
 
 
 def _num_jumps(rate: Fraction, noise_users: int, count: int, source: RandomSource) -> int:
-    """A Poisson number, as a sum over chunks of people, of which all but the last are equal."""
+    """Poisson number of jumps, as a sum over chunks of people, all of equal size except the last."""
     mean = -2 * math.log(-math.expm1(-float(rate))) / noise_users if rate < 30 else 0.0
     chunk = count if mean * count <= _MOST_JUMPS else max(1, int(_MOST_JUMPS / mean))
     whole, rest = divmod(count, chunk) if count else (0, 0)
@@ -85,7 +85,7 @@ def _num_jumps(rate: Fraction, noise_users: int, count: int, source: RandomSourc
 
 
 def _poisson(rate: Fraction, shares: Fraction, count: int, source: RandomSource) -> NDArray[np.int64]:
-    """Poisson numbers of mean -2 shares log(1 - exp(-rate)): the places of uniform numbers among their distribution."""
+    """Poisson numbers of mean -2 shares log(1 - exp(-rate)), by inversion of the distribution function."""
     table = _table(rate, shares)
     words = source.words(count)
     below, reached = np.searchsorted(table, words, side="left"), np.searchsorted(table, words, side="right")
@@ -97,7 +97,7 @@ def _poisson(rate: Fraction, shares: Fraction, count: int, source: RandomSource)
 
 @functools.lru_cache(maxsize=64)
 def _table(rate: Fraction, shares: Fraction) -> NDArray[np.uint64]:
-    """The distribution function in units of 2^-64, rounded down, until it is 1 but for one unit."""
+    """Distribution function in units of 2^-64, rounded down, until it is 1 but for one unit."""
     scale, digits = 2**_WORD_BITS, _DIGITS
     while True:
         with localcontext(precise(digits)):
@@ -126,7 +126,7 @@ def _settled_poisson(rate: Fraction, shares: Fraction, word: int, source: Random
 
 
 def _distribution(rate: Fraction, shares: Fraction) -> Iterator[Decimal]:
-    """Pr[number of jumps <= k] for k = 0, 1, ..., in the current decimal context."""
+    """Probabilities Pr[number of jumps <= k] for k = 0, 1, ..., in the current decimal context."""
     ratio = (-Decimal(rate.numerator) / rate.denominator).exp()
     mean = -2 * (1 - ratio).ln() * shares.numerator / shares.denominator
     term = reached = (-mean).exp()
@@ -162,7 +162,7 @@ def _jump_sizes(rate: Fraction, count: int, source: RandomSource) -> NDArray[np.
 
 
 def _random_bits(widths: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
-    """Random integers of these numbers of bits, below 63 each."""
+    """Random integers with these numbers of bits, below 63 each."""
     return source.words(widths.size).view(np.int64) & ((np.int64(1) << widths) - 1)
 
 
@@ -187,13 +187,13 @@ def _decay_coins(steps: NDArray[np.int64], rate: Fraction, source: RandomSource)
 
 
 def rate_of_steps(epsilon: float, steps: int) -> Fraction:
-    """The largest representable loss for one step with steps * rate <= epsilon."""
+    """Largest representable rate per step with steps * rate <= epsilon."""
     return largest_fraction_up_to(Fraction(epsilon) / steps, largest_denominator=LARGEST_DENOMINATOR)
 
 
 @functools.lru_cache(maxsize=64)
 def rate_of_distance(epsilon: float, steps: int) -> Fraction:
-    """The largest representable rate with steps * (exp(rate) - 1) <= epsilon."""
+    """Largest representable rate with steps * (exp(rate) - 1) <= epsilon."""
     with localcontext() as context:
         context.prec = _DIGITS
         wanted = (1 + Decimal(epsilon) / steps).ln() * (1 - Decimal(10) ** -(_DIGITS // 2))
@@ -204,7 +204,7 @@ def rate_of_distance(epsilon: float, steps: int) -> Fraction:
 
 
 def noise_variance(rate: float, shape: float) -> float:
-    """Variance of the difference of two negative binomial numbers: shape / (2 sinh(rate/2)^2); 0 for a huge rate.
+    """Variance of the difference of two negative binomials: shape / (2 sinh(rate/2)^2); 0 for a huge rate.
 
     The rate is minus the log of their ratio; the shape, how many discrete Laplace variables they add up to.
     """
@@ -212,7 +212,7 @@ def noise_variance(rate: float, shape: float) -> float:
 
 
 def tail_bound(rate: float, shape: float, limit: int) -> float:
-    """At least the probability that such a difference is beyond +-limit; exact for shape 1.
+    """Upper bound on the probability that the noise is beyond +-limit; exact for shape 1.
 
     With a = exp(-rate) that is 2 a^(limit + 1) / (1 + a). Up to shape 1 the difference is unimodal and symmetric, and
     symmetric noise that is added to it (what shape 1 has more) puts no less outside. Above shape 1 it is Chernoff's
@@ -231,7 +231,7 @@ def tail_bound(rate: float, shape: float, limit: int) -> float:
 
 @functools.lru_cache(maxsize=256)
 def central_interval(rate: float, shape: float, spread: float, level: float) -> float:
-    """The least m so that the noise, and a normal number of variance ``spread``, lie together within +-m at this level.
+    """Smallest m for which the noise plus a normal number of variance ``spread`` lies within +-m at this level.
 
     The law is found from its characteristic function on a grid of integers, or of multiples of some integer if they are
     fine enough for the scale of the noise. Without the normal number, and at a coarse scale, the probability of the
