@@ -1,4 +1,4 @@
-"""Imperfect shufflers: no exchange of two reports changes the probability of any order much.
+"""Imperfect shufflers: an exchange of two reports changes the probability of each order by a bounded factor.
 
 A shuffle is gamma-imperfect if for all permutations pi and pi' that are k exchanges of two items apart,
 Pr[pi] <= exp(k gamma) Pr[pi']. At gamma = 0 it is the uniform shuffle.
@@ -59,16 +59,16 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """Without imperfection every order is equally likely, so that a report's place tells nothing."""
+        """True without imperfection: every order is then equally likely, so that a report's place tells nothing."""
         return self.imperfection == 0 and self.num_colluding == 0
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """One window of everybody honest: exchanging two people costs the imperfection, wherever they are."""
+        """One window of all honest people: exchanging any two costs the imperfection."""
         size = max(1, self.num_honest)
         return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """For orders of the Mallows law that nothing reorders: one place is likelier, and all others are equal."""
+        """Position law of the Mallows order if it is not reordered: one place is likelier, all others are equal."""
         if self.num_colluding or self.reordered or self.construction != "cayley" or self.num_users == 1:
             return super(ImperfectShuffleModel, self).position_laws()
         stays = stay_probability(self.num_users, self.imperfection, distance="cayley")
@@ -77,7 +77,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """That the imperfection is assumed, and what remains if it is larger."""
+        """Assumption on the imperfection, and what remains if the true one is larger."""
         delays = (
             "It is assumed that the reports of any two people come in at most one unit of time apart, at times that "
             "do not depend on the answers, and that only the order in which reports leave is seen, never when.",
@@ -94,7 +94,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObliviousShuffleModel(ColludingShuffleModel):
-    """Public description of a differentially oblivious shuffle that somebody else runs, such as a protocol of servers.
+    """Public description of a differentially oblivious shuffle run by another party, such as a protocol of servers.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -119,17 +119,17 @@ class ObliviousShuffleModel(ColludingShuffleModel):
 
     @property
     def is_oblivious(self) -> bool:
-        """What is seen of the way to the order may depend on the reports; `exchange_privacy` says how little."""
+        """False: the observed execution may depend on the reports; `exchange_privacy` bounds how much."""
         return False
 
     @property
     def exchange_privacy(self) -> tuple[float, float]:
-        """The promise."""
+        """Promised (epsilon1, delta1) of the external shuffle."""
         return (self.epsilon, self.delta)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """That the promise is somebody else's."""
+        """Assumption that the external party keeps its promise."""
         return (
             f"That exchanging two people's reports shows no more than epsilon = {self.epsilon:.6g} and delta = "
             f"{self.delta:.6g} is a promise about the shuffler: nothing here measures it. If the truth is larger "
@@ -138,7 +138,7 @@ class ObliviousShuffleModel(ColludingShuffleModel):
 
 
 class ImperfectShuffler:
-    """Base of shufflers that draw the order of all reports from a gamma-imperfect law, and show the ordered reports.
+    """Base of shufflers that draw the order of all reports from a gamma-imperfect law, and publish ordered reports.
 
     Labels are places in that order. Public columns are detached: the place beside a report tells something about whose
     it is, so that nothing of a person may stand beside a place.
@@ -148,13 +148,13 @@ class ImperfectShuffler:
     imperfection: float
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The public description for this many users."""
+        """Public description for this number of users."""
         gamma, construction = float(self.imperfection), self.construction
         return ImperfectShuffleModel(num_users=num_users, imperfection=gamma, construction=construction)
 
     @abstractmethod
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
-        """An order: place k is for the report of the person ``order[k]``; int64, shape (num_users,)."""
+        """Random order: place k is for the report of the person ``order[k]``; int64, shape (num_users,)."""
 
     def shuffle(
         self,
@@ -163,7 +163,7 @@ class ImperfectShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached)
         source: RandomSource | None = None,
     ) -> View:
-        """The view in which place k holds the report of the person ``draw(...)[k]``.
+        """View in which place k holds the report of the person ``draw(...)[k]``.
 
         The arguments are those of `UniformShuffler.shuffle`, one row per person.
 
@@ -184,7 +184,7 @@ class ImperfectShuffler:
 
 @dataclass(frozen=True, kw_only=True)
 class CayleyShuffler(ImperfectShuffler):
-    """Draws orders from the Mallows law of Cayley's distance: Pr[pi] ~ exp(-gamma * exchanges that pi takes).
+    """Shuffler with orders from the Mallows law of Cayley's distance: Pr[pi] ~ exp(-gamma * exchanges that pi takes).
 
     Guarantees:
         1. Exactly gamma-imperfect, and no less: every exchange of two reports changes the distance by 1.
@@ -211,13 +211,13 @@ class CayleyShuffler(ImperfectShuffler):
         _checked_loss(imperfection=self.imperfection)
 
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
-        """An order, exactly from the law, in time O(num_users)."""
+        """Random order, exactly from the law, in time O(num_users)."""
         return sample_mallows(num_users, self.imperfection, distance="cayley", source=source)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DelayShuffler(ImperfectShuffler):
-    """Holds each report back by Laplace noise of scale 2 / gamma, and shows in what order reports then leave.
+    """Shuffler that delays each report by Laplace noise of scale 2 / gamma, and publishes the order of departure.
 
     A report that comes in at time t leaves at t plus its noise (relative to a common wait, so that it may be negative).
     Exchanging two people whose times differ by d changes every probability by a factor of at most exp(gamma d).
@@ -250,7 +250,7 @@ class DelayShuffler(ImperfectShuffler):
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
-        """The order in which reports leave.
+        """Random order of departure.
 
         Raises:
             InvalidParameterError: if offsets are given for another number of people.
@@ -266,7 +266,7 @@ class DelayShuffler(ImperfectShuffler):
 
 @dataclass(frozen=True, kw_only=True)
 class ComposedShuffler(ImperfectShuffler):
-    """An imperfect shuffle followed by any other reordering that does not depend on it, such as the way of a network.
+    """Imperfect shuffle followed by an independent reordering, such as the one by a network.
 
     Guarantees:
         1. As imperfect as the first shuffle, whatever the second does, if it depends neither on it nor on the answers.
@@ -286,11 +286,11 @@ class ComposedShuffler(ImperfectShuffler):
         validate.instance_of(ImperfectShuffler, first=self.first)
 
     def model(self, num_users: int) -> ImperfectShuffleModel:
-        """The first shuffle's with all that it assumes, and that its order is not the last one."""
+        """Model of the first shuffle, with its assumptions, marked as reordered."""
         return replace(self.first.model(num_users), reordered=True)
 
     def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
-        """The order after both.
+        """Random order after both shuffles.
 
         Raises:
             InvalidParameterError: if ``second`` gives no permutation of them.
@@ -302,7 +302,7 @@ class ComposedShuffler(ImperfectShuffler):
 def imperfect_shuffler(
     *, imperfection: float, construction: str = "cayley", offsets: ArrayLike | None = None
 ) -> ImperfectShuffler:
-    """A shuffler that is gamma-imperfect.
+    """Shuffler of a gamma-imperfect law, by the name of its construction.
 
     Args:
         imperfection: gamma, a finite number of 0 or more; 0 is the uniform shuffle.
@@ -327,7 +327,7 @@ def imperfect_shuffler(
 
 
 def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
-    """Times from 0 to 1, as an array that nobody else can write into."""
+    """Times from 0 to 1, as a read-only array."""
     try:
         times = np.array(offsets, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -340,7 +340,7 @@ def _checked_offsets(offsets: ArrayLike) -> NDArray[np.float64]:
 
 
 def _checked_loss(**losses: float) -> None:
-    """Refuse what is no finite number of 0 or more."""
+    """Refuse losses other than finite numbers of 0 or more."""
     validate.nonnegative(**losses)
     for name, loss in losses.items():
         if math.isinf(loss):

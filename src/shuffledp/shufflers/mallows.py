@@ -1,4 +1,4 @@
-"""The Mallows shuffler: permutations near a reference order, likelier the fewer pairs they put out of order."""
+"""Mallows shuffler: random orders near a reference order, likelier the fewer pairs they reverse."""
 
 import math
 from collections import Counter
@@ -46,7 +46,7 @@ _LEAST: dict[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MallowsShuffleModel(SlotShuffleModel):
-    """Public description of a Mallows shuffle, the groups themselves apart.
+    """Public description of a Mallows shuffle, without the groups.
 
     Blocks of equal size and concentration are counted together. Without the groups it cannot be checked that alpha is
     the exact loss, only that it is not below what any groups as large would lose.
@@ -96,7 +96,7 @@ class MallowsShuffleModel(SlotShuffleModel):
             self._check_alpha()
 
     def _check_alpha(self) -> None:
-        """Refuse less than the concentrations lose at least: blocks are cut wherever no group of several crosses."""
+        """Refuse an alpha below the loss of the concentrations; blocks are as small as the groups allow."""
         group = self.largest_group
         holding = [theta for size, theta, _ in self._kinds() if size >= group]
         if not holding:
@@ -113,7 +113,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Windows of consecutive ranks in the blocks that mix least: no other is smaller or more concentrated.
+        """Windows of consecutive ranks in the least mixed blocks: no other block is smaller or more concentrated.
 
         Exchanging two people whose ranks differ by w changes Kendall's distance by at most 2 w - 1, Hamming's by 2 and
         Cayley's by 1.
@@ -130,7 +130,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return tuple(found)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """A law for each kind of block in which places are known best; empty if there are colluders.
+        """Position laws for each kind of block with the best known places; empty if there are colluders.
 
         Of Hamming's and Cayley's distance a report stays where it is with one probability, and all other places are
         equally likely. Of Kendall's, exchanging neighbors changes every probability by a factor of at most e^theta; so
@@ -152,7 +152,7 @@ class MallowsShuffleModel(SlotShuffleModel):
 
 
 class MallowsShuffler(SlotShuffler):
-    """Puts the report of the person at rank w[k] into the slot of the person at rank k, w from a Mallows law.
+    """Shuffler that fills the slot at rank k with the report of the person at rank w[k], w from a Mallows law.
 
     Pr[w] is proportional to exp(-concentration * distance(w, identity)) in each block of the reference order, and
     blocks are independent. Row j of the label table is person j's, and the report beside it is one from nearby.
@@ -205,7 +205,7 @@ class MallowsShuffler(SlotShuffler):
 
     @staticmethod
     def check(*, alpha: float | None, concentration: float | None, distance: str, per_block: bool) -> None:
-        """Refuse parameters that no groups go with."""
+        """Refuse parameters that cannot be combined, without the groups."""
         validate.one_of(DISTANCES, distance=distance)
         if (alpha is None) == (concentration is None):
             given = "neither" if alpha is None else "both"
@@ -238,7 +238,7 @@ class MallowsShuffler(SlotShuffler):
         return Prepared(order, starts, thetas, model)
 
     def _concentrations(self, sensitivities: Integers) -> Floats:
-        """For each block, the largest that the budget allows; infinite where nobody's order is to be hidden."""
+        """Largest concentration of each block within the budget; infinite where no group needs its order hidden."""
         if self.concentration is not None:
             return np.full(sensitivities.size, float(self.concentration))
         budget = float(self.alpha or 0)
@@ -246,12 +246,12 @@ class MallowsShuffler(SlotShuffler):
         return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 
     def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
-        """See `SlotShuffler.rank_parts`: of Kendall's distance, a million ranks at a time."""
+        """Parts of the permutation, see `SlotShuffler.rank_parts`: for Kendall's distance, a million ranks each."""
         prepared = self.prepare()
         return mallows_parts(np.diff(prepared.starts), prepared.parameters, self.distance, resolve_source(source))
 
     def swap_costs(self, person: int) -> Floats:
-        """See `SlotShuffler.swap_costs`."""
+        """Costs of exchanges, see `SlotShuffler.swap_costs`."""
         prepared = self.prepare()
         rank, block = self._rank_and_block(person)
         theta = float(prepared.parameters[np.searchsorted(prepared.starts, rank, side="right") - 1])
@@ -265,7 +265,7 @@ class MallowsShuffler(SlotShuffler):
         return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
-        """See `SlotShuffler.d_sigma_for`; infinite if a group reaches into several blocks.
+        """Guarantee for other groups, see `SlotShuffler.d_sigma_for`; infinite if a group crosses blocks.
 
         With a single concentration it is alpha times the ratio of the sensitivities (Theorem 4.4).
         """
@@ -298,7 +298,7 @@ def _position_law(size: int, theta: float, distance: str) -> PositionLaw:
 
 
 def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Floats]:
-    """Starts and concentrations with each block of infinite concentration, which mixes nobody, cut into its people."""
+    """Starts and concentrations after each block of infinite concentration is cut into single people."""
     sizes = np.diff(starts)
     if not (np.isinf(thetas) & (sizes > 1)).any():
         return starts, thetas
@@ -310,7 +310,7 @@ def _cut_where_infinite(starts: Integers, thetas: Floats) -> tuple[Integers, Flo
 
 
 def _quotient_rounded_down(budget: float, sensitivity: int) -> float:
-    """The largest float whose product with the sensitivity is within the budget."""
+    """Largest float whose product with the sensitivity is within the budget."""
     if sensitivity == 0 or math.isinf(budget):
         return math.inf
     nearest = budget / sensitivity
@@ -318,7 +318,7 @@ def _quotient_rounded_down(budget: float, sensitivity: int) -> float:
 
 
 def _product_rounded_up(theta: float, sensitivity: int) -> float:
-    """Theta times sensitivity, not below it; nothing is lost where nothing is sensitive."""
+    """Product of theta and sensitivity, rounded up; 0 where the sensitivity is 0."""
     if sensitivity == 0 or theta in (0, math.inf):
         return 0.0 if sensitivity == 0 else theta
     exact = Fraction(theta) * sensitivity

@@ -1,4 +1,4 @@
-"""The noisy-sort shuffler: everybody gets a public position, noise is added, and reports leave in the order of both."""
+"""Noisy-sort shuffler: each person has a public position, noise is added, and reports leave in the noisy order."""
 
 import math
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _CLASSES_PER_DOUBLING = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisySortShuffleModel(SlotShuffleModel):
-    """Public description of a noisy sort, groups and positions themselves apart.
+    """Public description of a noisy sort, without groups and positions.
 
     Args:
         num_users: users in the batch, 1 or more.
@@ -87,14 +87,14 @@ class NoisySortShuffleModel(SlotShuffleModel):
         return gaussian_alpha(self.spread, self.delta) if self.delta < 1 else 0.0
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Exchanging two people costs twice the distance of their positions, with Laplace noise of scale 1."""
+        """Windows with their costs: with Laplace noise of scale 1, twice the distance of the positions."""
         return tuple(
             SwapWindows(sizes=self._honest(each.sizes), costs=each.costs, people=each.people) for each in self.windows
         )
 
 
 class NoisySortShuffler(SlotShuffler):
-    """Sorts people by position plus noise; the slot at rank k gets the report of whoever comes out k-th.
+    """Shuffler that sorts people by position plus noise; the slot at rank k gets the report of the k-th person.
 
     Positions follow a reference order. With groups, gaps between neighbors are chosen from public information so that
     no group loses more than the budget; the order is cut where no group crosses, and each block is sorted by itself.
@@ -158,7 +158,7 @@ class NoisySortShuffler(SlotShuffler):
 
     @staticmethod
     def check(*, alpha: float | None, noise: str, spacing: str, delta: float | None, has_groups: bool = True) -> None:
-        """Refuse parameters that no groups go with."""
+        """Refuse parameters that cannot be combined, without the groups."""
         validate.one_of(NOISES, noise=noise)
         validate.one_of(SPACINGS, spacing=spacing)
         if alpha is None:
@@ -200,7 +200,7 @@ class NoisySortShuffler(SlotShuffler):
         return Prepared(order, starts, at, model)
 
     def _gaps(self, order: Integers) -> Floats:
-        """The gap after each rank but the last, infinite where blocks end."""
+        """Gap after each rank except the last, infinite at the end of a block."""
         groups = _given(self.groups)
         budget = float(self.alpha or 0)
         if budget < math.inf:
@@ -219,7 +219,7 @@ class NoisySortShuffler(SlotShuffler):
         return gaps
 
     def _spread(self, groups: Groups, order: Integers, starts: Integers, at: Floats) -> float:
-        """The largest spread of a group: infinite if it reaches into several blocks."""
+        """Largest spread of a group, infinite if it reaches into several blocks."""
         found = windows(groups, order)
         if crossing(starts, found.first, found.last).any():
             return math.inf
@@ -227,18 +227,18 @@ class NoisySortShuffler(SlotShuffler):
         return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
 
     def _loss(self, spread: float) -> float:
-        """The stated alpha: what was asked for, where the spread keeps within it up to rounding; else what it loses."""
+        """Alpha of a spread: the spread itself for Laplace noise; for Gaussian noise by ``delta``, 0 without one."""
         if self.noise == "laplace":
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
 
     def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
-        """See `SlotShuffler.rank_parts`: all ranks at once."""
+        """Parts of the permutation, see `SlotShuffler.rank_parts`: all ranks at once."""
         prepared = self.prepare()
         yield sample_noisy_sort(prepared.parameters, noise=self.noise, block_starts=prepared.starts[:-1], source=source)
 
     def swap_costs(self, person: int) -> Floats:
-        """See `SlotShuffler.swap_costs`: with Laplace noise twice the distance of the positions."""
+        """Costs of exchanges, see `SlotShuffler.swap_costs`: with Laplace noise twice the distance of the positions."""
         if self.noise != "laplace":
             raise UnsupportedModelError("swap costs need Laplace noise; with Gaussian noise no finite cost is enough.")
         prepared = self.prepare()
@@ -248,7 +248,7 @@ class NoisySortShuffler(SlotShuffler):
         return costs
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
-        """See `SlotShuffler.d_sigma_for`; infinite if a group reaches into several blocks."""
+        """Guarantee for other groups, see `SlotShuffler.d_sigma_for`; infinite if a group crosses blocks."""
         self._same_people(groups)
         prepared = self.prepare()
         spread = self._spread(groups, prepared.order, prepared.starts, prepared.parameters)
@@ -282,7 +282,7 @@ def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> F
 
 
 def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, ...]:
-    """Windows of consecutive ranks, cheapest for each size, of the people for whom they are dearest.
+    """Windows of consecutive ranks around the least mixed people, the cheapest window of each size.
 
     People who are mixed about as well as each other form a class, and its windows cost what they cost the one of them
     for whom that is most. Classes that do better than another one at every size are left out: somebody worse off is in.
@@ -304,7 +304,7 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
 
 
 def _costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
-    """Cost of the cheapest window of this size around each rank, in its block; infinite if none fits."""
+    """Cost of the cheapest window of this size around each rank, in its block; infinite if no window fits."""
     if size == 1:
         return np.zeros(at.size)
     first, last = slice(None, at.size - size + 1), slice(size - 1, None)
@@ -314,7 +314,7 @@ def _costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
 
 
 def _least_of_runs(values: Floats, length: int) -> Floats:
-    """Least value of each run of this length."""
+    """Minimum of each run of this length."""
     done, least = 1, values
     while done < length:
         step = min(done, length - done)
@@ -324,7 +324,7 @@ def _least_of_runs(values: Floats, length: int) -> Floats:
 
 
 def _not_better(dearest: Floats) -> list[int]:
-    """The classes that no other class exceeds at every size: whoever exceeds another one comes first here."""
+    """Classes with costs that no other class exceeds at every size."""
     far = np.isinf(dearest)
     kept: list[int] = []
     for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():

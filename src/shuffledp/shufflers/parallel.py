@@ -1,4 +1,4 @@
-"""Parallel shuffling: each of a user's messages goes through a shuffle of its own, independent of all others."""
+"""Parallel shuffling: each of a user's messages goes through its own shuffle, independent of all others."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
@@ -38,50 +38,50 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def num_users(self) -> int:  # type: ignore[override]
-        """Users in each round."""
+        """Number of users in each round."""
         return self.round.num_users
 
     @property
     def labels(self) -> LabelMeaning:  # type: ignore[override]
-        """The round, where the order in it tells nothing; else round and place."""
+        """Meaning of labels: the round, where a round has no labels itself; else round and place."""
         return LabelMeaning.ROUND if self.round.labels is LabelMeaning.NONE else LabelMeaning.POSITION
 
     @property
     def num_labels(self) -> int:
-        """One for each round, or for each place in each."""
+        """Number of labels: one for each round, or for each place in each round."""
         return self.num_rounds * (1 if self.labels is LabelMeaning.ROUND else self.num_users)
 
     @property
     def is_uniform(self) -> bool:
-        """True of a single uniform round: of several it is seen which one a message was in."""
+        """True for a single uniform round: with several rounds, the round of a message is visible."""
         return self.num_rounds == 1 and self.round.is_uniform
 
     @property
     def imperfection(self) -> float | None:
-        """That of one round."""
+        """Imperfection of one round."""
         return self.round.imperfection
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """Those of the round if there is one; several messages of one person are not covered by them."""
+        """Windows of the round if there is one only; they do not cover several messages of one person."""
         return self.round.swap_windows() if self.num_rounds == 1 else ()
 
     @property
     def num_honest(self) -> int:
-        """People counted as honest in each round."""
+        """Number of people counted as honest in each round."""
         return self.round.num_honest
 
     def counting(self, num_honest: int) -> Self:
-        """The rounds of which this number of people are counted."""
+        """Same rounds with ``num_honest`` people counted in each."""
         return replace(self, round=self.round.counting(num_honest))
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Whom people must trust for one round, and that no one links the rounds."""
+        """Trust assumptions of one round."""
         return self.round.trust
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is assumed of each round, and that they are independent."""
+        """Assumptions of each round, and their independence."""
         independent = (
             f"The {self.num_rounds} rounds are assumed to be shuffled independently of each other and of the answers.",
         )
@@ -90,7 +90,7 @@ class ParallelShuffleModel(ShuffleModel):
 
 @dataclass(frozen=True)
 class ParallelShuffler:
-    """Shuffles the first messages of all users, then their second ones, and so on, each time with fresh randomness.
+    """Shuffler of the first messages of all users, then their second ones, and so on, each with fresh randomness.
 
     Guarantees:
         1. The orders of different rounds are independent.
@@ -119,7 +119,7 @@ class ParallelShuffler:
         validate.integer_at_least(1, num_rounds=self.num_rounds)
 
     def model(self, num_users: int) -> ParallelShuffleModel:
-        """The public description for this many users."""
+        """Public description for this number of users."""
         return ParallelShuffleModel(round=self.shuffler.model(num_users), num_rounds=self.num_rounds)
 
     def shuffle(
@@ -129,7 +129,7 @@ class ParallelShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 3)
         source: RandomSource | None = None,
     ) -> View:
-        """The view of all rounds.
+        """View of all rounds.
 
         Args:
             reports: one row per message, those of one person after each other: row ``person * num_rounds + round``.

@@ -1,4 +1,4 @@
-"""Network shuffling: everybody passes reports on to random neighbors, and hands in what has come to them at the end.
+"""Network shuffling: people pass reports on to random neighbors, and hand in the reports that they hold at the end.
 
 References:
     Liew, Takahashi, Takagi, Kato, Cao, Yoshikawa, "Network Shuffling: Privacy Amplification via Random Walks", SIGMOD
@@ -48,7 +48,7 @@ _MOST_PARTS = 64  # of which each is accounted for by itself
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RandomWalkShuffler:
-    """Lets every report walk along a graph of people before it is handed in; "A_all", "A_single" in papers.
+    """Shuffler by walks of reports along a graph of people, who hand them in at the end; "A_all", "A_single" in papers.
 
     In each round everybody passes each report that they hold on to a neighbor of theirs, chosen uniformly. After the
     last round everybody hands in all reports that they hold ("all"); or one of them, chosen uniformly, or a fresh dummy
@@ -159,44 +159,44 @@ class RandomWalkShuffler:
 
     @property
     def is_churned(self) -> bool:
-        """Whether who is online is looked at: somebody may be offline, or there is a gate, or a schedule."""
+        """Whether attendance matters: people may be offline, or there is a gate or a schedule."""
         return bool(self.offline) or self.gate is not None or self.schedule is not None
 
     @property
     def ways(self) -> "Graph | Overlay | Sequence[Graph] | ChurnedWays":
-        """What reports walk along: with a schedule as it leaves it."""
+        """Graph, graphs or overlay that reports walk on, together with the schedule, if any."""
         return self.graph if self.schedule is None else ChurnedWays(self.graph, self.schedule)
 
     @property
     def num_users(self) -> int:
-        """People who pass reports on."""
+        """Number of people who pass reports on."""
         return people_of(self.graph)
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
-        """The graphs of the rounds: one if it is the same in all; none of an overlay."""
+        """Graphs of the rounds: a single one if all rounds have the same; none for an overlay."""
         graph = self.graph
         return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
 
     @property
     def chances(self) -> dict[str, float]:
-        """The chances of a round by their names."""
+        """Chances of a round, by name."""
         return {"laziness": self.laziness, "dropout": self.dropout, "offline": self.offline}
 
     @property
     def resting(self) -> float:
-        """The chance that a report stays where it is for a round; on an overlay what it is if its holder is offline."""
+        """Chance that a report stays where it is for a round; on an overlay, if its holder is lazy or offline."""
         meeting = 1 - self.offline if isinstance(self.graph, Overlay) else (1 - self.offline) ** 2
         return 1 - (1 - self.laziness) * meeting
 
     @property
     def _different(self) -> tuple[Graph, ...]:
-        """The graphs that reports walk on, each once."""
+        """Graphs of the walk, each once."""
         return tuple({each.digest: each for each in self.graphs}.values())
 
     @cached_property
     def parts(self) -> "tuple[RandomWalkShuffler, ...]":
-        """A shuffler for each part that no report leaves in any round, the largest first.
+        """Shufflers of the parts that no report leaves in any round, the largest part first.
 
         None if there is one part, or more than 64. Nobody holds more reports than there are people in a part, so that
         ``submissions`` is at most their number there: further dummies tell nothing.
@@ -218,7 +218,7 @@ class RandomWalkShuffler:
 
     @cached_property
     def bounds(self) -> PositionBounds:
-        """What holds of everybody's position if all are online, from the graph; worked out at the first call, and kept.
+        """Bounds on every person's position if all are online, from the graph; computed at the first call.
 
         After rounds that end within a cycle of an overlay, it is that of the end of the cycle.
         """
@@ -230,7 +230,7 @@ class RandomWalkShuffler:
         )
 
     def model(self, num_users: int) -> RandomWalkShuffleModel:
-        """The public description.
+        """Public description of the shuffle.
 
         Raises:
             InvalidParameterError: if the graph is of another number of people.
@@ -276,12 +276,12 @@ class RandomWalkShuffler:
 
     @property
     def _unseen(self) -> dict[str, Any]:
-        """The model's fields about what these colluders do not see; nothing of people offline, where none are known."""
+        """Fields of the model about reports that the colluders do not see; empty if people may be offline."""
         return left_unseen(() if self.is_churned else self.colluders, self.graph, self.num_rounds, self.laziness)
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """The model's fields about where reports are at the end; everybody may be at one place where less will do."""
+        """Fields of the model about final positions; one certain place for each report where more is not needed."""
         found: dict[str, Any] = {"position_probabilities": (self._survival,), "position_counts": (1,)}
         if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
@@ -297,16 +297,16 @@ class RandomWalkShuffler:
 
     @cached_property
     def overflow(self) -> float:
-        """The chance, at most, that some link has more to carry than slots, given the schedule or if all are online."""
+        """Upper bound on the chance that a link has too few slots, given the schedule or if all are online."""
         return surplus_chance(self.ways, self.slots or (), laziness=self.laziness)
 
     @property
     def _survival(self) -> float:
-        """The chance that a report is not lost on its way."""
+        """Chance that a report is not lost on its way."""
         return float((1 - self.dropout) ** self.num_rounds)
 
     def walk(self, *, source: RandomSource | None = None) -> Walks:
-        """Draw where each person's report ends, and how many messages everybody passes on on the way.
+        """Random holder of each report after the walk, and the number of messages that each person passes on.
 
         Args:
             source: None is the cryptographic source.
@@ -323,7 +323,7 @@ class RandomWalkShuffler:
         return walks
 
     def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":
-        """The shuffler with a schedule of who is online, drawn, of the rounds until the gate opens; itself without one.
+        """Same shuffler with a drawn schedule of attendance until the gate opens; itself if attendance is full or given.
 
         Args:
             source: None is the cryptographic source.
@@ -347,7 +347,7 @@ class RandomWalkShuffler:
         return replace(self, graph=graph, num_rounds=rounds, slots=slots, schedule=schedule)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
-        """The view in which the label beside a report is who handed it in.
+        """View in which the label of a report is the person who handed it in.
 
         With "all" and every report lost it holds none; an estimate of it is refused, as one of no reports.
 
@@ -375,7 +375,7 @@ class RandomWalkShuffler:
     def hand_in(
         self, reports: Reports, holders: ArrayLike, *, public: Table | None = None, source: RandomSource | None = None
     ) -> View:
-        """What is seen when people hand in what they hold: the end of `shuffle`, with its other arguments and errors.
+        """View of the reports handed in by their holders: the end of `shuffle`, with its other arguments and errors.
 
         With a schedule that says who hands in, what others hold is not seen.
 

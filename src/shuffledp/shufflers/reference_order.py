@@ -1,4 +1,4 @@
-"""Base of the shufflers near a public reference order: one report per slot, from a person nearby."""
+"""Base of the shufflers near a public reference order: each slot gets one report, from a person nearby."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _STEP = 1.25  # between the sizes of windows that are tried: fewer of them only 
 
 
 class SlotShuffleModel(ColludingShuffleModel):
-    """A shuffle that hides the order inside groups, described without the groups themselves.
+    """Public description of a shuffle that hides the order inside groups, without the groups themselves.
 
     Args:
         groups_digest: `shuffledp.Groups.digest` of the groups that ``alpha`` is about; None if there are none.
@@ -46,14 +46,14 @@ class SlotShuffleModel(ColludingShuffleModel):
 
     @property
     def d_sigma(self) -> DSigmaPrivacy | None:
-        """What the shuffle alone guarantees about the order inside groups; None where no groups are given."""
+        """Guarantee of the shuffle alone about the order inside groups; None without groups."""
         if self.groups_digest is None:
             return None
         return DSigmaPrivacy(alpha=self.alpha, delta=self.delta, groups_digest=self.groups_digest)
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """That people are mixed with neighbors only, and how many are not mixed at all."""
+        """Remark that people are mixed with neighbors only, and how many are not mixed at all."""
         alone, people, windows = self.num_alone, self.num_users, self.swap_windows()
         if alone == people:
             return ()
@@ -68,7 +68,7 @@ class SlotShuffleModel(ColludingShuffleModel):
         )
 
     def _honest(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """Least number of honest people in windows of these sizes, the person in the middle included."""
+        """Smallest number of honest people in windows of these sizes, the person in the middle included."""
         return tuple(max(1, size - self.num_colluding) for size in sizes)
 
     def _check_common(self) -> None:
@@ -84,7 +84,7 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Everything that a shuffler works out from public information, once."""
+    """Facts that a shuffler computes once from public information."""
 
     order: Integers  # the reference order: who stands at rank 0, 1, ...
     starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix
@@ -93,7 +93,7 @@ class Prepared:
 
 
 class SlotShuffler:
-    """Base of shufflers that permute the ranks of a reference order: the slot of a person gets a report from nearby.
+    """Base of shufflers that permute the ranks of a reference order: each slot gets a report from nearby.
 
     Subclasses prepare from public information only, and draw a permutation of ranks.
 
@@ -105,7 +105,7 @@ class SlotShuffler:
     chosen_from: Mapping[str, float] = MappingProxyType({})
 
     def prepare(self) -> Prepared:
-        """The order, its blocks and the public description; worked out at the first call, and kept."""
+        """Order, blocks and public description; computed at the first call."""
         return self._prepared
 
     @cached_property
@@ -114,21 +114,21 @@ class SlotShuffler:
 
     @abstractmethod
     def _prepare(self) -> Prepared:
-        """What `prepare` returns."""
+        """Order, blocks and public description for `prepare`."""
 
     @abstractmethod
     def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
-        """The secret permutation w of ranks, from rank 0 on: the slot at rank k gets the report from rank w[k].
+        """Secret permutation w of ranks in parts, from rank 0 on: the slot at rank k gets the report from rank w[k].
 
         A part is as long as suits the law; where it can, only a part of the permutation is in memory.
         """
 
     def draw_ranks(self, *, source: RandomSource | None = None) -> Integers:
-        """The secret permutation w as a whole."""
+        """Secret permutation w as a whole."""
         return np.concatenate([*self.rank_parts(source=source)])
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
-        """Slots, and whose reports lie in them, along the reference order and part after part.
+        """Pairs of slots and of the people whose reports fill them, part after part along the reference order.
 
         At rank k that is the slot of ``order[k]`` and the report of ``order[w[k]]``: no other way to compose is private
         for every reference order.
@@ -148,7 +148,7 @@ class SlotShuffler:
             raise InvalidParameterError(f"ranks must hold each of 0, ..., {order.size - 1} once; some are missing.")
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
-        """The secret permutation sigma* of people: person j's slot gets the report of person ``sigma_star[j]``.
+        """Secret permutation sigma* of people: person j's slot gets the report of person ``sigma_star[j]``.
 
         Args:
             source: None is the cryptographic source.
@@ -160,14 +160,14 @@ class SlotShuffler:
 
     @abstractmethod
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
-        """What the same shuffle guarantees about other groups of the same people, from its loss worked out anew.
+        """Guarantee of the same shuffle for other groups of the same people, from its loss on them.
 
         Raises:
             InvalidParameterError: if they are groups of another number of people.
         """
 
     def model(self, num_users: int) -> SlotShuffleModel:
-        """The public description.
+        """Public description of the shuffle.
 
         Raises:
             InvalidParameterError: if the shuffler was made for another number of people.
@@ -180,7 +180,7 @@ class SlotShuffler:
 
     @abstractmethod
     def swap_costs(self, person: int) -> Floats:
-        """What it costs to exchange a person with each other one; infinite where they are not mixed.
+        """Cost of exchanging a person with each other person; infinite where the two are not mixed.
 
         Exchanging the two changes the probability of every permutation by a factor of at most exp(cost).
 
@@ -193,7 +193,7 @@ class SlotShuffler:
         """
 
     def _rank_and_block(self, person: int) -> tuple[int, slice]:
-        """A person's rank, and the ranks of that person's block."""
+        """Rank of a person, and the ranks of that person's block."""
         prepared = self.prepare()
         validate.integer_at_least(0, person=person)
         if person >= prepared.order.size:
@@ -203,7 +203,7 @@ class SlotShuffler:
         return rank, slice(int(prepared.starts[block]), int(prepared.starts[block + 1]))
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
-        """The view in which each slot, with that person's public columns, holds one report from nearby.
+        """View in which each slot, with its person's public columns, holds one report from nearby.
 
         Args:
             reports: one row per person, in the order of the groups' people.
@@ -220,7 +220,7 @@ class SlotShuffler:
     def view_parts(
         self, reports: Reports, *, size: int, public: Table | None = None, source: RandomSource | None = None
     ) -> Iterator[View]:
-        """The view of `shuffle` in parts of ``size`` slots; all slots are filled before the first is given back.
+        """Parts of the view of `shuffle`, of ``size`` slots each; all slots are filled before the first part leaves.
 
         Memory: the reports before and after, and what `rank_parts` holds of the permutation: a part or the whole.
         """
@@ -250,7 +250,7 @@ class SlotShuffler:
 
 
 def checked_order(groups: Groups, order: "str | ArrayLike") -> Integers:
-    """The reference order: found by a method, or given."""
+    """Reference order, given or found by a method."""
     if isinstance(order, str):
         return reference_order(groups, method=order)
     given = np.asarray(order)
@@ -262,13 +262,13 @@ def checked_order(groups: Groups, order: "str | ArrayLike") -> Integers:
 
 
 def crossing(starts: Integers, first: Integers, last: Integers) -> NDArray[np.bool_]:
-    """Which windows of ranks reach into more than one block."""
+    """Mask of the windows of ranks that reach into more than one block."""
     found: NDArray[np.bool_] = np.searchsorted(starts, first, "right") != np.searchsorted(starts, last, "right")
     return found
 
 
 def window_sizes(most: int) -> tuple[int, ...]:
-    """Sizes of windows from 1 to ``most`` that are worth trying, each at most a quarter larger than the one before."""
+    """Window sizes from 1 to ``most`` in steps of at most a quarter."""
     sizes = [1]
     while sizes[-1] < most:
         sizes.append(min(max(sizes[-1] + 1, int(sizes[-1] * _STEP)), most))

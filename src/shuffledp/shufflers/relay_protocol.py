@@ -1,4 +1,4 @@
-"""One person's part in network shuffling as a state machine, without any input or output.
+"""Network shuffling at one person as a state machine, without any input or output.
 
 A simulation, or a relay between real devices, draws the choices and moves the messages; reports are opaque here. The
 steps are the same as those of `shuffledp.laws.sample_walks`, which makes them for everybody at once.
@@ -22,7 +22,7 @@ from shuffledp.laws.link_slots import checked_slots, waiting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayState:
-    """State of one person: what is known and held.
+    """State of one person: contacts, round, and the reports held.
 
     Args:
         person: this person's number.
@@ -50,7 +50,7 @@ class RelayState:
 
     @property
     def present_neighbors(self) -> tuple[int, ...]:
-        """Those of the round that started last."""
+        """Neighbors in the current round."""
         return self.neighbors[(self.round - 1) % len(self.neighbors)]
 
 
@@ -74,7 +74,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsReceived:
-    """Arrival of all that a neighbor passes on in a round, once; of no report, if there is none.
+    """Arrival of one neighbor's reports of a round, once for each neighbor; may have none.
 
     Args:
         round: the round in which they were passed on.
@@ -89,7 +89,7 @@ class ReportsReceived:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundEnded:
-    """End of a round, of which everybody knows alike who was offline.
+    """End of a round, with the public list of people who were offline.
 
     What was passed on to somebody who was offline, or by somebody, has not moved: it stays with its holder.
 
@@ -104,7 +104,7 @@ class RoundEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionDue:
-    """End of the last round.
+    """End of the last round: the reports held are to be handed in.
 
     Args:
         order: a uniform permutation of the places of the reports held, and of the dummies that are lacking; the first
@@ -120,7 +120,7 @@ class SubmissionDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """One report to pass on.
+    """Report to pass on, with its recipient.
 
     Args:
         recipient: to whom.
@@ -135,7 +135,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """All that goes to one neighbor in a round: equally many places for each, whatever there is to send.
+    """Message with a fixed number of places to one neighbor in a round, whatever there is to send.
 
     Args:
         recipient: to whom.
@@ -150,7 +150,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedIn:
-    """All that this person hands in, in an order that carries no information.
+    """Reports that this person hands in, in an order that carries no information.
 
     Args:
         submitter: this person.
@@ -172,7 +172,7 @@ def start_relay(
     *,
     slots: Sequence[int] = (),
 ) -> RelayState:
-    """The state before the first round, in which everybody holds their own report.
+    """State before the first round, in which each person holds their own report.
 
     ``neighbors`` are those of all rounds, or for each round its own, which begin anew after the last; ``slots`` those
     of an envelope in each round, 1 or more, or none if reports go one by one. Refused without neighbors, if there is
@@ -198,7 +198,7 @@ def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
 def step(
     state: RelayState, event: RoundStarted | ReportsReceived | RoundEnded | SubmissionDue
 ) -> tuple[RelayState, Output]:
-    """State after an event, and what is to be sent.
+    """State after an event, and the messages to send.
 
     Whoever could send a message again would multiply one person's report in the release, which tells more about that
     person than any statement says; so a neighbor is heard once a round. Who is not heard is missed when the round ends,
@@ -248,7 +248,7 @@ def _begin_round(event: RoundStarted, state: RelayState) -> tuple[RelayState, Ou
 def _fill_envelopes(
     event: RoundStarted, state: RelayState, neighbors: tuple[int, ...]
 ) -> tuple[RelayState, tuple[Envelope, ...]]:
-    """An envelope for each neighbor, in it those that come first in the order; the others wait."""
+    """One envelope for each neighbor with the first reports in the order; the others wait."""
     if sorted(event.order) != list(range(len(state.held))):
         raise LocalProtocolError(f"order must be a permutation of {len(state.held)} places where there are slots.")
     slots = state.slots[state.round]

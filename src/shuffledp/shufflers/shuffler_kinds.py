@@ -1,4 +1,4 @@
-"""The registry of shufflers: one line for each kind.
+"""Registry of shufflers: one line for each kind.
 
 The table ``[shuffler]`` of a task file and the table of the documentation are generated from it: the keyword arguments
 of a shuffler are the keys of the file. A module that is added to this package is made known here, once; a shuffler is
@@ -16,7 +16,7 @@ from shuffledp.core.shuffle_models import ShuffleModel
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """How a shuffle of some people is described without a task: by a name, and by a number if it takes one.
+    """Model of a shuffle that needs no task: it takes the number of people and at most one further number.
 
     Args:
         model: the model of the number of people, and of that number.
@@ -29,7 +29,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class ShufflerKind:
-    """A kind of shuffler: how it is made, and the facts that a task file takes from it.
+    """Kind of shuffler: its constructor, and its facts for a task file.
 
     Args:
         find: finds what makes the shuffler of some keyword arguments.
@@ -51,7 +51,7 @@ class ShufflerKind:
 
     @property
     def make(self) -> Callable[..., Shuffler]:
-        """The shuffler of some keyword arguments."""
+        """Constructor of the shuffler, by keyword arguments."""
         return self.find()
 
 
@@ -64,12 +64,12 @@ def _none(num_users: int) -> ShuffleModel:
 
 
 def _worst(num_users: int, imperfection: float) -> ShuffleModel:
-    """The worst shuffle that is so imperfect."""
+    """Worst shuffle with this imperfection."""
     return shufflers.ImperfectShuffleModel(num_users=num_users, imperfection=imperfection, construction="assumed")
 
 
 def _in_one_block(num_users: int, concentration: float, *, distance: str) -> ShuffleModel:
-    """Mallows' shuffle of everybody together."""
+    """Mallows shuffle of all people in one block."""
     import numpy as np
 
     from shuffledp.people.groups import Groups

@@ -1,4 +1,4 @@
-"""Stratified shuffling: a uniform shuffle inside each stratum, beside which its region or its weight may be public.
+"""Stratified shuffling: a uniform shuffle inside each stratum, whose region or weight may be public.
 
 A public column beside the reports divides the crowd: what is known of a report's sender leaves only the people of one
 stratum to hide among.
@@ -47,27 +47,27 @@ class StratifiedShuffleModel(ColludingShuffleModel):
 
     @property
     def num_users(self) -> int:  # type: ignore[override]
-        """Everybody in all strata."""
+        """Number of people in all strata."""
         return sum(self.sizes)
 
     @property
     def num_labels(self) -> int:
-        """One for each stratum."""
+        """Number of labels, one for each stratum."""
         return len(self.sizes)
 
     @property
     def num_alone(self) -> int:  # type: ignore[override]
-        """People who are the only ones in their stratum."""
+        """Number of people who are alone in their stratum."""
         return self.sizes.count(1)
 
     @property
     def worst_off(self) -> UniformShuffleModel:
-        """The shuffle of the smallest stratum, as if all who collude were in it: nobody is hidden by fewer."""
+        """Uniform shuffle of the smallest stratum, as if all colluders were in it: the worst case."""
         return UniformShuffleModel(num_users=max(min(self.sizes) - self.num_colluding, 1))
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """Whom the loss is stated for."""
+        """Remark on the people for whom the loss is stated."""
         people = count_of(min(self.sizes), "person", "people")
         honest = self.worst_off.num_users
         counted = f", of whom {honest:,} are counted as honest" if honest < min(self.sizes) else ""
@@ -79,7 +79,7 @@ class StratifiedShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True)
 class StratifiedShuffler:
-    """Publishes the reports of each stratum as a multiset, beside what is public of the stratum.
+    """Shuffler that publishes the reports of each stratum as a multiset, beside the stratum's public columns.
 
     Guarantees:
         1. Given the multiset of reports in each stratum, all orders of the view inside strata are equally likely, and
@@ -105,7 +105,7 @@ class StratifiedShuffler:
         validate.instance_of(Strata, strata=self.strata)
 
     def model(self, num_users: int) -> StratifiedShuffleModel:
-        """The public description; refused for another number of users than are in the strata."""
+        """Public description; refused for a number of users other than that of the strata."""
         validate.integer_at_least(1, num_users=num_users)
         if num_users != self.strata.num_users:
             raise validate.invalid(f"the people of the strata, {self.strata.num_users}", num_users=num_users)
@@ -120,7 +120,7 @@ class StratifiedShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 2)
         source: RandomSource | None = None,
     ) -> View:
-        """The view, whose constructor's own permutation among equal labels is the shuffle.
+        """View whose constructor permutes equal labels, which is the shuffle.
 
         Args:
             reports: one row per message, those of one person after each other, in the order of the strata's people.

@@ -1,4 +1,4 @@
-"""The Mallows shuffle of more reports than fit in memory: they arrive in the reference order, in batches."""
+"""Mallows shuffle of more reports than fit in memory, which arrive in batches in the reference order."""
 
 from collections.abc import Iterator
 
@@ -59,11 +59,11 @@ class MallowsReportStream:
 
     @property
     def num_waiting(self) -> int:
-        """How many reports are kept, which depends on the secret draw."""
+        """Number of reports in the buffer, which depends on the secret draw."""
         return self._ranks.size
 
     def take(self, reports: Reports) -> View:
-        """Let the next reports of the reference order arrive.
+        """Add the next reports of the reference order.
 
         Args:
             reports: one per person, any number of them.
@@ -93,7 +93,7 @@ class MallowsReportStream:
         return View(reports=here.take(places), labels=slots, shuffle=self._prepared.model, source=self._source)
 
     def finish(self) -> None:
-        """Make sure that everybody's report has arrived; then all slots are filled.
+        """Check that all reports have arrived; then all slots are filled.
 
         Raises:
             LocalProtocolError: if some are missing.
@@ -103,7 +103,7 @@ class MallowsReportStream:
             raise LocalProtocolError(f"the stream needs the reports of {people} people; {self._arrived} have arrived.")
 
     def _leaving(self, count: int) -> Iterator[Integers]:
-        """Ranks whose reports leave as more arrive, in order; a block that is complete leaves entirely."""
+        """Ranks whose reports leave now, in order; a complete block leaves as a whole."""
         starts, thetas = self._prepared.starts, self._prepared.parameters
         while count:
             start, stop = int(starts[self._block]), int(starts[self._block + 1])

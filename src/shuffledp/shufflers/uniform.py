@@ -1,4 +1,4 @@
-"""The two ends of shuffling: the uniform shuffler, and none at all, the baseline of every comparison."""
+"""Uniform shuffler, and no shuffler at all as the baseline of every comparison."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -30,12 +30,12 @@ class UniformShuffleModel(ShuffleModel):
 
     @property
     def is_uniform(self) -> bool:
-        """Every order of all the reports is equally likely."""
+        """True without colluders: every order of all reports is equally likely."""
         return True
 
 
 class UniformShuffler:
-    """Publishes the reports as a multiset.
+    """Shuffler that publishes the reports as a multiset.
 
     Guarantees:
         1. Given the multiset of reports, all orders of the view are equally likely, exactly.
@@ -50,7 +50,7 @@ class UniformShuffler:
     """
 
     def model(self, num_users: int) -> UniformShuffleModel:
-        """The public description for this many users."""
+        """Public description for this number of users."""
         return UniformShuffleModel(num_users=num_users)
 
     def shuffle(
@@ -60,7 +60,7 @@ class UniformShuffler:
         public: Table | None = None,  # noqa: ARG002 (detached: guarantee 2)
         source: RandomSource | None = None,
     ) -> View:
-        """The view: the constructor's own permutation is the shuffle.
+        """View whose constructor permutes the rows, which is the shuffle.
 
         Args:
             reports: one row per message.
@@ -90,37 +90,37 @@ class IdentityShuffleModel(ShuffleModel):
 
     @property
     def keeps_places(self) -> bool:
-        """Labels are the senders' numbers."""
+        """True: labels are the senders' numbers."""
         return True
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Everybody's report is where everybody knows it to be."""
+        """Position law of one certain place: each report is at its sender's place."""
         return (PositionLaw(weights=(1.0,), counts=(1,)),)
 
     def obstacle(self, epsilon0: float) -> str:
-        """That nothing is shuffled."""
+        """Reason: nothing is shuffled."""
         del epsilon0
         return NOTHING_SHUFFLED
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Nobody besides one's own device: there is no shuffler."""
+        """No trust assumption beyond the person's own device: there is no shuffler."""
         return ()
 
 
 class IdentityShuffler:
-    """Publishes each report under its sender's number, with that sender's public columns.
+    """Baseline that publishes each report under its sender's number, with that sender's public columns.
 
     Guarantees:
         1. The label beside a report is its sender's number; the local guarantee is all there is.
     """
 
     def model(self, num_users: int) -> IdentityShuffleModel:
-        """The public description for this many users."""
+        """Public description for this number of users."""
         return IdentityShuffleModel(num_users=num_users)
 
     def shuffle(self, reports: Reports, *, public: Table | None = None, source: RandomSource | None = None) -> View:
-        """The view whose labels are the senders' places in the input.
+        """View whose labels are the senders' places in the input.
 
         Reports are one row per message, those of one person after each other; ``public``, one row per person, becomes
         the label table. The rest, errors too, is as for `UniformShuffler.shuffle`.

@@ -1,4 +1,4 @@
-"""Dummy reports of walks: what fills the places of reports that people lack, and looks like them."""
+"""Dummy reports of walks: they fill the places of missing reports, and look like reports."""
 
 from collections.abc import Callable
 from typing import cast
@@ -19,7 +19,7 @@ DummyMaker = Callable[[int, RandomSource], Reports]
 
 
 def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value: int | None) -> None:
-    """Refuse dummies where all is handed in, what makes none, and a value that a randomizer of them does not take."""
+    """Refuse dummies for protocol "all", makers that cannot make one, and a value outside their randomizer's range."""
     if protocol == "all" and maker is not None:
         raise InvalidParameterError(
             "dummies must be left out for protocol='all', which needs none; protocols 'single' and 'padded' do."
@@ -37,7 +37,7 @@ def check_dummies(protocol: str, maker: "Randomizer | DummyMaker | None", value:
 def expected_dummies(
     bounds: PositionBounds, maker: "Randomizer | DummyMaker | None", value: int | None, *, overflow: float
 ) -> tuple[DummyReports, float]:
-    """The dummies to expect after walks with these bounds, and the share of people whose own reports are handed in.
+    """Expected dummies after walks with these bounds, and the share of people whose own reports are handed in.
 
     ``overflow`` is the chance that links with slots change them.
     """
@@ -56,7 +56,7 @@ def expected_dummies(
 def fresh_dummies(
     maker: "Randomizer | DummyMaker | None", value: int | None, count: int, model: LocalModel, source: RandomSource
 ) -> Reports:
-    """Dummies among reports of this model, each a fresh randomization of a value or else of the model's own choice.
+    """Dummies for reports of this model, each a fresh randomization of a value or else of the model's own choice.
 
     They are made by a randomizer, by a function of ``count`` and ``source``, or else by the randomizer of the reports.
     """
@@ -92,7 +92,7 @@ def _own_randomizer(model: LocalModel) -> Randomizer:
 
 
 def _checked_value(value: int | None, model: LocalModel) -> None:
-    """Refuse a value that the randomizer of dummies does not take, or none where the model could not name one."""
+    """Refuse a value that the dummies' randomizer does not take, or None where its model has no default."""
     if value is None:
         model.dummy_value  # noqa: B018  # raises
     elif isinstance(model, FrequencyModel) and value >= model.domain_size:
@@ -106,7 +106,7 @@ def _checked_value(value: int | None, model: LocalModel) -> None:
 
 
 def _directions(count: int, dimension: int, source: RandomSource) -> NDArray[np.float64]:
-    """Uniform unit vectors, which average out."""
+    """Uniform random unit vectors, which average out."""
     generator = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
     vectors = generator.normal(size=(count, dimension))
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1)[:, None])

@@ -1,4 +1,4 @@
-"""How likely it is that a walk meets colluders, on average over who they are: a risk, and no promise."""
+"""Exposure: the chance that a walk meets colluders, on average over who colludes; a risk, and no promise."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _ROUND_UP = 1 + 1e-12
 def average_exposure(
     *, num_users: int, num_rounds: int, num_colluding: int, leaving: Sequence[float] | None = None
 ) -> float:
-    """The chance that a report is ever held by a colluder, at most, on average over who colludes.
+    """Upper bound on the chance that a colluder ever holds a report, on average over who colludes.
 
     If any m of the other n - 1 people are equally likely to be the colluders, a walk of t rounds, which meets t other
     people at most, avoids them with a probability of at least the product of 1 - m / (n - 1 - i) over i < t. With

@@ -1,4 +1,4 @@
-"""Handing in: who holds which report after a walk, checked, and which of them everybody hands in."""
+"""Handing in after a walk: the checked holders, and the reports that each holder hands in."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from shuffledp.randomness.sources import RandomSource
 
 
 def checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
-    """Refuse what is not one person of the graph for each report; of who holds what, nothing is shown."""
+    """Checked holders, one person of the graph for each report; errors never show who holds a report."""
     validate.unmasked(holders=holders)
     given = np.asarray(holders)
     if given.shape != (people,):
@@ -30,7 +30,7 @@ def checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> In
 
 
 def chosen_to_hand_in(holders: Integers, people: int, most: int, source: RandomSource) -> tuple[Integers, Integers]:
-    """Reports that are handed in, at most ``most`` by each holder, and who fills a gap with a dummy, once for each."""
+    """Reports to hand in, at most ``most`` by each holder, and a holder's number for each missing report."""
     order = random_permutation(holders.size, source=source)
     order = order[holders[order] != LOST]
     order = order[np.argsort(holders[order], kind="stable")]

@@ -216,7 +216,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     @property
     def is_churned(self) -> bool:
-        """Whether somebody may be offline, so that positions are known given who was online, or not at all."""
+        """Whether people may be offline, so that positions are known given attendance, or not at all."""
         return bool(self.offline) or self.schedule is not None or self.gate is not None
 
     def _check_links(self) -> None:
@@ -229,7 +229,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             raise validate.invalid("0 without slots", overflow=self.overflow)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; those about overlays, who is online, colluders and links only where there are any."""
+        """Dictionary of the fields; those about overlays, attendance, colluders and links only where they apply."""
         rare = ("sizes", "schedule", "gate", "slots", "onion", *_OF_KNOWN_COLLUDERS)
         absent = {name for name in rare if not getattr(self, name)} | (set() if self.slots else {"surplus", "overflow"})
         found = super(RandomWalkShuffleModel, self).to_dict()
@@ -237,7 +237,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     @property
     def unlimited(self) -> Self:
-        """The same walks on links that carry whatever there is to send."""
+        """Same walks on links without a limit of slots."""
         parts = tuple(part.unlimited for part in self.parts)
         return replace(self, slots=(), surplus=SURPLUS[0], overflow=0.0, parts=parts)
 
@@ -254,12 +254,12 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             )
 
     def counting(self, num_honest: int) -> Self:
-        """The shuffle with all but so many people colluding; if these are others than before, nobody knows who."""
+        """Same shuffle, all but ``num_honest`` colluding; a changed count drops their identities."""
         found = ColludingShuffleModel.counting(self, num_honest)
         return found if num_honest == self.num_honest else replace(found, unseen_chances=(), unseen_overlaps=())
 
     def num_reports(self, num_messages: int) -> range:
-        """As many as there are people, or ``submissions`` from each; where some get lost, hardly ever fewer."""
+        """Possible numbers of reports: one per person or ``submissions`` each; with losses, fewer hardly ever come."""
         handed_in = self.num_users * num_messages * (self.submissions or 1)
         lost = handed_in * (1 - self.survival) if self.protocol == "all" else 0.0
         most_lost = math.ceil(lost + math.sqrt(2 * _RARE * lost) + _RARE) if lost else 0  # by Bernstein's inequality
@@ -268,7 +268,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         return range(max(handed_in - most_lost, 0), handed_in + 1)
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
-        """One window of everybody, if all reports arrive: given who holds how many, exchanging two costs gamma_t.
+        """One window of all people if no report is lost: given how many each holds, exchanging two costs gamma_t.
 
         Walks are independent; so given the bags, people are assigned to the places in them with probabilities that are
         products, and exchanging two people changes one by a factor of at most exp(gamma_t).
@@ -279,21 +279,21 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     @property
     def dummies(self) -> DummyReports | None:
-        """The dummy reports that an estimator must correct for, if there are any."""
+        """Dummy reports that an estimator must correct for; None if there are none."""
         return self.added
 
     def dummy_model_among(self, reports: LocalModel) -> LocalModel | None:
-        """The randomizer of which dummies among these reports are fresh ones; None as for ``dummy_model``."""
+        """Randomizer of the dummies among these reports; None if unknown, as for ``dummy_model``."""
         return reports if self.added is not None and self.added.own else self.dummy_model
 
     @property
     def survival(self) -> float:
-        """The chance that a report is not lost on its way."""
+        """Chance that a report is not lost on its way."""
         return float((1 - self.dropout) ** self.num_rounds)
 
     @property
     def unlikeness(self) -> float:
-        """How far two people's laws of positions may be apart, in total variation, from above.
+        """Upper bound on the total variation between two people's laws of positions.
 
         Laws whose odds of two places differ by a factor of at most exp(g) are at most tanh(g / 4) apart; and laws that
         have all but s in common are at most s apart.
@@ -302,16 +302,16 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is assumed of the people who pass reports on, and what remains where it fails."""
+        """Assumptions about the people who pass reports on, and what remains where they fail."""
         return remarks_on(self)
 
     def exposure(self, num_colluding: int) -> float:
-        """The chance that a report is ever held by a colluder, as for `average_exposure`."""
+        """Chance that a colluder ever holds a report, see `average_exposure`."""
         return self._exposure(num_colluding, self.num_rounds)
 
     @property
     def first_hop(self) -> float:
-        """The chance that the first to receive a report is one of those who collude, on average over who they are."""
+        """Chance that the first receiver of a report colludes, on average over who colludes."""
         return self._exposure(self.num_colluding, min(self.num_rounds, 1))
 
     def _exposure(self, num_colluding: int, num_rounds: int) -> float:
@@ -324,7 +324,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     @property
     def mixing(self) -> tuple[str, ...]:
-        """Chance that a colluding relay ever holds a report, where some collude: a risk, and no promise."""
+        """Chance that a colluding relay ever holds a report, if people collude: a risk, and no promise."""
         if not 0 < self.num_colluding < self.num_users:
             return ()
         first, ever = (in_digits(each, "at most") for each in (self.first_hop, self.exposure(self.num_colluding)))
@@ -338,7 +338,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Whom people must trust: no shuffler, but each other, or all but the colluders counted."""
+        """Trust assumptions: no shuffler, but other people, or all but the counted colluders."""
         everybody = Trust.EVERYBODY_COUNTED if self.schedule is not None or self.gate is not None else Trust.EVERYBODY
         if self.num_colluding:
             return (Trust.HONEST_RELAYS, *((Trust.LAYERS,) if self.onion else ()), Trust.UNOBSERVED)
@@ -346,7 +346,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
 
 def checked_chances(**chances: float) -> None:
-    """Refuse what is no chance below 1."""
+    """Refuse chances outside the range from 0 to 1, 1 excluded."""
     validate.probability(**chances)
     for name, chance in chances.items():
         if chance == 1:
@@ -354,13 +354,13 @@ def checked_chances(**chances: float) -> None:
 
 
 def check_constant(*, dropout: float) -> None:
-    """Refuse lost messages where traffic is to tell nothing: it would show them."""
+    """Refuse lost messages on constant links, where they would show in the traffic."""
     if dropout:
         raise validate.invalid("0 where links have slots: messages that are missing are seen", dropout=dropout)
 
 
 def check_constant_rule(schedule: Schedule) -> None:
-    """Refuse to draw among those online where envelopes are sealed before it is known who is."""
+    """Refuse to draw among people online on constant links: envelopes are sealed before attendance is known."""
     if schedule.rule != STAY:
         raise InvalidParameterError(
             f"schedule must have the rule {STAY!r} where links have slots: who is online is seen after envelopes are "
@@ -369,7 +369,7 @@ def check_constant_rule(schedule: Schedule) -> None:
 
 
 def checked_submissions(protocol: str, submissions: int | None) -> None:
-    """Refuse a number of submissions but for the protocol that needs one."""
+    """Refuse a number of submissions except for the protocol that needs one."""
     if protocol == "padded":
         validate.integer_at_least(1, submissions=submissions)
     elif submissions:

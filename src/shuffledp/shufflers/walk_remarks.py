@@ -1,4 +1,4 @@
-"""What statements about random walks say besides: what is assumed of people, and what is left where it fails."""
+"""Remarks of statements about random walks: assumptions on people, and what remains where they fail."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ _UNLIKE = 0.05  # in total variation: from here on it is said that estimates may
 
 
 def remarks_on(walks: "RandomWalkShuffleModel") -> tuple[str, ...]:
-    """What is assumed of the people who pass reports on, and what remains where it fails."""
+    """Assumptions about the people who pass reports on, and what remains where they fail."""
     two_sides = (
         "The graph is bipartite and nobody is lazy: the number of rounds shows on which side a report began. "
         "A laziness above 0 mixes the sides.",
@@ -27,7 +27,7 @@ def remarks_on(walks: "RandomWalkShuffleModel") -> tuple[str, ...]:
 
 
 def _favoring(walks: "RandomWalkShuffleModel") -> tuple[str, ...]:
-    """Where some people's reports may be handed in more often than others': a bias that no report shows."""
+    """Remark on a bias that no report shows: some people's reports may be handed in more often than others'."""
     if walks.protocol == "all" or not walks.num_rounds or walks.unlikeness <= _UNLIKE:
         return ()
     return (
@@ -39,7 +39,7 @@ def _favoring(walks: "RandomWalkShuffleModel") -> tuple[str, ...]:
 
 
 def _unknown_dummies(walks: "RandomWalkShuffleModel") -> tuple[str, ...]:
-    """What is assumed of dummies that are of no known randomizer."""
+    """Remark on dummies without a known randomizer."""
     if walks.protocol == "all" or walks.dummy_model is not None or (walks.added is not None and walks.added.own):
         return ()
     return (
@@ -49,12 +49,12 @@ def _unknown_dummies(walks: "RandomWalkShuffleModel") -> tuple[str, ...]:
 
 
 def _chosen(walks: "RandomWalkShuffleModel") -> str:
-    """How the next holder of a report is chosen."""
+    """Choice of the next holder of a report, in words."""
     return "to where each digit leads that is drawn" if walks.sizes else "to a neighbor chosen uniformly"
 
 
 def _presence(walks: "RandomWalkShuffleModel") -> str:
-    """What is assumed of who is online, and what it does."""
+    """Assumptions about attendance, and its effect."""
     if not walks.schedule and walks.gate is None:
         return (
             "Everybody is online in every round, but for chances stated that depend on nothing. Where somebody is "
@@ -69,7 +69,7 @@ def _presence(walks: "RandomWalkShuffleModel") -> str:
 
 
 def _relays(walks: "RandomWalkShuffleModel") -> str:
-    """What is assumed of those who pass reports on."""
+    """Assumptions about the relays."""
     said = f"Everybody passes reports on as the protocol says, {_chosen(walks)}, "
     deviates = "where a relay deviates: one that keeps, marks or misdirects reports can tell whose they are."
     if walks.num_colluding:
@@ -84,7 +84,7 @@ def _relays(walks: "RandomWalkShuffleModel") -> str:
 
 
 def _watched(walks: "RandomWalkShuffleModel") -> str:
-    """What traffic tells."""
+    """Remark on what traffic tells an observer."""
     if not walks.slots:
         return (
             "Nobody but the receiver sees who sends what to whom; somebody who watches the traffic follows each "

@@ -1,4 +1,4 @@
-"""What reports walk along: graphs that will do, who colludes, and who is online, drawn until a gate opens."""
+"""Checks of a walk's inputs: graphs, colluders, links, and the attendance, drawn until a gate opens."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -21,7 +21,7 @@ from shuffledp.shufflers.walk_model import SURPLUS, check_constant, check_consta
 
 
 def check_graph(graph: Graph) -> None:
-    """Refuse edges of different weights, and somebody who has no neighbor."""
+    """Refuse edges of unequal weights, and people without neighbors."""
     if graph.weights is not None and graph.weights.size and graph.weights.min() < graph.weights.max():
         raise InvalidParameterError(
             "graph must have no weights, or equal ones: neighbors are chosen uniformly, and not by weight. Use "
@@ -37,7 +37,7 @@ def check_graph(graph: Graph) -> None:
 
 
 def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> None:
-    """Refuse people offline, gates and schedules but where all is handed in."""
+    """Refuse people offline, gates and schedules for protocols other than "all"."""
     if protocol != "all":
         for name, given in (("offline", offline), ("gate", gate), ("schedule", schedule)):
             if given:
@@ -50,7 +50,7 @@ def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> N
 def checked_colluders(
     colluders: Sequence[int], num_colluding: int, graph: Graph | Overlay | Sequence[Graph], *, onion: bool
 ) -> dict[str, Any]:
-    """Who collude, ascending, and how many: left out where it is said who; reports in layers on a graph are refused."""
+    """Colluders in ascending order, with their number; refuses contradicting numbers, and layers without an overlay."""
     validate.instance_of(bool, onion=onion)
     if onion and not isinstance(graph, Overlay):
         raise validate.invalid("False on a graph: layers hide on overlays, where each round mixes", onion=True)
@@ -66,7 +66,7 @@ def checked_colluders(
 
 
 def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
-    """Ascending, each once."""
+    """Distinct numbers in ascending order."""
     validate.instance_of((Sequence, np.ndarray), colluders=colluders)
     for each in colluders:
         if isinstance(each, bool) or not isinstance(each, Integral):
@@ -77,7 +77,7 @@ def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
 def check_schedule(
     graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int, *, constant: bool
 ) -> None:
-    """Refuse a schedule of other people, of other rounds, or with a rule that is not for graphs or constant links."""
+    """Refuse a schedule of other people or rounds, or with a rule that the graph or constant links do not admit."""
     ChurnedWays(graph, schedule)
     if constant:
         check_constant_rule(schedule)
@@ -98,7 +98,7 @@ def drawn_schedule(
     slots: Sequence[int] = (),
     source: RandomSource | None,
 ) -> Schedule:
-    """Who is online in each round, drawn: of all rounds, or until the gate opens.
+    """Random schedule of attendance, of all rounds or until the gate opens.
 
     Raises:
         LocalProtocolError: if the gate stays shut.
@@ -118,7 +118,7 @@ def drawn_schedule(
 
 
 def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
-    """Abort walks in which a report had to wait, if that is what a surplus does.
+    """Abort walks in which a report had to wait, if ``surplus`` says so.
 
     Raises:
         LocalProtocolError: if so.
@@ -133,7 +133,7 @@ def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
 def checked_links(
     slots: Sequence[int] | None, surplus: str, num_rounds: int, *, dropout: float
 ) -> tuple[int, ...] | None:
-    """The slots of each round; refused beside lost messages, or if they are none."""
+    """Slots of each round, or None for unlimited links; refused beside lost messages."""
     validate.one_of(SURPLUS, surplus=surplus)
     if slots is None:
         return None
@@ -142,5 +142,5 @@ def checked_links(
 
 
 def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:
-    """The digest of a graph or an overlay, or those of the graphs of all rounds, joined by commas."""
+    """Digest of a graph or an overlay, or the digests of all rounds' graphs, joined by commas."""
     return graph.digest if isinstance(graph, Graph | Overlay) else ",".join(each.digest for each in graph)
