@@ -63,7 +63,18 @@ NUMPY_GENERATORS = {"default_rng", "SeedSequence", "PCG64", "PCG64DXSM", "Philox
 MAY_MAKE_GENERATORS = {"attacks", "demo"}
 
 # Units whose docstrings must begin with a line that a newcomer reads once.
-READ_ONCE = {"__init__", "__main__", "_version", "testing", "pipeline", "demo", "core", "randomness", "randomizers", "shufflers"}
+READ_ONCE = {
+    "__init__",
+    "__main__",
+    "_version",
+    "testing",
+    "pipeline",
+    "demo",
+    "core",
+    "randomness",
+    "randomizers",
+    "shufflers",
+}
 LEAST_WORDS = 3
 RIDDLES = ("That of ", "Those of ", "The same ", "Themselves", "As ", "So many ", "What both ")
 

@@ -323,7 +323,7 @@ class RandomWalkShuffler:
         return walks
 
     def scheduled(self, *, source: RandomSource | None = None) -> "RandomWalkShuffler":
-        """Same shuffler with a drawn schedule of attendance until the gate opens; itself if attendance is full or given.
+        """Same shuffler with a drawn schedule of attendance until the gate opens; itself if it needs none.
 
         Args:
             source: None is the cryptographic source.
