@@ -241,7 +241,7 @@ def test_bad_input_is_refused_in_one_line(folder, options, said):
         ("1,0,0\n0,1\n", 3, "must have rows of one length"),
         ("1,0,x\n", 3, "must hold numbers; line 1, entry 3 is none"),
         ("", 3, "must have a row for each guess"),
-        ("-1,-1,-1\n", 2, "gain must have, whatever is seen, a guess worth 0 or more"),
+        ("-1,-1,-1\n", 2, "gain must have a guess worth 0 or more for every view"),
     ],
 )
 def test_a_bad_gain_is_refused(folder, content, code, said):

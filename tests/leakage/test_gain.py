@@ -112,7 +112,7 @@ def test_a_gain_that_is_negative_after_some_output_only_is_refused():
     revealing = Channel(np.array([[1.0, 0.0], [0.0, 1.0]]))
     table = [[3, -1]]
     assert gain.prior(None, table) == 1
-    with pytest.raises(InvalidParameterError, match="whatever is seen, an action worth 0 or more"):
+    with pytest.raises(InvalidParameterError, match="an action worth 0 or more for every output"):
         gain.posterior(None, revealing, table)
 
 

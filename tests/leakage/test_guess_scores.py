@@ -16,7 +16,7 @@ from shuffledp.leakage.guess_scores import Scores, checked_gain, checked_prior, 
 from shuffledp.shufflers import CayleyShuffler, DelayShuffler, IdentityShuffler, UniformShuffler
 
 BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
-REFUSED = "gain must have, whatever is seen, a guess worth 0 or more"
+REFUSED = "gain must have a guess worth 0 or more for every view"
 CASES = 40
 
 

@@ -149,9 +149,9 @@ def test_a_vulnerability_from_which_no_sure_delta_follows_is_refused():
     cases = [
         (worst_strong_vulnerability(bridge_prior(0.0), FLOAT_FLIP, **quick), "exact or an upper bound"),
         (replace(strong_vulnerability(None, FLOAT_FLIP, others=[3, 0]), kind=Kind.ESTIMATE), "exact or an upper bound"),
-        (shuffled_vulnerability(None, FLOAT_FLIP, num_users=5), "knows everybody else's value"),
-        (strong_vulnerability(None, FLOAT_FLIP, halves, others=[3, 0]), "the gain of a right guess"),
-        (strong_vulnerability([0.5, 0.25, 0.25], four, others=[3, 0, 0]), "guesses between two"),
+        (shuffled_vulnerability(None, FLOAT_FLIP, num_users=5), "a result of strong_vulnerability"),
+        (strong_vulnerability(None, FLOAT_FLIP, halves, others=[3, 0]), "gain 1 for a right guess"),
+        (strong_vulnerability([0.5, 0.25, 0.25], four, others=[3, 0, 0]), "a guess between two values"),
     ]
     for found, message in cases:
         with pytest.raises(InvalidParameterError, match=message):
@@ -213,10 +213,10 @@ def test_a_uniform_prior_on_three_values_says_nothing_exact():
         (lambda: delta_from_vulnerability(0.4, 0.0), "vulnerability must be at least what the prior gives, 0.5"),
         (
             lambda: delta_from_vulnerability(strong_vulnerability(None, FLOAT_FLIP, others=[1, 0]), 1.0),
-            "must be one with the prior that bridge_prior gives",
+            "must use the prior that bridge_prior gives",
         ),
         (lambda: delta_of_pair(FLOAT_FLIP, 0, 2, 0.0, others=[1, 0]), "second must be below the number of inputs, 2"),
-        (lambda: delta_of_pair(FLOAT_FLIP, 1, 1, 0.0, others=[1, 0]), "second must be another value than first=1"),
+        (lambda: delta_of_pair(FLOAT_FLIP, 1, 1, 0.0, others=[1, 0]), "second must be different from first=1"),
         (lambda: largest_delta(FLOAT_FLIP, 0.0, num_users=0), "num_users must be an integer that is 1 or more"),
     ],
 )

@@ -391,7 +391,7 @@ def test_the_refusal_says_what_is_feasible():
 
 
 def test_people_with_channels_of_their_own_are_checked():
-    with pytest.raises(InvalidParameterError, match="channels must have one for each person; got none"):
+    with pytest.raises(InvalidParameterError, match="channels must hold one channel for each person; got none"):
         independent_channel([])
     with pytest.raises(InvalidParameterError, match="channels must be a Channel"):
         independent_channel([FLIP, FLIP.matrix])

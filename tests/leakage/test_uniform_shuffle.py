@@ -198,7 +198,7 @@ FLIP = Channel(response(2, 0.75))
         (lambda: shuffled_vulnerability(None, FLIP, [[math.inf, 0]], num_users=2), "gain must have finite entries"),
         (
             lambda: shuffled_vulnerability(None, FLIP, [[-1, 0], [0, -1]], num_users=2),
-            "gain must have, whatever is seen, a guess worth 0",
+            "gain must have a guess worth 0 or more for every view",
         ),
         (lambda: shuffled_vulnerability(None, FLIP, num_users=2, method="magic"), "method must be one of"),
         (lambda: shuffled_vulnerability(None, FLIP, num_users=2, method="max-load"), "method='max-load' needs"),

@@ -37,7 +37,7 @@ def prior(prior: ArrayLike | None) -> Fraction | float:
 
 
 def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Posterior Bayes vulnerability: the probability of a right guess by somebody who sees the channel's output.
+    """Posterior Bayes vulnerability: the probability of a right guess after the channel's output is seen.
 
     Formula: sum over outputs y of the largest ``prior[x] * matrix[x, y]``.
 
@@ -58,7 +58,7 @@ def posterior(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Additive Bayes leakage: the growth of the probability of a right guess by what is seen, from 0 to 1.
+    """Additive Bayes leakage: the growth of the probability of a right guess by the output, from 0 to 1.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -66,7 +66,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | fl
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fraction | float:
-    """Multiplicative Bayes leakage: the factor by which a right guess becomes likelier by what is seen, 1 or more.
+    """Multiplicative Bayes leakage: the factor by which the output makes a right guess likelier, 1 or more.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -74,7 +74,7 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel) -> Fractio
 
 
 def capacity(channel: Channel) -> Fraction | float:
-    """Multiplicative Bayes capacity: the largest multiplicative leakage of any prior, and of any gain never negative.
+    """Multiplicative Bayes capacity: the largest multiplicative leakage over all priors and all nonnegative gains.
 
     Formula: the sum of the largest entries of the columns. The uniform prior attains it.
 
@@ -94,7 +94,7 @@ def capacity(channel: Channel) -> Fraction | float:
 
 
 def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashable]:
-    """A best guess for every output that can come: the most likely input, the first of them if several are.
+    """Best guess for every possible output: the most likely input, or the first of several equally likely ones.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -109,15 +109,15 @@ def strategy(prior: ArrayLike | None, channel: Channel) -> dict[Hashable, Hashab
 
 
 def plain(value: Any) -> Fraction | float:
-    """A number as a fraction if it is one, else as a float."""
+    """Number as a fraction if it is one, else as a float."""
     return value if isinstance(value, Fraction) else float(value)
 
 
 def growth(after: Fraction | float, before: Fraction | float) -> Fraction | float:
-    """Difference of posterior and prior vulnerability, never negative however floats are rounded."""
+    """Difference of posterior and prior vulnerability, never negative despite rounding."""
     return max(after - before, type(after)(0))
 
 
 def ratio(after: Fraction | float, before: Fraction | float) -> Fraction | float:
-    """Ratio of posterior and prior vulnerability, never less than 1 however floats are rounded."""
+    """Ratio of posterior and prior vulnerability, never less than 1 despite rounding."""
     return max(after / before, type(after)(1))

@@ -24,7 +24,7 @@ _BLOCK = 1.5  # of smooth sums, in units of the spread of the sum
 
 
 def _stirling_errors() -> Floats:
-    """log(n!) minus Stirling's formula, for the n where the series is too short: downward from where it is not."""
+    """Errors log(n!) minus Stirling's formula for small n, where the series is too short; from larger n downward."""
     error = float(sum(value * float(_TABLE) ** -(2 * place + 1) for place, value in enumerate(_STIRLING)))
     found = []
     for n in range(_TABLE - 1, 0, -1):  # one step is (n + 1/2) log(1 + 1/n) - 1, a series of positive terms
@@ -37,7 +37,7 @@ _SMALL = _stirling_errors()
 
 
 def _stirling(n: Floats) -> Floats:
-    """log(n!) - log(sqrt(2 pi n) (n / e)^n), 0 for n = 0."""
+    """Error of Stirling's formula, log(n!) - log(sqrt(2 pi n) (n / e)^n); 0 for n = 0."""
     large = np.maximum(n, _TABLE)
     series = np.zeros_like(large)
     for coefficient in reversed(_STIRLING):
@@ -47,7 +47,7 @@ def _stirling(n: Floats) -> Floats:
 
 
 def _deviance(x: Floats, mean: ArrayLike) -> Floats:
-    """The deviance x log(x / mean) + mean - x, without cancellation where x is near the mean; ``mean`` above 0."""
+    """Deviance x log(x / mean) + mean - x, without cancellation where x is near the mean; ``mean`` above 0."""
     mean = np.asarray(mean, dtype=np.float64)
     v = (x - mean) / (x + mean)
     series = np.zeros_like(v)
@@ -55,7 +55,7 @@ def _deviance(x: Floats, mean: ArrayLike) -> Floats:
         series = series * v**2 + 1 / (2 * term + 1)
     near = (x - mean) * v + 2 * x * v**3 * series
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.maximum(mean, _TINY)  # the quotient by less could overflow
+        low = np.maximum(mean, _TINY)  # a smaller divisor could overflow
         far = np.where(x > 0, x * (np.log(np.where(x > 0, x, 1) / low) + np.log(low / mean)), 0.0) + mean - x
     out: Floats = np.where(np.abs(v) < _SERIES, near, far)
     return out
@@ -75,7 +75,7 @@ def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
     if chance <= 0 or chance >= 1:
         certain: Floats = (x == (n if chance >= 1 else 0)).astype(np.float64)
         return certain
-    y, least = n - x, np.nextafter(0.0, 1.0)  # in place of means of 0, of no trials
+    y, least = n - x, np.nextafter(0.0, 1.0)  # replaces the mean 0 of no trials
     deviance = _deviance(x, np.maximum(n * chance, least)) + _deviance(y, np.maximum(n * (1 - chance), least))
     inner = (x > 0) & (y > 0)
     scale = np.where(inner, 2 * np.pi * x * y / np.maximum(n, 1), 1.0)
@@ -84,7 +84,7 @@ def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
 
 
 def central_binomial(half: int) -> float:
-    """C(2m, m) / 4^m for m = ``half``, 0 or more."""
+    """Central binomial probability C(2m, m) / 4^m for m = ``half``, 0 or more."""
     if half == 0:
         return 1.0
     twice, once = _stirling(np.array([2.0 * half, float(half)]))
@@ -92,7 +92,7 @@ def central_binomial(half: int) -> float:
 
 
 def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
-    """First and last count that matter: beyond either lies at most exp(-nats) of Bin(trials, chance).
+    """First and last count of a window; beyond either lies at most exp(-nats) of Bin(trials, chance).
 
     The same holds for the Poisson law of mean ``trials * chance`` (Bernstein), of which counts may exceed ``trials``.
     """
@@ -102,7 +102,7 @@ def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[i
 
 
 def integer_quadrature(count: int, smoothness: float) -> tuple[Integers, Floats]:
-    """Nodes and weights for a sum over 0, ..., count - 1 of a function that is smooth over blocks of that length.
+    """Nodes and weights for a sum over 0, ..., count - 1 of a function that is smooth over blocks of this length.
 
     Blocks have 16 rounded Chebyshev nodes, with weights that are exact for polynomials of degree 15 summed over the
     integers of the block. Blocks that are hardly longer are summed in full.
@@ -132,7 +132,7 @@ def _block_rule(length: int) -> tuple[Integers, Floats]:
 
 
 def larger_of_two(balls: int, first: float, second: float) -> float:
-    """The expected larger load of two bins of several, over how many balls fall into these two.
+    """Expected larger load of two of several bins, over the number of balls that fall into these two.
 
     Of M balls the first bin holds X ~ Bin(M, s): E max(X, M - X) = M / 2 + E[X - M / 2; X >= M / 2]
     + E[M - X - M / 2; M - X > M / 2], so that tails are multiplied by differences only. Even and odd M are each smooth.
@@ -150,7 +150,7 @@ def larger_of_two(balls: int, first: float, second: float) -> float:
 
 
 def largest_of_three(balls: int, shares: list[float]) -> float:
-    """The expected largest load of three bins that hold all balls, over how many balls fall into the first two.
+    """Expected largest load of three bins that hold all balls, over the number of balls in the first two.
 
     Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
     = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that not both
@@ -174,7 +174,7 @@ def largest_of_three(balls: int, shares: list[float]) -> float:
 
 
 def _beyond(held: Integers, least: Integers, share: float) -> Floats:
-    """Expected excess over a number of the larger of two loads with a given sum, if it exceeds it."""
+    """Expected excess of the larger of two loads with a given sum over a given number."""
     total = np.zeros(held.size)
     for chance, half in ((share, (held + 1) // 2), (1 - share, held // 2 + 1)):
         place = np.maximum(half, least + 1)
@@ -183,7 +183,7 @@ def _beyond(held: Integers, least: Integers, share: float) -> Floats:
 
 
 def _exceeding(trials: Integers, place: Integers, chance: float, least: "Integers | Floats") -> Floats:
-    """E[X - c; X >= a] for X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), where the mean hardly counts."""
+    """Partial expectation E[X - c; X >= a], X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), mean close to c."""
     from scipy.special import betainc
 
     possible = (place <= trials) & (trials > 0)
@@ -194,6 +194,6 @@ def _exceeding(trials: Integers, place: Integers, chance: float, least: "Integer
 
 
 def _above_half(held: Integers, share: float) -> Floats:
-    """Expected excess over half the sum of the larger of two loads with a given sum."""
+    """Expected excess of the larger of two loads with a given sum over half of that sum."""
     first = _exceeding(held, (held + 1) // 2, share, held / 2)
     return first + _exceeding(held, held // 2 + 1, 1 - share, held / 2)

@@ -25,14 +25,14 @@ _DRAWN_AT_ONCE = 4_000_000
 _POINTS, _FEWER_POINTS = 2**20, 2**16
 _FEW_WEIGHTS = 8
 _POINTS_OF_COUNTS = 2**13
-_GRID_ROUNDING = 1e-5  # of a grid that ends where the law ends
-_SLACK = 1e-13  # of that, for rounding and for what comes around
+_GRID_ROUNDING = 1e-5  # relative margin of a grid that covers the whole law
+_SLACK = 1e-13  # relative to the grid's length, for rounding and aliasing
 _POWER_SLACK = 1e-15  # for each factor of a power
 _SURE = 23.0  # 2 exp(-2 * 23) = 2e-20
 
 
 def num_states(num_kinds: int, slots: Slots, chances: Floats) -> float:
-    """Approximate number of combinations of histograms that matter, one for each weight of slots."""
+    """Approximate number of combinations of likely histograms, one histogram for each weight of slots."""
     total = 1.0
     for _, count in slots:
         total *= min(_all_histograms(count, num_kinds), _likely_histograms(count, chances))
@@ -52,7 +52,7 @@ def _likely_histograms(count: int, chances: Floats) -> float:
 
 
 def expected_excess(chances: Floats, values: Floats, slots: Slots) -> tuple[float, float]:
-    """E of the largest, over guesses w, sum over slots of weight * (values[w, z] - values[0, z]); and what it may miss.
+    """Expected excess E[max over guesses w of sum over slots of weight * (values[w, z] - values[0, z])], and its error.
 
     Reports z are independent, of law ``chances``, and the weights of all slots add up to 1. Left out are histograms of
     probability below 1e-24, if there are more than half a million; of less, if some report is worth far more than
@@ -119,7 +119,7 @@ def _spread(
     windows: list[tuple[int, int]],
     rare: tuple[float, list[float]],
 ) -> tuple[Floats, Floats]:
-    """All further kinds, of which the last takes what is left, without what is less likely than a probability.
+    """Multinomial counts of the remaining kinds; outcomes below the probability ``rare`` are pruned.
 
     ``rare`` is that probability, and a list to which those of what is left out are added.
     """
@@ -142,7 +142,7 @@ def _spread(
 
 
 def exact_mean_best(chances: NDArray[Any], values: NDArray[Any], count: int) -> Fraction:
-    """E of the largest, over guesses, mean of values over ``count`` reports, in fractions, by all histograms."""
+    """Exact expectation of the largest mean of values over ``count`` reports, in fractions, by all histograms."""
     kinds, total = len(chances), Fraction(0)
     for bars in combinations(range(count + kinds - 1), kinds - 1):
         ends = (-1, *bars, count + kinds - 1)
@@ -157,7 +157,7 @@ def exact_mean_best(chances: NDArray[Any], values: NDArray[Any], count: int) -> 
 
 
 def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | None = None) -> tuple[float, float]:
-    """A lower and an upper bound of the expected excess for two guesses, from the law of their difference on a grid.
+    """Lower and upper bound on the expected excess for two guesses, from the law of their difference on a grid.
 
     Each value is split among two grid points with its mean kept: the difference S becomes S + M with E[M | S] = 0, and
     its positive part can only grow (Jensen). It grows by |M| at most, and only where |S + M| <= |M|; M is bounded by
@@ -171,7 +171,7 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
     highest = max(weight for weight, _ in slots) * float(np.abs(centered).max())
     most = sum(count * weight for weight, count in slots) * float(np.abs(centered).max())
     points = points or (_POINTS if len(slots) <= _FEW_WEIGHTS else _FEWER_POINTS)
-    moved = 3 * sum(count for _, count in slots) / points  # each value by up to a step
+    moved = 3 * sum(count for _, count in slots) / points  # each value moved by at most one step
     reach = min(most * (1 + moved), spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE) * (1 + _GRID_ROUNDING)
     shift = mean * sum(count * weight for weight, count in slots)
     if reach == 0:
@@ -189,7 +189,7 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
 
 
 def by_binomials(chances: Floats, values: Floats, slots: Slots) -> float:
-    """An upper bound of the expected excess for two guesses and two kinds of reports, in milliseconds.
+    """Upper bound on the expected excess for two guesses and two kinds of reports, in milliseconds.
 
     The sum over slots of one weight has a binomial law. Each of its values is split among two grid points with its mean
     kept, as in `by_convolution`, but once for a weight and not for each report.
@@ -224,7 +224,7 @@ def _from_normal(chances: Floats, centered: Floats, slots: Slots) -> float:
 
 
 def _law_on_grid(chances: Floats, steps: Floats, slots: Slots, points: int) -> Floats:
-    """The law of the sum, in steps from the middle of the grid."""
+    """Law of the sum, in steps from the middle of the grid."""
     product = np.ones(points // 2 + 1, dtype=np.complex128)
     for weight, count in slots:
         whole = np.floor(weight * steps)
@@ -238,7 +238,7 @@ def _law_on_grid(chances: Floats, steps: Floats, slots: Slots, points: int) -> F
 def by_sampling(
     chances: Floats, values: Floats, slots: Slots, source: RandomSource | None
 ) -> tuple[float, float, float]:
-    """The expected excess from 200,000 draws, or fewer of very many weights: the mean, and an interval around it.
+    """Expected excess from 200,000 draws, or fewer for many weights: the mean, and an interval around it.
 
     The interval is Maurer and Pontil's (2009, Theorem 4, on both sides), of confidence 99.9% for any law of numbers
     from 0 to a known bound, however rarely it is above 0. By Bernstein's inequality a sum of many reports exceeds a
@@ -267,7 +267,7 @@ def by_sampling(
 
 
 def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
-    """Bound that the largest sum exceeds with probability exp(-46) at most for each guess; never above one report's."""
+    """Bound that each guess's sum exceeds with probability at most exp(-46); never above one report's."""
     mean = chances @ relative
     centered = relative - mean
     squares = sum(count * weight**2 for weight, count in slots)
@@ -278,7 +278,7 @@ def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
 
 
 def by_normal_limit(chances: Floats, values: Floats, slots: Slots) -> float:
-    """The expected excess of the better of two guesses as if their difference were normal."""
+    """Expected excess of the better of two guesses, with their difference taken as normal."""
     difference = values[1] - values[0]
     mean = float(difference @ chances)
     variance = float((difference - mean) ** 2 @ chances) * sum(count * weight**2 for weight, count in slots)
@@ -286,12 +286,12 @@ def by_normal_limit(chances: Floats, values: Floats, slots: Slots) -> float:
 
 
 def normal_excess(mean: float, deviation: float) -> float:
-    """E of the positive part of a normal number."""
+    """Expected positive part of a normal number."""
     return float(normal_excesses(np.array([mean]), np.array([deviation]))[0])
 
 
 def normal_excesses(means: Floats, deviations: Floats) -> Floats:
-    """E of the positive parts of several normal numbers."""
+    """Expected positive parts of several normal numbers."""
     from scipy.special import erfc
 
     known = np.where(deviations > 0, deviations, 1.0)

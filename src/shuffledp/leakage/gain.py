@@ -1,4 +1,4 @@
-"""Vulnerability for any gain function: the expected worth of the best action; and refinement of channels.
+"""Vulnerability for any gain function: the expected gain of the best action; and refinement of channels.
 
 Verbs as in `shuffledp.leakage.bayes`. If channel, prior and gain are fractions or integers, so are all answers
 but `capacity`, which solves a program in floats.
@@ -18,19 +18,19 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import instance_of
 from shuffledp.leakage.bayes import growth, plain, ratio
 
-_ROUNDING = 1e-12  # of the largest gain: less is no negative value
+_ROUNDING = 1e-12  # relative to the largest gain: a negative value above this is rounding
 _MOST_PARTS = 20_000  # triples of an input, an output and an action
-_MOST_NODES = 10_000  # of the search for the best actions
+_MOST_NODES = 10_000  # nodes of the search for the best actions
 _INSTEAD = "bayes.capacity(channel) is a bound for every gain."
 _SAME_ENTRY = 1e-9
 _SOLVED = 1e-8
 _STRICT = {"presolve": False, "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _ATTEMPTS: tuple[Any, ...] = ({}, _STRICT)  # the usual tolerances solve more, stricter ones more exactly
-_LARGEST_PROGRAM = 4_000_000  # entries of its constraint matrix that are not 0
+_LARGEST_PROGRAM = 4_000_000  # nonzero entries of the constraint matrix
 
 
 def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
-    """Prior g-vulnerability: the expected worth of the best action before anything is seen.
+    """Prior g-vulnerability: the expected gain of the best action before anything is seen.
 
     Args:
         prior: shape (inputs,); adds up to 1; None is the uniform prior.
@@ -46,7 +46,7 @@ def prior(prior: ArrayLike | None, gain: ArrayLike) -> Fraction | float:
 
 
 def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """Posterior g-vulnerability: the expected worth of the best action chosen after the channel's output is seen.
+    """Posterior g-vulnerability: the expected gain of the best action after the channel's output is seen.
 
     The arguments are those of `prior`, and the channel is what is seen of the secret; the errors are those of `prior`,
     of any output.
@@ -64,7 +64,7 @@ def posterior(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fra
 
 
 def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """Additive g-leakage: how much more the best action is worth for what is seen, 0 or more.
+    """Additive g-leakage: the growth of the best action's expected gain by the output, 0 or more.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -73,7 +73,7 @@ def additive_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike)
 
 
 def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> Fraction | float:
-    """Multiplicative g-leakage: the factor by which the best action is worth more for what is seen, 1 or more.
+    """Multiplicative g-leakage: the factor by which the output raises the best action's expected gain, 1 or more.
 
     The arguments are those of `posterior`.
 
@@ -87,7 +87,7 @@ def multiplicative_leakage(prior: ArrayLike | None, channel: Channel, gain: Arra
 
 
 def capacity(channel: Channel, gain: ArrayLike) -> float:
-    """Multiplicative g-capacity: the largest leakage of any prior for this gain, at most `leakage.bayes.capacity`.
+    """Multiplicative g-capacity: the largest leakage over all priors for this gain, at most `leakage.bayes.capacity`.
 
     The largest average worth among weights on the inputs that make no action worth more than 1 beforehand: convex in
     the weights, with an action for each output by a mixed-integer linear program, exact up to about 1e-6.
@@ -121,7 +121,7 @@ def capacity(channel: Channel, gain: ArrayLike) -> float:
 
 
 def strategy(prior: ArrayLike | None, channel: Channel, gain: ArrayLike) -> dict[Hashable, int]:
-    """The row of a best action for every output that can come, the first of them if several are.
+    """Best action for every possible output, as a row of the gain; the first of several equally good ones.
 
     The arguments are those of `posterior`, and so are the errors.
     """
@@ -144,12 +144,12 @@ def _table(gain: ArrayLike, channel: Channel) -> NDArray[Any]:
 
 
 def _values(table: NDArray[Any], joint: NDArray[Any]) -> NDArray[Any]:
-    """Worth of the best action for each column of a joint distribution, times the column's probability."""
+    """Gain of the best action for each column of a joint distribution, times the column's probability."""
     worth: NDArray[Any] = times(table, joint).max(axis=0)
     least = 0 if worth.dtype == object else -_ROUNDING * float(np.abs(table).max())
     if (worth < least).any():
         raise InvalidParameterError(
-            "gain must have, whatever is seen, an action worth 0 or more; got an output whose best one is worth less."
+            "gain must have an action worth 0 or more for every output; got an output whose best action is worth less."
         )
     return worth
 
@@ -163,7 +163,7 @@ def _after_and_before(
 
 
 def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> float:
-    """Largest worth of the actions over weights on inputs, no action being worth more than 1 beforehand.
+    """Largest gain of the actions over weights on inputs, where no action is worth more than 1 beforehand.
 
     Variables: the weights (inputs), their parts for each pair of an output and an action, and 0 or 1 for each pair,
     which chooses one action for each output. The parts for one output add up to the weights, and each part is worth at
@@ -195,7 +195,7 @@ def _best_ratio(matrix: NDArray[np.float64], table: NDArray[np.float64]) -> floa
 
 
 def equivalent(channel: Channel, other: Channel) -> bool:
-    """Equivalence of channels: whether two have one reduced form, and so say the same about their input.
+    """Whether two channels have one reduced form, and so tell the same about their input.
 
     Then they have the same posterior beliefs, with the same probabilities, under every prior. Exact if both channels
     are; else entries may differ by 1e-9.
@@ -225,7 +225,7 @@ def equivalent(channel: Channel, other: Channel) -> bool:
 
 
 def refines(channel: Channel, other: Channel) -> bool:
-    """Refinement: whether ``other`` can be made of ``channel``, as ``channel @ D == other`` for a channel D.
+    """Whether ``other`` equals ``channel @ D`` for some channel D, and so can be made from ``channel``.
 
     If there is such a D, and only then, nobody with any prior and any gain can expect more from seeing ``other``. A
     linear program looks for it in floats, **also for channels of fractions**. True means that one was found up to 1e-8
@@ -266,7 +266,7 @@ def refines(channel: Channel, other: Channel) -> bool:
 
 
 def _error_of_best(given: NDArray[np.float64], wanted: NDArray[np.float64], options: Any) -> float | None:
-    """Largest distance of an entry of ``given @ D`` from ``wanted``, for the best channel D that is found, if one is.
+    """Largest entrywise distance of ``given @ D`` from ``wanted`` for the best channel D found; None if none was.
 
     Variables: the entries of D, row by row, and the error. What the solver returns is made a channel and measured anew.
     """

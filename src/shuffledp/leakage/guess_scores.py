@@ -1,4 +1,4 @@
-"""Scores of guesses: what each report says for each guess, the numbers in every formula about shuffled reports.
+"""Scores of guesses: the evidence of each report for each guess, as in every formula about shuffled reports.
 
 With the prior pi of a person's value x, the local channel R, the gain g(w, x) of the guess w, and the law q of one
 report, a report v that is the person's own is worth
@@ -23,35 +23,35 @@ from shuffledp.core.table import Floats
 
 Slots = tuple[tuple[float, int], ...]  # (weight, how many slots have it)
 
-_EQUAL = 1e-12  # of the largest score of the same report: what is equal up to rounding
+_EQUAL = 1e-12  # relative to the report's largest score: difference that counts as rounding
 _ROUNDING = 4e-15
 _OFF_ROUND = 1.2345  # sizes of columns are powers of 2 times this, so that no round number lies between two of them
-_MOST_COMPARED = 64  # guesses that are compared in pairs
+_MOST_COMPARED = 64  # most guesses that are compared in pairs
 _SUM_TOLERANCE = 1e-9
-_NO_LOSS = 1e-9  # of the largest score: less is no negative value
+_NO_LOSS = 1e-9  # relative to the largest score: a negative value above this is rounding
 _MOST_NODES = 1_000
 _MOST_VARIABLES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The law of one report, and what each report says for each guess."""
+    """Law of one report, and the score of each report for each guess."""
 
     chances: NDArray[Any]  # q, shape (reports,), above 0; sums to 1
     values: NDArray[Any]  # c, shape (guesses, reports)
 
     @property
     def prior(self) -> Any:
-        """The expected gain of the best guess beforehand."""
+        """Expected gain of the best guess before anything is seen."""
         return (self.values @ self.chances).max()
 
     @property
     def best(self) -> int:
-        """The first guess that is best beforehand."""
+        """First of the guesses that are best before anything is seen."""
         return int(np.argmax((self.values @ self.chances).astype(np.float64)))
 
     def reduced(self) -> "Scores":
-        """Scores without guesses that another one dominates, and with reports that say the same taken together.
+        """Scores without dominated guesses, with reports of equal evidence merged.
 
         The best guess beforehand comes first. As floats; entries that agree to 1e-12 of the largest one for the same
         report are taken for equal. So no expectation changes by more than 1e-12 of that of the largest score, however
@@ -74,7 +74,7 @@ class Scores:
 
 
 def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Scores:
-    """The scores of reports with this channel, prior and gain, if the others have the same prior; exact for fractions.
+    """Scores of reports with this channel, prior and gain, if the others have the same prior; exact for fractions.
 
     Shapes are (values, reports), (values,) and (guesses, values).
     """
@@ -85,13 +85,13 @@ def scores(matrix: NDArray[Any], prior: NDArray[Any], gain: NDArray[Any]) -> Sco
 
 
 def scores_of(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Scores:
-    """Scores of a channel's outputs, from a prior and a gain that are checked."""
+    """Scores of a channel's outputs, from a checked prior and a checked gain."""
     size = len(channel.inputs)
     return scores(matrix_of(channel), checked_prior(prior, size), checked_gain(gain, size))
 
 
 def decay(found: Scores) -> str:
-    """Rate at which leakage falls with the number of people who are shuffled uniformly.
+    """Rate at which leakage falls with the number of people in a uniform shuffle.
 
     "zero" if one of the guesses that are best beforehand is best for every report; "inverse-square-root" if two of
     them differ; else "exponential".
@@ -115,14 +115,14 @@ def checked_prior(prior: ArrayLike | None, size: int) -> NDArray[Any]:
         raise InvalidParameterError("prior must be probabilities of 0 or more.")
     total = given.sum()
     if given.dtype == object and total != 1:
-        raise InvalidParameterError("prior must sum to exactly 1, as it is of fractions; it does not.")
+        raise InvalidParameterError("prior must sum to exactly 1, because it holds fractions; got another sum.")
     if not abs(total - 1) <= _SUM_TOLERANCE:
         raise InvalidParameterError("prior must sum to 1; got another sum.")
     return given if given.dtype == object else given / total
 
 
 def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
-    """Checked gain of guesses about ``size`` values: the identity (right or wrong) if None."""
+    """Checked gain of guesses about ``size`` values; the identity (right or wrong) if None."""
     if gain is None:
         return np.eye(size)
     given = numbers_of(gain, "gain")
@@ -136,7 +136,7 @@ def checked_gain(gain: ArrayLike | None, size: int) -> NDArray[Any]:
 
 
 def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
-    """An array of rational numbers as they are if they are fractions, else of floats; anything else is refused."""
+    """Array of numbers: fractions stay fractions, others become floats; anything else is refused."""
     validate.unmasked(**{name: entries})
     try:
         table = np.array(entries)
@@ -150,7 +150,7 @@ def numbers_of(entries: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def matrix_of(channel: Channel) -> NDArray[Any]:
-    """The matrix of a channel; of floats, with rows that sum to 1 to the last place."""
+    """Matrix of a channel in floats, with rows that sum to 1 to the last place."""
     if channel.is_exact:
         return channel.matrix
     normalized: NDArray[Any] = channel.matrix / channel.matrix.sum(axis=1, keepdims=True)
@@ -181,13 +181,13 @@ def _undominated(values: Floats) -> NDArray[np.bool_]:
 
 
 def check_views(worth: Floats) -> None:
-    """Check that the best guess (row) is worth 0 or more after everything that can be seen (column)."""
+    """Check that the best guess (row) is worth 0 or more after every possible view (column)."""
     if worth.size and (worth.max(axis=0) < -_NO_LOSS * float(np.abs(worth).max())).any():
         _refuse()
 
 
 def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
-    """Check of `check_views` for reports in slots of these weights, which add up to 1; without ``slots``, of any.
+    """Check of `check_views` for reports in slots of these weights, which sum to 1; in any slots if None.
 
     By a linear program over mixtures of reports and, if one of them is worth less than 0, over whole numbers of reports
     unless there are enough weights to come close to any mixture.
@@ -204,13 +204,13 @@ def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
 
 def _refuse() -> None:
     raise InvalidParameterError(
-        "gain must have, whatever is seen, a guess worth 0 or more; there is something to see after which, or before "
-        "which, the best one is worth less. Add a constant, or a guess that is worth 0."
+        "gain must have a guess worth 0 or more for every view; got one whose best guess is worth less, before or "
+        "after some view. Add a constant, or a guess that is worth 0."
     )
 
 
 def _least(values: Floats, slots: Slots, *, whole: bool) -> float:
-    """Least worth of the best guess over all reports; -infinity if the search is too long."""
+    """Least gain of the best guess over all reports; -infinity if the search is too long."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     size, kinds = values.shape[1], len(slots)

@@ -1,4 +1,4 @@
-"""Informed adversary: knows everybody's value but one; what a uniform shuffle tells them about the last one.
+"""Informed adversary, who knows all values but one: what a uniform shuffle tells about the last one.
 
 All others hold known values, so that their reports have a known law; the target's report hides among them. If all
 others hold one value with reports of law r, the histogram y has probability Mult(n, r)(y) sum_v R(x, v) y_v / (n r_v)
@@ -37,7 +37,7 @@ Counts = tuple[int, ...]
 _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
-_LARGEST_POWER = 700.0  # of which exp is still a float
+_LARGEST_POWER = 700.0  # the exponential is still a float
 _FEW_VALUES = 3
 _PAIR = 2
 _FEWER_KNOWN = (
@@ -46,7 +46,7 @@ _FEWER_KNOWN = (
 )
 ALL_EQUAL = "all others hold the same value, the one that tells the most"
 KNOWN = "the others' values are known, and all who are counted randomize alike"
-_HARDLY = 1e-140  # beside how much a report is worth; the square of a score is still a float
+_HARDLY = 1e-140  # relative to a report's worth; the square of a score is still a float
 
 
 def strong_vulnerability(
@@ -58,7 +58,7 @@ def strong_vulnerability(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """Vulnerability of one person behind a uniform shuffle, to somebody who knows everybody else's value.
+    """Vulnerability of one person behind a uniform shuffle, to an adversary who knows all other values.
 
     Args:
         prior: of the target's value; None is uniform.
@@ -99,7 +99,7 @@ def worst_strong_vulnerability(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """The largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
+    """Largest `strong_vulnerability` over the others' values, exact where all of them can be tried.
 
     Where there are too many, or ``method`` is "quick", it is a lower bound: what is sure of the largest where all
     others hold one value, than which mixed values may tell slightly more. One of k values is held by a k-th of the
@@ -130,7 +130,7 @@ def worst_strong_vulnerability(
     if worst.kind is Kind.ESTIMATE:
         worst = replace(worst, upper=max(_local_excess(*about), worst.excess))
         return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled=sampled, right=gain is None)
-    tried = _all_equal_sets(1 if alike else size, size, -(-others // size))  # some value is held by this many at least
+    tried = _all_equal_sets(1 if alike else size, size, -(-others // size))  # some value is held by at least this many
     upper = max(_bound_among_fewer(about, tried, method), worst.lower)
     if worst.method == "pairs":
         worst = replace(worst, excess=upper, upper=upper, kind=Kind.UPPER_BOUND, note=_FEWER_KNOWN)
@@ -140,16 +140,16 @@ def worst_strong_vulnerability(
 
 
 def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts], method: str) -> float:
-    """The largest excess over data sets in which fewer others hide the target; never above that of one report."""
+    """Upper bound on the excess over data sets in which fewer others hide the target; at most that of one report."""
     alone = _local_excess(*about)
     try:
         return min(alone, max(_best(*about, each, method=method).upper for each in tried))
-    except InvalidParameterError:  # of a gain that only more people make one that nobody regrets
+    except InvalidParameterError:  # a gain that is valid only with more people
         return alone
 
 
 def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """Matrix, prior and gain, checked, as floats."""
+    """Matrix, prior and gain of a problem, checked, as floats."""
     matrix = matrix_of(channel).astype(np.float64)
     given = checked_prior(prior, len(matrix)).astype(np.float64)
     worth = checked_gain(gain, len(matrix)).astype(np.float64)
@@ -158,7 +158,7 @@ def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) ->
 
 
 def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
-    """Best guess where ``known`` of the others hold each value."""
+    """Best guess, ``known`` being how many of the others hold each value."""
     if sum(known) == 0:
         return Best.exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:
@@ -187,7 +187,7 @@ def _all_equal_sets(number: int, size: int, others: int) -> list[Counts]:
 
 
 def _values_are_alike(channel: Channel) -> bool:
-    """Whether values differ in nothing but their names, as for k-ary randomized response."""
+    """Whether values are interchangeable, as for k-ary randomized response."""
     matrix = channel.matrix.astype(np.float64)
     if matrix.shape[0] != matrix.shape[1]:
         return False
@@ -219,7 +219,7 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
-    """An upper bound: as if all others' reports were known but those of the others who hold one value."""
+    """Upper bound as if all others' reports were known, except for others who hold one common value."""
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
     return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
@@ -231,7 +231,7 @@ def _is_feasible(people: int, outputs: int) -> bool:
 
 
 def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> float:
-    """Excess by the law of the others' histogram, person by person: axis i counts report i, the last has the rest."""
+    """Excess by the law of the others' histogram, person by person: axis i counts report i, the last is implied."""
     outputs = matrix.shape[1]
     law = np.ones((1,) * (outputs - 1))
     for row, count in zip(matrix, known, strict=True):
@@ -243,7 +243,7 @@ def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) ->
 
 
 def _with_another(law: Floats, row: Floats) -> Floats:
-    """The law of the histogram after one more report."""
+    """Law of the histogram after one more report."""
     more = np.zeros(tuple(size + 1 for size in law.shape))
     inside = tuple(slice(0, size) for size in law.shape)
     more[inside] = row[-1] * law
@@ -295,13 +295,13 @@ def _vulnerability(
 
 
 def pair_of(prior: Floats) -> tuple[float, float] | None:
-    """Probabilities of two values, if the prior allows no others."""
+    """Probabilities of two values; None if the prior allows others."""
     possible = prior[prior > 0].tolist()
     return (possible[0], possible[1]) if len(possible) == _PAIR else None
 
 
 def best_among(matrix: Floats, prior: Floats, gain: Floats, law: Floats, choose: Callable[[Scores], Best]) -> Best:
-    """The best guess where the others' reports have this law; never more than one report by itself tells.
+    """Best guess where the others' reports have this law; at most what one report by itself tells.
 
     The matrix and the prior are the target's; ``choose`` is the best guess for reports that others send too.
     """
@@ -324,7 +324,7 @@ def excess_of_views(weighted: Floats, first: int) -> float:
 
 
 def _hardly_sent(weighted: Floats, law: Floats) -> NDArray[np.bool_]:
-    """Mask of reports that the others send never, or less than once in 10^140 times for what they are worth at most."""
+    """Mask of reports that the others send never, or rarer than 1e-140 of the most they are worth."""
     sizes = np.abs(weighted).max(axis=0)
     most = sizes.max()
     rare: NDArray[np.bool_] = law <= _HARDLY * (sizes / most if most > 0 else sizes)

@@ -1,4 +1,4 @@
-"""Vulnerability and differential privacy, each from the other, exactly; and the inferential loss of linked records.
+"""Vulnerability and differential privacy, each from the other, exactly; inferential loss of linked records.
 
 If somebody who knows all other values guesses whether the target's is x or x', with the prior 1 / (1 + e^epsilon) on x,
 then the vulnerability V of that guess and the hockey-stick divergence from x to x' tell the same:
@@ -33,7 +33,7 @@ _MOST_DATA_SETS = 1_000_000
 
 
 def bridge_prior(epsilon: float) -> tuple[float, float]:
-    """The prior (on x, on x') with which guessing tells the delta from x to x'.
+    """Prior (on x, on x') with which guessing tells the delta from x to x'.
 
     Args:
         epsilon: in nats, from 0 to 700.
@@ -47,7 +47,7 @@ def bridge_prior(epsilon: float) -> tuple[float, float]:
 
 
 def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: float) -> float:
-    """The delta of one ordered pair and of fixed values of the others, from the vulnerability with `bridge_prior`.
+    """Delta of one ordered pair, for fixed values of the others, from the vulnerability with `bridge_prior`.
 
     It is (1 + e^epsilon) V - e^epsilon; the mechanism's delta is the largest over pairs, directions and others.
 
@@ -71,24 +71,24 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
         validate.probability(vulnerability=vulnerability)
         if vulnerability < before - _SAME_PRIOR:
             raise validate.invalid(f"at least what the prior gives, {before:.12g}", vulnerability=vulnerability)
-        delta = 1 - (1 + math.exp(epsilon)) * (1 - vulnerability)  # the same, where the prior itself is rounded to 1
+        delta = 1 - (1 + math.exp(epsilon)) * (1 - vulnerability)  # stable form for a prior that is rounded to 1
     return min(max(delta, 0.0), 1.0)
 
 
 def _sure_excess(found: Vulnerability, epsilon: float) -> float:
-    """An upper bound of what seeing the release adds to the guess between the two values of `bridge_prior`."""
+    """Upper bound on the excess that a release adds to the guess between the two values of `bridge_prior`."""
     if found.kind not in (Kind.EXACT, Kind.UPPER_BOUND):
         raise InvalidParameterError(f"vulnerability must be exact or an upper bound; got one of kind {found.kind}.")
     if not found.counts_right:
-        raise InvalidParameterError("vulnerability must be of the gain of a right guess, which is 1, and 0 otherwise.")
+        raise InvalidParameterError("vulnerability must use gain 1 for a right guess and gain 0 for a wrong one.")
     if found.between is None:
         raise InvalidParameterError(
-            "vulnerability must be of somebody who knows everybody else's value and guesses between two: that of "
-            "strong_vulnerability, with a prior above 0 on two values."
+            "vulnerability must be a result of strong_vulnerability for a guess between two values: with a prior above "
+            "0 on exactly two."
         )
     odds, wanted = min(found.between) / max(found.between), math.exp(-epsilon)
     if abs(odds - wanted) > _SAME_PRIOR * wanted:
-        raise InvalidParameterError("vulnerability must be one with the prior that bridge_prior gives for epsilon.")
+        raise InvalidParameterError("vulnerability must use the prior that bridge_prior gives for epsilon.")
     return found.additive_leakage + (found.upper - found.value)
 
 
@@ -114,7 +114,7 @@ def vulnerability_from_delta(delta: float, epsilon: float) -> float:
 
 
 def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, others: ArrayLike) -> float:
-    """The hockey-stick divergence from the law of the shuffled reports with ``first`` to the law with ``second``.
+    """Hockey-stick divergence from the law of the shuffled reports with ``first`` to the law with ``second``.
 
     Exact to about 1e-12, or an upper bound where reports are of too many kinds for `strong_vulnerability` to be exact,
     and for epsilon above 250 where the others send some report less than once in 10^140 times.
@@ -137,19 +137,19 @@ def delta_of_pair(channel: Channel, first: int, second: int, epsilon: float, *, 
         if value >= size:
             raise validate.invalid(f"below the number of inputs, {size}", **{name: value})
     if first == second:
-        raise validate.invalid(f"another value than first={first}", second=second)
+        raise validate.invalid(f"different from first={first}", second=second)
     prior = np.zeros(size)
     prior[[first, second]] = bridge_prior(epsilon)
     large = math.exp(epsilon / 2)  # with guesses worth e^(epsilon / 2) and more, no digit is lost beside the other one
     guesses = np.eye(size)[[first, second]] * (large + 1 / large)
     found = strong_vulnerability(prior, channel, guesses, others=others)
     matrix = matrix_of(channel).astype(np.float64)
-    own = float(np.maximum(matrix[first] / large - matrix[second] * large, 0.0).sum())  # of the report by itself
+    own = float(np.maximum(matrix[first] / large - matrix[second] * large, 0.0).sum())  # excess by the report alone
     return min(max(large * min(found.additive_leakage, own), 0.0), 1.0)
 
 
 def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float:
-    """The largest `delta_of_pair` over both orders of all pairs, for fixed values of the others.
+    """Largest `delta_of_pair` over both orders of all pairs, for fixed values of the others.
 
     The arguments are those of `delta_of_pair`, and so are the errors.
     """
@@ -159,7 +159,7 @@ def worst_delta(channel: Channel, epsilon: float, *, others: ArrayLike) -> float
 
 
 def largest_delta(channel: Channel, epsilon: float, *, num_users: int) -> float:
-    """The exact delta of a uniform shuffle of this randomizer: the largest over pairs, orders and others' values.
+    """Exact delta of a uniform shuffle of this randomizer: the largest over pairs, orders and others' values.
 
     The arguments are those of `delta_of_pair`, ``num_users`` people (1 or more) in place of values, and the errors too;
     it is unsupported if there are too many data sets to try all.
@@ -184,7 +184,7 @@ def _checked(epsilon: float) -> None:
 
 
 def inferential_loss(prior: ArrayLike | None, channel: Channel) -> float:
-    """Inferential loss: how far the output can move the odds between two values of one person, a log-ratio in nats.
+    """Inferential loss: the change in the log-odds between two values of one person by the output, in nats.
 
     Formula: the largest ``log(Pr[z | x_i = a] / Pr[z | x_i = b])`` over persons i, values a and b that person can have
     under the prior, and outputs z; the others' values follow the prior given x_i. Infinity if an output excludes a
@@ -238,7 +238,7 @@ def record_prior(prior: ArrayLike | None, channel: Channel, person: int) -> NDAr
 
 
 def joint_prior(prior: ArrayLike, num_users: int) -> NDArray[Any]:
-    """The probability of each data set if everybody's value is drawn from one law, on its own.
+    """Probability of each data set if all values are drawn independently from one law.
 
     Data sets come in the order of the channels of `shuffledp.leakage.shuffle_channels`: the last person's value varies
     fastest.
@@ -275,7 +275,7 @@ def _num_records(channel: Channel) -> int:
 
 
 def _values_of(channel: Channel, person: int) -> list[Hashable]:
-    """One person's value in every data set."""
+    """Value of one person in every data set."""
     records = _num_records(channel)
     integer_at_least(0, person=person)
     if person >= records:

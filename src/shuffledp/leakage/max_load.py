@@ -1,4 +1,4 @@
-"""Expected maximum load of balls in bins: what a shuffled table tells about one person, in one number.
+"""Expected maximum load of balls in bins, which is what a shuffled table tells about one person.
 
 n balls fall into bins independently. Given that independent Poisson counts add up to n, they are the loads; so
 
@@ -32,7 +32,7 @@ from shuffledp.leakage.guess_scores import numbers_of
 Complex = NDArray[np.complex128]
 
 _MOST_BALLS = 10**10
-_ALIASING = 9.0  # standard deviations around a circle: what comes around is below exp(-40)
+_ALIASING = 9.0  # circle length in standard deviations: aliasing is below exp(-40)
 _LEFT_OUT = 38.0  # nats: what a window of counts leaves out, and how rarely a maximum exceeds the last that is tried
 _BLOCK = 1.5  # of smooth sums over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
@@ -46,7 +46,7 @@ _NO_PROBABILITY = 1e-13
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Bins of one kind: how likely a ball falls into each, how many there are, what a ball counts, and a head start."""
+    """Bins of one kind: the chance that a ball falls into each, their number, a ball's weight, and a head start."""
 
     probability: float
     count: int
@@ -55,7 +55,7 @@ class Cells:
 
 
 def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
-    """The expected number of balls in the fullest bin.
+    """Expected number of balls in the fullest bin.
 
     The time is well below a second for most numbers, and about one for a billion balls in three to twenty bins.
 
@@ -121,7 +121,7 @@ def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") 
 
 
 def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """The expected largest of weight times load over all bins; refused if the sum would take too long."""
+    """Expected largest weight times load over all bins; refused if the sum would take too long."""
     kinds = tuple(kind for kind in kinds if kind.probability > 0)
     if balls == 0 or all(kind.weight == 0 for kind in kinds):
         return 0.0
@@ -141,13 +141,13 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
-    """The expected largest of head start plus weight times load over the given bins, of which there may be others."""
+    """Expected largest head start plus weight times load over the given bins, of which there may be others."""
     rest = 1 - sum(kind.probability * kind.count for kind in kinds)
     return _Loads(balls, kinds, rest if rest > _NO_PROBABILITY else 0.0).any_weights()
 
 
 def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
-    """The kinds of bins of which one may be the fullest, and the probability of all others together.
+    """Kinds of bins of which one may be the fullest, and the probability of all other bins together.
 
     By Chernoff's bound for the difference of two loads, all others together add less than 1e-16 of the expectation.
     """
@@ -155,7 +155,7 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
     most = top.probability * top.weight
 
     def surprise(kind: Cells) -> float:
-        """Minus the logarithm of a bound of what all bins of this kind add, as a share of what the top one holds."""
+        """Minus the log of a bound on what all bins of this kind add, as a share of the top bin's load."""
         share = kind.probability * kind.weight
         if share == 0:
             return math.inf
@@ -183,7 +183,7 @@ def _kinds(probabilities: Floats) -> tuple[Cells, ...]:
 
 
 class _Loads:
-    """One evaluation: the counts of each kind that matter, the frequencies, and the thresholds of the maximum."""
+    """Loads of one evaluation: likely counts of each kind, frequencies, and thresholds of the maximum."""
 
     def __init__(self, balls: int, fullest: tuple[Cells, ...], rest: float) -> None:
         from scipy.fft import next_fast_len
@@ -198,15 +198,15 @@ class _Loads:
         self.at_sum = float(poisson(balls, float(balls)))
 
     def any_weights(self) -> float:
-        """The integral of the chance that the maximum exceeds t."""
+        """Expected maximum for any weights: the integral of the chance that the maximum exceeds t."""
         thresholds = self._thresholds()
         within = self._chances(thresholds)
         steps = np.diff(thresholds)
         return float(thresholds[0] + ((1 - within[:-1]) * steps).sum())
 
     def common_weight(self) -> float:
-        """For weights of 1: a sum over all integers m, or over nodes of blocks in which its terms are smooth."""
-        (kind, *others), balls = self.kinds, self.balls  # the rest is one of the others
+        """Expected maximum for weights of 1: a sum over all m, or over nodes of blocks where its terms are smooth."""
+        (kind, *others), balls = self.kinds, self.balls  # the rest, if any, counts as one more kind
         if not others and kind.count <= 2:
             return balls * (1.0 if kind.count == 1 else 0.5 + central_binomial(balls // 2) / 2)
         first, last = self._range()
@@ -215,7 +215,7 @@ class _Loads:
         return first + float(((1 - within) * weights).sum())
 
     def _range(self) -> tuple[int, int]:
-        """Range from the least m that has a chance, to one that is hardly ever exceeded."""
+        """Range of m, from the least that has a chance to one that is hardly ever exceeded."""
         windows = self.windows[: len(self.fullest)]
         first = max(self._edge(), *(low - 1 for low, _ in windows))
         for kind in self.fullest:
@@ -224,19 +224,19 @@ class _Loads:
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _edge(self) -> int:
-        """Least maximum of all that may be the fullest, if the rest holds as much as it may."""
+        """Least maximum of the bins that may be the fullest, if the other bins hold the most they may."""
         held = min(self.balls, self.windows[-1][1]) if self.rest else 0
         return -(-(self.balls - held) // sum(kind.count for kind in self.fullest))
 
     def _surely_exceeded(self, kind: Cells) -> int:
-        """A load that all bins of a kind keep to with probability exp(-46) at most: loads are negatively associated."""
+        """Load that some bin of this kind exceeds, except with chance exp(-46); loads are negatively associated."""
         low, high = window(self.balls, kind.probability)
         counts = np.arange(low, min(high, self.balls) + 1)
         beyond = np.cumsum(binomial(counts, self.balls, kind.probability)[::-1])[::-1]  # P(load >= count)
         return max(low, int(counts[np.searchsorted(-beyond, -NEGLIGIBLE / kind.count, side="right") - 1]) - 1)
 
     def _smoothness(self, first: int) -> float:
-        """Number of integers, from the first, over which the chance of a maximum of at most m is smooth.
+        """Number of integers from ``first`` over which the chance of a maximum of at most m is smooth.
 
         If the rest could be empty when the maximum is ``first``, it blurs an edge.
         """
@@ -247,20 +247,20 @@ class _Loads:
         return _BLOCK * math.sqrt(self.balls * least) / math.sqrt(2 * math.log(count) + 1)
 
     def _thresholds(self) -> Floats:
-        """All values that the maximum can take, from a lower bound of it on."""
+        """Thresholds: all values that the maximum can take, from a lower bound of it on."""
         each = list(zip(self.windows, self.fullest, strict=False))
         every = np.unique(
             np.concatenate([kind.offset + np.arange(low, high + 1) * kind.weight for (low, high), kind in each])
         )
         least = max(kind.offset + kind.weight * (low - 1) for (low, _), kind in each)
-        if len(self.kinds) == len(self.fullest):  # the least largest value, if loads were any numbers
+        if len(self.kinds) == len(self.fullest):  # least possible maximum if loads were real numbers
             shares = sum(kind.count / kind.weight for kind in self.fullest)
             least = max(least, (self.balls + sum(k.count * k.offset / k.weight for k in self.fullest)) / shares)
         least = min(max(least, *(kind.offset for kind in self.fullest)), every[-1])
         return np.concatenate(([least], every[np.searchsorted(every, least, side="right") :]))
 
     def _chances(self, thresholds: Floats) -> Floats:
-        """P(weight times load is at most t for all bins), for each threshold t."""
+        """Chance, for each threshold t, that weight times load is at most t in all bins."""
         largest = self._largest_frequency()
         work = float(largest) * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
         transforms = float(thresholds.size) * len(self.kinds) * self.size
@@ -282,12 +282,12 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Weights of frequencies: each stands for its negative too, except for 0 and half of all."""
+        """Weights of frequencies: each also stands for its negative, except for 0 and half of all."""
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 
     def _terms(self, thresholds: Floats, frequencies: Integers) -> Floats:
-        """The real parts of the product of all centered characteristic functions; a row for each threshold."""
+        """Real parts of the product of all centered characteristic functions; a row for each threshold."""
         angles = 2 * np.pi * frequencies / self.size
         shape = (thresholds.size, frequencies.size)
         log_size, phase = np.zeros(shape), np.zeros(shape)
@@ -351,7 +351,7 @@ class _Loads:
 
 
 def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
-    """The place, in a window of counts, of the largest count within each threshold; -1 if there is none."""
+    """Index, in a window of counts, of the largest count within each threshold; -1 if there is none."""
     if kind.weight == 0:
         return np.full(thresholds.size, last - first)
     heights = kind.offset + np.arange(first, last + 1) * kind.weight
@@ -359,7 +359,7 @@ def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
 
 
 def _power(base: Complex, exponent: int) -> Complex:
-    """An integer power, 1 or more, by squaring, faster than the general one."""
+    """Integer power, 1 or more, by repeated squaring, faster than the general one."""
     if exponent == 1:
         return base
     half = _power(base, exponent // 2)

@@ -1,4 +1,4 @@
-"""Bounds of an expected maximum of several sums, where its exact evaluation would take too long.
+"""Bounds on an expected maximum of several sums, where its exact evaluation would take too long.
 
 Four things are true for any number of guesses and of reports:
 
@@ -26,7 +26,7 @@ from shuffledp.leakage.expected_maximum import by_convolution, expected_excess, 
 from shuffledp.leakage.guess_scores import Scores, Slots
 from shuffledp.leakage.max_load import Cells, expected_highest
 
-_LOSING = 1e-17  # of the largest such bound: what all guesses that are left out may add together
+_LOSING = 1e-17  # relative to the largest such bound: the most that all omitted guesses add together
 _TILTS = np.exp2(np.arange(-8, 9) / 2)
 _LEVELS = np.linspace(-4, 8, 241)  # in standard deviations
 _FEW_GUESSES = 8
@@ -38,7 +38,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Two bounds of an expected excess, and by what they were found."""
+    """Bounds on an expected excess from both sides, and the method that found them."""
 
     lower: float
     upper: float
@@ -46,7 +46,7 @@ class Interval:
 
 
 def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
-    """The scores of guesses that may win, reduced; what the others may add; and a bound for all together.
+    """Scores of guesses that may win, reduced; a bound on the gain of the others; and a bound for all together.
 
     The others add at most 1e-17 of the largest bound for one guess. The sum of all bounds falls exponentially with the
     number of people if one guess is best beforehand, which is the first of these reduced scores.
@@ -60,7 +60,7 @@ def without_losers(small: Scores, slots: Slots) -> tuple[Scores, float, float]:
 
 
 def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
-    """A bound of the expected positive part of each sum of differences: the least over a few tilts."""
+    """Bound on the expected positive part of each sum of differences: the least over a few tilts."""
     total = sum(count * weight for weight, count in slots)
     squares = sum(count * weight**2 for weight, count in slots)
     means = differences @ chances
@@ -79,7 +79,7 @@ def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
 
 
 def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
-    """Bounds by sums over one guess each; from below, by the best guess and one other.
+    """Bounds by guesses one at a time; from below, by the best guess and one other.
 
     A is the mean of all scores, or the best guess beforehand, plus the constant that is best for normal laws.
     """
@@ -106,13 +106,13 @@ def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
 
 
 def _moments(chances: Floats, differences: Floats, squares: float) -> tuple[Floats, Floats]:
-    """The mean of each score, and the standard deviation of its weighted sum."""
+    """Mean of each score, and standard deviation of its weighted sum."""
     means = differences @ chances
     return means, np.sqrt(squares * ((differences - means[:, None]) ** 2 @ chances))
 
 
 def by_fullest_bin(small: Scores, people: int) -> Interval | None:
-    """Bounds by bins with weighted and shifted loads, for a uniform shuffle where each guess is favored by one report.
+    """Bounds by bins with weighted and shifted loads, for a uniform shuffle in which each report favors one guess.
 
     Scores are taken for a number of the report, plus a number of the guess, plus a number where the report favors the
     guess. None where they are far from that, or the sum would take too long.
@@ -143,7 +143,7 @@ def by_fullest_bin(small: Scores, people: int) -> Interval | None:
 
 
 def by_heaviest(small: Scores, slots: Slots) -> Interval | None:
-    """Bounds by as many of the heaviest slots as can be enumerated one by one, with all others at their mean.
+    """Bounds by enumeration of the heaviest slots, with all other slots at their mean.
 
     From below also by a number of the heaviest slots as if they were equally heavy, which is a less concentrated law:
     the number for which the mean leaves out the least. None if not even one slot can be enumerated.
@@ -168,7 +168,7 @@ def _states(small: Scores, slots: Sequence[tuple[float, int]]) -> float:
 
 
 def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
-    """The expected excess with all further slots at their mean, and what unlikely histograms may add."""
+    """Expected excess with all further slots at their mean, and what unlikely histograms may add."""
     mass = sum(count * weight for weight, count in slots)
     relative = small.values - small.values[0]
     shift = (1 - mass) / mass * (relative @ small.chances)
@@ -177,7 +177,7 @@ def _with_rest(small: Scores, slots: Slots) -> tuple[float, float]:
 
 
 def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
-    """Some of the heaviest slots with their weights made equal: those whose sum varies most, if they are not many."""
+    """Heaviest slots with their weights made equal: the few slots whose sum varies most."""
     best: tuple[float, Slots] = (-1.0, (heaviest[0],))
     mass, number = 0.0, 0
     for weight, count in heaviest:
@@ -190,14 +190,14 @@ def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
 
 
 def _owners(chances: Floats, values: Floats) -> NDArray[np.int64] | None:
-    """The report that favors each guess most; None if one favors two."""
+    """Report that favors each guess most; None if one report favors two guesses."""
     centered = values - values.mean(axis=0)
     owner = (centered - (centered @ chances)[:, None]).argmax(axis=1)
     return owner if np.unique(owner).size == owner.size else None
 
 
 def _fitted(chances: Floats, values: Floats, owner: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """A number of each report and one of each guess, near the scores of reports that do not favor the guess.
+    """Additive fit, a number for each report and each guess, near the scores of reports that do not favor the guess.
 
     Any two would do; these make what is left small.
     """

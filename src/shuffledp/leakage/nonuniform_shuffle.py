@@ -1,4 +1,4 @@
-"""Nonuniform shuffles: what they tell depends on how well the place of the target's report is known.
+"""Nonuniform shuffles: leakage by how well the place of the target's report is known.
 
 Values being independent, only the law w of the place matters (`shuffledp.leakage.uniform_shuffle`), and
 
@@ -24,19 +24,19 @@ from shuffledp.leakage.maximum_bounds import Interval, by_heaviest
 from shuffledp.leakage.uniform_shuffle import Best, best_guess
 from shuffledp.randomness.sources import RandomSource
 
-_MOST_EXACT = 300  # people for whom all corners are tried
-_MOST_SEARCHED = 10_000_000  # people for whom corners are searched
+_MOST_EXACT = 300  # most people for whom all corners are tried
+_MOST_SEARCHED = 10_000_000  # most people for whom corners are searched
 _MOST_POINTS = 48
 _CLOSE = 0.01
 _CLOSER = 0.001
 _SUM_TOLERANCE = 1e-9
 _MOST_WEIGHTS = 64
 _TINY = 1e-300
-_LEAST_COST = 1e-9  # below, floats hardly tell a heavy place from a light one
+_LEAST_COST = 1e-9  # below it floats hardly distinguish heavy and light places
 
 
 def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
-    """Weights of places and how many places have each, from probabilities of places or from a model's law."""
+    """Slots, as weights of places with their multiplicities, from probabilities of places or a model's law."""
     if isinstance(positions, PositionLaw):
         weights, counts = np.array(positions.weights, dtype=np.float64), np.array(positions.counts)
     else:
@@ -52,7 +52,7 @@ def slots_of(positions: "ArrayLike | PositionLaw") -> Slots:
 
 
 def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
-    """The best guess where the place of the target's report has this law; a bound where many weights are different.
+    """Best guess where the place of the target's report has this law; a bound where many weights differ.
 
     Many different weights are grouped: in a group, all but one become the largest or the smallest one, with the sum
     kept, which makes the law more concentrated and the result an upper bound. The lower bound gives a group one weight.
@@ -75,7 +75,7 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: Random
 
 
 def _grouped(slots: Slots) -> tuple[Slots, Slots]:
-    """A more concentrated law and a less concentrated one, of a few dozen weights."""
+    """Laws of a few dozen weights around a law: one more concentrated, one less."""
     ordered = sorted(slots, reverse=True)
     kept, rest = ordered[: _MOST_WEIGHTS // 4], ordered[_MOST_WEIGHTS // 4 :]
     above, below = list(kept), list(kept)
@@ -107,7 +107,7 @@ def worst_within(found: Scores, size: int, cost: float) -> float:
         return local
     if cost == 0:
         return min(local, _uniform(small)(size))
-    cost = max(cost, _LEAST_COST)  # of a larger cost more laws are possible: errs upward
+    cost = max(cost, _LEAST_COST)  # a larger cost allows more laws: errs upward
     if len(small.chances) == 2 and size <= _MOST_EXACT:
         return max(best_guess(small, _corner(size, heavy, cost)).upper for heavy in range(size))
     if len(small.chances) == 2 and size <= _MOST_SEARCHED and _is_moderate(size, cost):
@@ -126,12 +126,12 @@ def _corner(size: int, heavy: int, cost: float) -> Slots:
 
 
 def _is_moderate(size: int, cost: float) -> bool:
-    """Whether the worst corner has several heavy places; about size / (1 + exp(cost / 2)) of them."""
+    """Whether the worst corner has several heavy places: about size / (1 + exp(cost / 2))."""
     return cost < 2 * math.log(size)
 
 
 def _searched(small: Scores, size: int, cost: float) -> float:
-    """Largest excess over all corners, or little more: ranges of corners are halved where their bound is largest."""
+    """Largest excess over all corners, or slightly more: ranges of corners are halved where their bound is largest."""
 
     def excess(slots: Slots) -> float:
         if len(small.values) > 2:
@@ -152,7 +152,7 @@ def _searched(small: Scores, size: int, cost: float) -> float:
 
 
 def _above_corners(size: int, low: int, high: int, cost: float) -> Slots:
-    """A law more concentrated than every corner with ``low`` to ``high`` heavy places.
+    """Law that is more concentrated than every corner with ``low`` to ``high`` heavy places.
 
     With h heavy places a heavy one has exp(cost) b(h), and a light one b(h) = 1 / (h exp(cost) + size - h), which falls
     with h. So j places have at most j exp(cost) b(low) together, and all others at least b(high) each.
@@ -179,7 +179,7 @@ def _uniform(small: Scores) -> Callable[[int], float]:
 
 
 def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> float:
-    """A corner with h heavy places mixes the uniform laws on all places and on h of them; V is convex.
+    """Upper bound by mixing: a corner with h heavy places mixes two uniform laws, on all places and on h; V is convex.
 
     The share of the first is n / (n + h (e^cost - 1)). It falls with h, and so does the excess of h people, so that
     between two values of h the bound of both ends holds: intervals are halved where it is largest.
@@ -201,7 +201,7 @@ def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> f
 
 
 def _normal_bound(small: Scores, size: int, cost: float) -> float:
-    """E(S_+) for a sum S of independent terms is that of a normal law, but for the sum of their third moments / var.
+    """Upper bound by the normal law of a sum of independent terms, plus its third moments over the variance.
 
     Goldstein 2010: the Wasserstein distance of a standardized sum from the normal law is at most the sum of the third
     absolute moments. Of weights in the ratio exp(cost) the squares add up to cosh(cost / 2)^2 / n at most.

@@ -1,4 +1,4 @@
-"""Vulnerability of one person to what a protocol releases, for every randomizer and every shuffler."""
+"""Vulnerability of one person to the release of a protocol, for every randomizer and every shuffler."""
 
 import math
 from contextlib import suppress
@@ -60,7 +60,7 @@ def target_vulnerability(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> Vulnerability:
-    """The expected gain of the best guess about one person, after seeing what the protocol releases.
+    """Expected gain of the best guess about one person, after the release of the protocol is seen.
 
     The uninformed adversary knows that everybody's value is drawn independently from the prior; people who correlate,
     such as households, leak more. The strong one knows everybody's value but the target's.
@@ -131,7 +131,7 @@ def target_vulnerability(
 
 
 def least_hidden(model: ProtocolModel) -> ProtocolModel:
-    """The protocol of those who are hidden least, about whom the reports of others tell nothing."""
+    """Protocol of the least hidden people, about whom the reports of others tell nothing."""
     least = model.shuffle.worst_off
     return model if least is model.shuffle else replace(model, shuffle=least)
 
@@ -139,7 +139,7 @@ def least_hidden(model: ProtocolModel) -> ProtocolModel:
 def worst_exchange_vulnerability(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability:
-    """Worst vulnerability to an uninformed adversary over all shuffles in which exchanging two people costs as much.
+    """Worst vulnerability to an uninformed adversary over all shuffles with the same cost of exchanging two people.
 
     `target_vulnerability` is of the shuffler's own law of places where that is known, such as Cayley's for an
     imperfection. This is what is left if only the imperfection is promised.
@@ -179,7 +179,7 @@ def seen_through(
 
 
 def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> Vulnerability:
-    """Vulnerability of a report whose sender is known; whatever else is known does not matter."""
+    """Vulnerability of a report whose sender is known, whatever else is known."""
     found = scores_of(channel, prior, gain)
     check_views(found.values.astype(np.float64))
     reason = "it is known which report is the target's"
@@ -188,7 +188,7 @@ def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None
 
 
 def _check_places(shuffle: ShuffleModel, places: int) -> None:
-    """Check that there is one place for each person, unless it is not known how many reports come out."""
+    """Check that there is one place for each person, unless the number of released reports is random."""
     uncertain = shuffle.arrival_share < 1 or getattr(shuffle, "num_colluding", 0) > 0
     if shuffle.dummies is None and (places > shuffle.num_users or (places < shuffle.num_users and not uncertain)):
         raise InvalidParameterError(
@@ -197,7 +197,7 @@ def _check_places(shuffle: ShuffleModel, places: int) -> None:
 
 
 def check_supported(model: ProtocolModel) -> None:
-    """Check that everybody sends one report and randomizes alike, for which leakage is known."""
+    """Check that all people send one report by one randomizer, for which leakage is known."""
     local = model.local
     if not isinstance(local, LocalModel):
         raise InvalidParameterError(
@@ -216,7 +216,7 @@ def check_supported(model: ProtocolModel) -> None:
 
 
 def channel_of(local: LocalModel) -> Channel:
-    """Channel of the randomizer; refused if it is too large or not written out."""
+    """Channel of the randomizer; refused if it is too large or unavailable as a table."""
     channel = None
     outputs = getattr(local, "domain_size", 0) if isinstance(local, FrequencyModel) else 0
     if outputs**2 <= _LARGEST_MATRIX:
@@ -251,7 +251,7 @@ def _hypotheses(last: str) -> tuple[str, ...]:
 
 
 def _local(found: Scores) -> Best:
-    """Excess where it is known whose report is whose: nothing that a shuffle shows tells more."""
+    """Excess where the sender of each report is known: no shuffle shows more."""
     values, chances = found.values.astype(np.float64), found.chances.astype(np.float64)
     excess = float((values - values[found.best]).max(axis=0) @ chances)
     return Best.exact(excess, "one report")
@@ -279,7 +279,7 @@ def _by_places(
 
 
 def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> Vulnerability:
-    """An upper bound: for those who are mixed least, the best of the windows around them; never above one report's."""
+    """Upper bound for the least mixed people: the best of the windows around them, at most that of one report."""
     check_mixtures(found)
     local, windows = _local(found), shuffle.position_windows()
     worst, reason = local.excess, "as if it were known which report is the target's"
@@ -302,19 +302,19 @@ def _by_windows(shuffle: ShuffleModel, found: Scores, *, counts_right: bool) -> 
 
 
 def shows_all(shuffle: ShuffleModel) -> bool:
-    """Whether everybody's report comes out and no other does: then whoever sees an order sees the histogram too."""
+    """Whether the release has every person's report and no others, so that an order also shows the histogram."""
     return shuffle.arrival_share == 1 and shuffle.dummies is None
 
 
 def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
-    """Least excess of reports in any order: what their histogram tells, as after a uniform shuffle."""
+    """Least excess of reports in any order: that of their histogram, as after a uniform shuffle."""
     if not shows_all(shuffle):
         return 0.0
     return best_guess(found, ((1 / shuffle.num_users, shuffle.num_users),), method="quick").lower
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
-    """The least bound of several windows around one person; the promising ones only, since none needs to be tried."""
+    """Least bound of several windows around one person; only promising ones are tried, as any window is valid."""
     order = sorted(
         zip(sizes, costs, strict=True), key=lambda window: math.cosh(min(window[1], 700.0) / 2) / window[0] ** 0.5
     )
@@ -329,7 +329,7 @@ def _strong(
     others: ArrayLike | None,
     **choices: Any,
 ) -> Vulnerability:
-    """Vulnerability to the informed adversary: exact for a uniform shuffle and for none; of others, one report's."""
+    """Vulnerability to the informed adversary: exact for a uniform shuffle and for none; else that of one report."""
     people = shuffle.num_users - 1
     if others is not None and sum(known := checked_others(others, len(channel.inputs))) != people:
         raise InvalidParameterError(f"others must be {people} people; got {sum(known)}.")
@@ -357,7 +357,7 @@ def _strong(
 def _sure_of_strong(
     shuffle: ShuffleModel, channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None, others: ArrayLike | None
 ) -> float:
-    """An excess that somebody who knows the others' values has at least: that of the histogram, or of knowing less."""
+    """Lower bound on the excess of an adversary who knows the others' values: by the histogram, or by knowing less."""
     sure = 0.0
     if shows_all(shuffle):
         with suppress(UnsupportedModelError):
@@ -367,7 +367,7 @@ def _sure_of_strong(
                 mixed = strong_vulnerability(prior, channel, gain, others=others, method="quick")
             sure = mixed.lower - mixed.prior
     if others is None and shuffle.position_laws():
-        # The worst of the others' values is no better than those that the prior draws, and knowing them is no loss.
+        # The worst values of the others hide no more than those the prior draws, and knowing them is no loss.
         less = seen_through(shuffle, channel, prior, gain, method="quick")
         sure = max(sure, less.lower - less.prior)
     return sure

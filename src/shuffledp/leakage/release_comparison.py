@@ -41,7 +41,7 @@ _SAMPLED = "the sample is random, and nobody learns who is in it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way(Described):
-    """One way to publish a histogram, and what it tells about one person.
+    """Way to publish a histogram, and what it tells about one person.
 
     Args:
         name: "randomizing", "shuffling", "sample" (shuffling a random sample without randomizing) or "both".
@@ -61,7 +61,7 @@ class Way(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(Described, Shown):
-    """Ways to publish one histogram, side by side, as `compare_ways` found them.
+    """Comparison of the ways to publish one histogram, as `compare_ways` found them.
 
     Args:
         prior: the expected gain of the best guess beforehand.
@@ -77,11 +77,11 @@ class Comparison(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """Which ways, of how many people."""
+        """Summary of the comparison: its ways and the number of people."""
         return f"{', '.join(way.name for way in self.ways)}; {count_of(self.num_users, 'person', 'people')}"
 
     def way(self, name: str) -> Way | None:
-        """Way of this name, if it is there."""
+        """Way of this name; None if it was left out."""
         return next((way for way in self.ways if way.name == name), None)
 
 
@@ -140,7 +140,7 @@ def compare_ways(
 
 
 class _Asked:
-    """A question, and the ways to answer it one by one; reasons are added to a list where something is left out."""
+    """Question about ways to publish; each method evaluates one way and adds reasons for what it leaves out."""
 
     def __init__(self, model: ProtocolModel, about: dict[str, Any], choice: dict[str, Any]) -> None:
         self.model, self.channel = model, channel_of(model.local)
@@ -152,12 +152,12 @@ class _Asked:
         self.error = _error(model, self.belief)
 
     def randomizing(self) -> Way:
-        """Way without a shuffle: whose report is whose is known, so that nobody else's matters."""
+        """Way without a shuffle: the sender of each report is known, so that no other report matters."""
         alone = seen_alone(self.channel, **self.about)
         return Way(name="randomizing", people=self.people, error=self.error, uninformed=alone, strong=alone)
 
     def shuffling(self, reasons: list[str]) -> Way:
-        """Way without randomizing: whoever knows all other values takes them off, and knows the last one."""
+        """Way without randomizing: an adversary who knows all other values subtracts them and learns the last one."""
         found = _tried(
             "shuffling only",
             lambda: seen_through(self.model.shuffle, self.open, *self.about.values(), **self.choice),
@@ -168,7 +168,7 @@ class _Asked:
         return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=strong)
 
     def sample(self, reasons: list[str]) -> Way | None:
-        """Way of a sample: a report is the target's with the chance to be in it, else it says what everybody knows."""
+        """Way by a sample: a report is the target's with the sampling chance, else it tells nothing new."""
         if self.error is None or not self.model.shuffle.is_uniform:
             if self.model.shuffle.kind != "none":
                 reasons.append(f"a random sample: {_NO_ERROR if self.error is None else _NOT_UNIFORM}")
@@ -197,7 +197,7 @@ class _Asked:
         return as_vulnerability(mixed, best, hypotheses=assumed, decay=decay(mixed), counts_right=right)
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
-        """As if it were known who is in the sample; with a uniform prior and all others alike, that tells no more."""
+        """Upper bound as if the sample's members were known; exact for a uniform prior and others of one value."""
         exact = self.about["prior"] is None and self.about["gain"] is None
         excess = share * self.openly.additive_leakage
         prior = self.openly.prior
@@ -227,7 +227,7 @@ class _Asked:
 
 
 def _at_most(found: Vulnerability) -> Vulnerability:
-    """Upper bound for reports that may be lost, or among which are others."""
+    """Upper bound for reports that may be lost, or that are mixed with other reports."""
     return replace(found, lower=found.prior, kind=Kind.UPPER_BOUND, note=_LOST)
 
 

@@ -1,4 +1,4 @@
-"""Small protocols written out as channels from data sets to what is seen, exact in fractions.
+"""Small protocols written out as channels from data sets to views, exact in fractions.
 
 The letters are those of Jurado, Gonze, Alvim and Palamidessi 2023: N randomizes everybody's value, S shuffles a list of
 values, and their reduced forms work on *histograms*, the number of people with each value: S^r counts the values of a
@@ -28,7 +28,7 @@ _MOST_ENTRIES = 1_100_000  # a matrix from lists to lists of 10 people with 2 va
 
 
 def randomized_response_channel(num_users: int, domain_size: int, truth_probability: Fraction | float) -> Channel:
-    """N: everybody tells the truth with the given probability, and each other value with equal probability.
+    """Channel N of randomized response: each person tells the truth with a fixed probability, else any other value.
 
     Args:
         num_users: people, 1 or more.
@@ -52,7 +52,7 @@ def randomized_response_channel(num_users: int, domain_size: int, truth_probabil
 
 
 def shuffle_channel(num_users: int, domain_size: int) -> Channel:
-    """S: what comes out is any of the orders of the values that went in, each distinct order equally likely.
+    """Channel S of a shuffle: the output is an order of the input values, each distinct order equally likely.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 
@@ -73,7 +73,7 @@ def shuffle_channel(num_users: int, domain_size: int) -> Channel:
 
 
 def reduced_shuffle_channel(num_users: int, domain_size: int) -> Channel:
-    """S^r: what comes out is the histogram of what went in, which is all that a shuffled list tells.
+    """Channel S^r of a reduced shuffle: the output is the histogram of the input, which is all that a shuffle tells.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 
@@ -99,7 +99,7 @@ def reduced_shuffle_channel(num_users: int, domain_size: int) -> Channel:
 def reduced_randomized_response_channel(
     num_users: int, domain_size: int, truth_probability: Fraction | float
 ) -> Channel:
-    """N^r: from the histogram of the true values to that of the randomized ones, which depends on nothing else.
+    """Channel N^r from the histogram of true values to that of randomized ones, which depends on nothing else.
 
     The arguments are those of `randomized_response_channel`, and so are the errors.
 
@@ -115,7 +115,7 @@ def reduced_randomized_response_channel(
 
 
 def independent_channel(channels: Sequence[Channel]) -> Channel:
-    """Channel from everybody's values to everybody's reports, if each person randomizes on their own.
+    """Channel from all values to all reports, if each person randomizes independently.
 
     Args:
         channels: one for each person, not necessarily the same.
@@ -124,7 +124,7 @@ def independent_channel(channels: Sequence[Channel]) -> Channel:
         InvalidParameterError: without people, or for a matrix of more than 1,100,000 entries.
     """
     if not channels:
-        raise InvalidParameterError("channels must have one for each person; got none.")
+        raise InvalidParameterError("channels must hold one channel for each person; got none.")
     for each in channels:
         instance_of(Channel, channels=each)
     entries = math.prod(each.matrix.size for each in channels)
@@ -136,7 +136,7 @@ def independent_channel(channels: Sequence[Channel]) -> Channel:
 
 
 def reduced_independent_channel(local: Channel, num_users: int) -> Channel:
-    """Channel from the histogram of values to that of reports, of people who all randomize by one channel.
+    """Channel from the histogram of values to that of reports, where all people randomize by one channel.
 
     Histograms count the channel's inputs, and outputs, in its order.
 
@@ -169,7 +169,7 @@ def reduced_independent_channel(local: Channel, num_users: int) -> Channel:
 
 
 def cascade(first: Channel, *others: Channel) -> Channel:
-    """Channels one after another: each accepts the outputs of the one before it.
+    """Cascade of channels: each accepts the outputs of the one before it.
 
     Args:
         first: what the secret goes into.
@@ -189,7 +189,7 @@ def cascade(first: Channel, *others: Channel) -> Channel:
 
 
 def histograms(num_users: int, domain_size: int) -> Iterator[Counts]:
-    """All histograms of people over values, those with most people at the first values first.
+    """All histograms of people over values, with most people at the first values first.
 
     Args:
         num_users: people, 0 or more.
@@ -204,7 +204,7 @@ def histograms(num_users: int, domain_size: int) -> Iterator[Counts]:
 
 
 def _with_one_more(laws: dict[Counts, dict[Counts, Any]], matrix: NDArray[Any]) -> dict[Counts, dict[Counts, Any]]:
-    """The laws of the histogram of reports for one person more, by the histogram of values.
+    """Laws of the histogram of reports for one more person, by the histogram of values.
 
     A histogram of values is reached by adding the person with its last value, so that each is made once.
     """
@@ -227,7 +227,7 @@ def _one_more(counts: Counts, place: int) -> Counts:
 
 
 def _response(domain_size: int, truth_probability: Fraction | float) -> Channel:
-    """One person's randomized response, checked."""
+    """Channel of one person's randomized response, checked."""
     integer_at_least(2, domain_size=domain_size)
     _check_entries(1, lambda people: domain_size ** (2 * people))
     if isinstance(truth_probability, bool) or not isinstance(truth_probability, Real):
@@ -245,7 +245,7 @@ def _data_sets(num_users: int, domain_size: int) -> list[tuple[int, ...]]:
 
 
 def _check_entries(num_users: int, entries: Callable[[int], int]) -> None:
-    """Check of the number of people: one, and no more than can be written out; ``entries`` grows with it."""
+    """Check that the number of people is 1 or more and that ``entries``, which grows with it, can be written out."""
     integer_at_least(1, num_users=num_users)
     feasible = 0
     while feasible < num_users and entries(feasible + 1) <= _MOST_ENTRIES:
@@ -268,5 +268,5 @@ def _histogram(values: tuple[int, ...], domain_size: int) -> Counts:
 
 
 def _multinomial(counts: Counts) -> int:
-    """Multinomial coefficient: in how many distinct orders people of these kinds can stand."""
+    """Multinomial coefficient: the number of distinct orders of people of these kinds."""
     return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)

@@ -1,4 +1,4 @@
-"""Examination of a protocol's leakage about one person, in one value: what `shuffledp leakage` prints."""
+"""Examination of a protocol's leakage about one person, as one value: what `shuffledp leakage` prints."""
 
 import math
 import time
@@ -37,7 +37,7 @@ _TIED = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestGuess(Described):
-    """A best guess after one view.
+    """Best guess after one view.
 
     Args:
         seen: how many reports of each kind are seen; a single one, where it is known which report is the target's.
@@ -57,7 +57,7 @@ class BestGuess(Described):
 def best_guesses(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> tuple[BestGuess, ...] | None:
-    """A best guess for everything that an uninformed adversary can see, in the order of the kinds of reports.
+    """Best guess for every view of an uninformed adversary, in the order of the kinds of reports.
 
     The arguments are those of `shuffledp.leakage.target_vulnerability`.
 
@@ -96,7 +96,7 @@ def best_guesses(
 
 
 def _after(seen: NDArray[Any], law: NDArray[np.float64], joint: NDArray[np.float64]) -> BestGuess:
-    """Best guess by Bayes' rule: what a report is worth if it is the target's, averaged over the reports seen."""
+    """Best guess by Bayes' rule: the worth of a report if it is the target's, averaged over the reports seen."""
     comes = seen > 0
     ways = math.factorial(int(seen.sum())) // math.prod(math.factorial(count) for count in seen.tolist())
     probability = ways * float(np.prod(law[comes] ** seen[comes]))
@@ -111,7 +111,7 @@ def _after(seen: NDArray[Any], law: NDArray[np.float64], joint: NDArray[np.float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
-    """Capacity: the largest factor by which what is seen can improve a guess about one person.
+    """Capacity: the largest factor by which a view can improve a guess about one person.
 
     Args:
         value: the factor, 1 or more.
@@ -151,14 +151,14 @@ class TargetExamination(Shown):
 
     @property
     def in_short(self) -> str:
-        """The adversary, and what is learned."""
+        """Summary: the adversary, and the vulnerability before and after."""
         return f"{self.adversary} adversary: {self.found.in_short}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that `shuffledp leakage` prints with ``--json`` (``leakage`` in docs/schema.json)."""
+        """Object that `shuffledp leakage` prints with ``--json`` (``leakage`` in docs/schema.json)."""
         found, ratio = self.found, self.found.multiplicative_leakage
         return {
-            "prior": float(f"{found.prior:.15g}"),  # what floats add is no further digit
+            "prior": float(f"{found.prior:.15g}"),  # 15 digits hide float noise
             "posterior": found.value,
             "posterior_lower": found.lower,
             "posterior_upper": found.upper if math.isfinite(found.upper) else "inf",
@@ -193,7 +193,7 @@ def examine_target(
     method: str = "auto",
     source: RandomSource | None = None,
 ) -> TargetExamination:
-    """Vulnerability, leakage, capacity, best guesses where they can be listed, and what each part contributes.
+    """Examination of one person: vulnerability, leakage, capacity, best guesses if they are few, and each part's share.
 
     The arguments are those of `shuffledp.leakage.target_vulnerability`, and so are the errors; the strong adversary is
     that of the worst case. With ``compare`` the parts are compared too (`shuffledp.leakage.compare_ways`).
@@ -211,7 +211,7 @@ def examine_target(
     plain = prior is None and gain is None
     try:
         most = _factor_of(found) if plain else target_capacity(model, prior=prior, adversary=adversary, **choice)
-    except (InvalidParameterError, UnsupportedModelError):  # of a method that suits the one and not the other
+    except (InvalidParameterError, UnsupportedModelError):  # the method suits one of the two questions alone
         most = None
     return TargetExamination(
         model=model,
@@ -227,7 +227,7 @@ def examine_target(
 
 
 def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
-    """What is found of a protocol, with how many people it counts where some are fake, or hidden less than others."""
+    """Examination of the honest people, with their number where some people are fake or hidden less."""
     least, counted = least_hidden(model), tuple[str, ...]()
     if model.fakes:
         counted = (f"of {model.num_senders:,} people the {model.shuffle.num_honest:,} honest ones alone are counted",)
@@ -239,7 +239,7 @@ def _of_honest(model: ProtocolModel, found: Vulnerability) -> Vulnerability:
 def worst_like(
     model: ProtocolModel, *, prior: ArrayLike | None = None, gain: ArrayLike | None = None
 ) -> Vulnerability | None:
-    """Worst vulnerability of an imperfect shuffler whose law is known, if only its imperfection is promised.
+    """Worst vulnerability over all shufflers of this imperfection, for a shuffler whose own law is known.
 
     None for every other shuffler. The arguments are those of `examine_target`.
     """

@@ -1,4 +1,4 @@
-"""Uniform shuffle of people whose values are independent: what it tells, for any channel and any gain.
+"""Uniform shuffle of people with independent values: its leakage for any channel and any gain.
 
 **Theorem.** If the permutation is independent of the data and puts the target's report into slot j with probability
 w_j, the posterior vulnerability is E[max over guesses of the sum over slots of w_j c[guess, z_j]], with independent
@@ -54,7 +54,7 @@ _FEW_STATES, _MOST_STATES = 2e5, 3e7
 _QUICK_STATES, _QUICK_PEOPLE = 1e6, 15_000  # about half a second
 _MOST_BINS, _QUICK_BINS = 50_000, 2_000  # people
 _TIGHT = 1e-3
-_EXACT_TO = 1e-12  # of what one report tells
+_EXACT_TO = 1e-12  # relative to the excess of one report
 _MOST_EXACT = 200_000
 MOST_PEOPLE = 10**10
 _LEAST_FOR_A_PATTERN = 3
@@ -70,7 +70,7 @@ OBLIVIOUS = "the order is drawn independently of the data, and only its result i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """The expected excess of the best guess over the one that was best beforehand, and how it was found."""
+    """Expected excess of the best guess over the one that was best beforehand, and the method that found it."""
 
     excess: float
     lower: float
@@ -81,7 +81,7 @@ class Best:
 
     @classmethod
     def exact(cls, excess: float, method: str) -> "Best":
-        """An excess that is known exactly."""
+        """Best guess with an exactly known excess."""
         return cls(excess=excess, lower=excess, upper=excess, kind=Kind.EXACT, method=method)
 
 
@@ -134,7 +134,7 @@ def shuffled_vulnerability(
 
 
 def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None = None, *, num_users: int) -> Fraction:
-    """The value of `shuffled_vulnerability` as an exact fraction, from a channel of fractions.
+    """Exact fraction of `shuffled_vulnerability`, from a channel of fractions.
 
     The arguments are those of `shuffled_vulnerability`, all of fractions.
 
@@ -160,7 +160,7 @@ def shuffled_fraction(prior: ArrayLike, channel: Channel, gain: ArrayLike | None
 
 
 def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: RandomSource | None = None) -> Best:
-    """The expected excess of the best guess, where slots have these weights, which add up to 1."""
+    """Expected excess of the best guess, where slots have these weights, which sum to 1."""
     validate.one_of(METHODS, method=method)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         small = found.reduced()
@@ -172,7 +172,7 @@ def best_guess(found: Scores, slots: Slots, *, method: str = "auto", source: Ran
 
 
 def check_people(num_users: int) -> None:
-    """Check that there are no more people than floats count right."""
+    """Check that floats can count this number of people."""
     if num_users > MOST_PEOPLE:
         raise validate.invalid(
             f"at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell less)",
@@ -181,12 +181,12 @@ def check_people(num_users: int) -> None:
 
 
 def _is_finite(best: Best) -> bool:
-    """Whether no number overflowed on the way; the upper end may be infinite where nothing bounds it."""
+    """Whether no number overflowed in between; the upper end may be infinite where nothing bounds it."""
     return math.isfinite(best.excess) and math.isfinite(best.lower) and not math.isnan(best.upper)
 
 
 def _as_if_alone(small: Scores) -> Best:
-    """An upper bound: as if the target's report were known."""
+    """Upper bound as if the target's report were known."""
     alone = float((small.values - small.values[0]).max(axis=0) @ small.chances)
     if not math.isfinite(alone):
         raise InvalidParameterError("gain must have entries of usual size; sums of these overflow.")
@@ -194,7 +194,7 @@ def _as_if_alone(small: Scores) -> Best:
 
 
 def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
-    """Exact best guess, if feasible for all guesses or for all that ever win; else one between bounds."""
+    """Best guess, exact if feasible for all guesses or for those that ever win; else between bounds."""
     chosen, contenders, added, most = _chosen(small, slots, quick=quick), small, 0.0, math.inf
     if chosen in (None, "convolution"):
         contenders, added, most = without_losers(small, slots)
@@ -203,7 +203,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
     if chosen == "enumeration":
         return _by_name(contenders, slots, chosen, None)
     if chosen == "max-load":
-        with suppress(UnsupportedModelError):  # of too many bins
+        with suppress(UnsupportedModelError):  # too many bins
             return _by_name(contenders, slots, chosen, None)
     if chosen == "convolution":
         known = Interval(*by_convolution(contenders.chances, contenders.values, slots), chosen)
@@ -218,7 +218,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
-    """The tighter of two kinds of bounds, or both."""
+    """Tighter of two kinds of bounds, or the best of both."""
     people = sum(count for _, count in slots)
     bins = None
     if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):
@@ -233,7 +233,7 @@ def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
 
 
 def _too_long(small: Scores, slots: Slots) -> str:
-    """Reason why a value is only a bound; for a uniform shuffle with what can be enumerated."""
+    """Reason why a value is only a bound; for a uniform shuffle, with the number of people that is feasible."""
     start = "The exact value would take too long, so this is a bound of it"
     feasible = f"; enumerating all that can be seen is feasible for up to {_feasible(small):,} people"
     return f"{start}{feasible if len(slots) == 1 else ''}; the method 'monte-carlo' estimates it."
@@ -282,14 +282,14 @@ def largest(found: Sequence[Best]) -> Best:
 
 
 def missed(samples: int = 1) -> tuple[str, ...]:
-    """Hypothesis of estimates from ``samples`` samples."""
+    """Hypothesis on estimates: the largest chance that an interval misses the truth, after ``samples`` draws."""
     return (f"the interval misses the truth with probability {samples * (1 - CONFIDENCE):.1g} at most",)
 
 
 def as_vulnerability(
     found: Scores, best: Best, *, hypotheses: tuple[str, ...], decay: str, counts_right: bool
 ) -> Vulnerability:
-    """Vulnerability of a best guess, with its prior and what is assumed."""
+    """Vulnerability from a best guess, with its prior and its assumptions."""
     prior = float(found.prior)
     highest = max(prior, float(found.values.astype(np.float64).max(axis=0) @ found.chances.astype(np.float64)))
     check_views(np.array([[prior]]))
@@ -310,7 +310,7 @@ def as_vulnerability(
 
 
 def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
-    """The first method that is exact and feasible, or a tight bound for two guesses; None if there is none."""
+    """First method that is exact and feasible, or a tight bound for two guesses; None if there is none."""
     states = num_states(len(small.chances), slots, small.chances) * len(small.values)
     if len(small.values) == 1 or states <= _FEW_STATES:
         return "enumeration"
@@ -322,7 +322,7 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
 
 
 def _is_slow(small: Scores, slots: Slots) -> bool:
-    """Whether cells of several kinds, of very many people, keep a sum over the largest load busy."""
+    """Whether the sum over the largest load is slow: cells of several kinds, and very many people."""
     pattern = _pattern(small)
     alike = pattern is not None and max(np.ptp(small.chances), np.ptp(pattern[1])) <= _ALIKE
     return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
@@ -353,7 +353,7 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
     base, extra, owner = pattern
     cells: dict[tuple[float, float], int] = {}
     for chance, worth in zip(small.chances, extra, strict=True):
-        # Cells of one kind up to rounding are of one kind: k of them cost as much as one.
+        # Cells that are equal up to rounding are one kind: k of them cost as much as one.
         key = (float(f"{chance:.13g}"), float(f"{worth:.13g}") if owner is not None else 0.0)
         cells[key] = cells.get(key, 0) + 1
     kinds = tuple(Cells(chance, number, worth) for (chance, worth), number in cells.items())
@@ -364,7 +364,7 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
 
 
 def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:
-    """Base and extra of each report, if it favors one guess and says the same for all others; each guess is favored.
+    """Base and extra of each report if it favors one guess and scores all others alike, each guess being favored.
 
     Then the largest sum is the sum of the bases plus the largest, over guesses, of extra times load.
     """
