@@ -11,9 +11,11 @@ from shuffledp import KaryRandomizedResponse, ProtocolModel, UniformShuffler
 from shuffledp.accounting import account, compose_releases
 from shuffledp.accounting.evaluators.covered_counts import CoveredCounts, symmetric_channel
 from shuffledp.accounting.swapping.channel_bounds import SwapChannel
+from shuffledp.accounting.swapping.envelopes import envelope
 from shuffledp.accounting.swapping.private_bounds import private_delta
 from shuffledp.accounting.swapping.report_classes import any_private
 from shuffledp.accounting.swapping.searches import Choices
+from shuffledp.randomizers import LdpModel
 
 VALUES = json.loads(Path(__file__).with_name("sharp.json").read_text(encoding="utf-8"))
 
@@ -102,3 +104,25 @@ def test_columns_lose_together_what_they_are_planned_for(row):
     model = shuffled(row["epsilon0"], row["people"])
     found = compose_releases(model, num_releases=row["releases"], delta=row["delta"], sharp=True).guarantee.epsilon
     assert 0.97 * row["epsilon"] <= found <= 1.002 * row["epsilon"]
+
+
+@pytest.mark.parametrize("row", rows("composed"), ids=["1000"])
+def test_an_envelope_of_mirrored_points_is_a_pair_and_one_of_the_points_alone_is_none(row):
+    epsilons, deltas = np.array(row["points"]).T
+    found = envelope(row["epsilon0"], epsilons, deltas)
+    assert found.masses.min() >= 0
+    assert found.masses.sum() == pytest.approx(1, abs=1e-12)
+    assert found.masses @ found.growths == pytest.approx(0, abs=1e-12)
+    assert found.at(np.zeros(1))[0] == pytest.approx(row["mirrored_delta"], rel=5e-3)
+    slope = (deltas[1] - deltas[0]) / np.expm1(epsilons[1])
+    assert 1 - deltas[0] + 2 * slope == pytest.approx(row["one_sided_mass"], abs=5e-3)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("row", rows("composed"), ids=["1000"])
+def test_releases_of_any_randomizer_lose_less_together_and_no_less_than_ternary_response(row):
+    model = ProtocolModel(local=LdpModel(epsilon0=row["epsilon0"]), shuffle=UniformShuffler().model(row["people"]))
+    for releases, total in row["totals"].items():
+        options = {"num_releases": int(releases), "delta": 1e-6}
+        sharp, plain = (compose_releases(model, sharp=each, **options).guarantee.epsilon for each in (True, False))
+        assert row["totals_of_3rr"][releases] <= sharp <= min(total * 1.005, plain)

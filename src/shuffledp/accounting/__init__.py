@@ -1,8 +1,8 @@
 """Accounting: the guarantee of a protocol, from its public description alone.
 
-In reading order: `account`, `compose` (releases, Renyi), `bounds` (both sides, all that is known), `lower_bounds`,
-`normal_limits`, `theorem`, `theorems` (the registry), `evaluators` and `swapping` (numbers behind them),
-`privacy_losses`, `numerics`.
+In reading order: `account`, `compose` (releases), `renyi_divergences`, `bounds` (both sides, all that is known),
+`lower_bounds`, `normal_limits`, `theorem`, `theorems` (the registry), `evaluators` and `swapping` (numbers behind
+them), `privacy_losses`, `numerics`.
 """
 
 from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
@@ -11,11 +11,11 @@ from shuffledp.accounting.compose import (
     compose_pure,
     compose_releases,
     privacy_curve,
-    renyi,
     to_privacy_loss_distribution,
 )
 from shuffledp.accounting.lower_bounds import best_lower_bound
 from shuffledp.accounting.normal_limits import Limit, limit
+from shuffledp.accounting.renyi_divergences import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
 from shuffledp.accounting.theorems.meehan22 import (

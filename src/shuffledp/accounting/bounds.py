@@ -14,9 +14,10 @@ from shuffledp.accounting.account import (
     epsilon_of,
     protocol_of,
 )
-from shuffledp.accounting.compose import compose_releases, renyi
+from shuffledp.accounting.compose import compose_releases
 from shuffledp.accounting.lower_bounds import lower_bound_beside
 from shuffledp.accounting.normal_limits import Limit, limit
+from shuffledp.accounting.renyi_divergences import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
 from shuffledp.core.described import Described, encode

@@ -1,4 +1,4 @@
-"""Composition of releases, and Renyi divergences, from the whole curve of delta of a theorem.
+"""Composition of releases, from the whole curves of delta of theorems.
 
 A curve of delta that holds at every epsilon is the profile of a dominating pair of laws, and dominating pairs may be
 composed, also if later releases are chosen by what earlier ones showed (Zhu, Dong, Wang 2022, Theorem 10). The privacy
@@ -7,7 +7,7 @@ loss of the pair is put on a grid, where it can only grow (`shuffledp.accounting
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy as np
 from shuffledp.accounting.account import account, counting_honest, epsilon_of, nothing_known, upper_bounds
 from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability
 from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, smallest_below
-from shuffledp.accounting.privacy_losses import LossLaw, Profile, loss_sum, profile_at
+from shuffledp.accounting.privacy_losses import LossLaw, loss_sum, profile_at
 from shuffledp.accounting.theorem import Theorem
+from shuffledp.accounting.theorems.swap_profiles import swap_profile
 from shuffledp.core.errors import UnsupportedModelError
-from shuffledp.core.guarantees import CentralDP, RenyiDP
+from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import Part, PrivacyStatement, combined
 from shuffledp.core.table import Floats
@@ -33,10 +34,8 @@ _ADDING_LOSSES = (
     "dominating pairs; Zhu, Dong, Wang 2022, Theorem 10, and Doroshenko et al. 2022 for the grid",
 )
 _ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014, Theorem 3.16")
-_NEAR, _FAR = 400, 300  # losses on a linear scale, in the likely range, and on a logarithmic one beyond
-_LIKELY = 25.0  # in units of the total variation distance, which is 0.4 standard deviations of the loss
 _ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
-_LARGEST_LOSS = 700.0  # of one release, in nats: its exponential is still a float
+LARGEST_LOSS = 700.0  # of one release, in nats: its exponential is still a float
 _MOST_TOTALS = 100_000  # sums of pure losses; with more of them, each loss is replaced by the largest
 
 
@@ -161,17 +160,38 @@ def _by_losses(
         theorems = [_best_curve(model, left_out, published_only, sharp) for model in distinct]
     except UnsupportedModelError:
         return limit  # no theorem covers some release at this small delta
-    reaches = [_reach(*part, left_out) for part in zip(theorems, distinct, strict=True)]
-    if max(reaches) > _LARGEST_LOSS:
+    places = [distinct.index(models[first]) for first in firsts]
+    options: dict[str, Any] = {"places": places, "delta": delta, "num_releases": num_releases, "left_out": left_out}
+    found = min(limit, _total(theorems, distinct, limit=limit, **options))
+    if sharp and not published_only:
+        profiles = [swap_profile(model) for model in distinct]
+        if any(profiles):  # of few releases the less one, of many the more one
+            mixed = [profile or theorem for profile, theorem in zip(profiles, theorems, strict=True)]
+            found = min(found, _total(mixed, distinct, limit=limit, **options))
+    return found
+
+
+def _total(
+    theorems: Sequence[Theorem],
+    models: Sequence[ProtocolModel],
+    *,
+    places: Sequence[int],
+    delta: float,
+    num_releases: int,
+    left_out: float,
+    limit: float,
+) -> float:
+    """Epsilon of releases of these different models, each by its theorem, or the limit."""
+    reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
+    if max(reaches) > LARGEST_LOSS:
         return limit  # some loss is infinite, or next to it, with a larger probability than may be left out
-    releases = list(zip(theorems, distinct, reaches, strict=True))
+    releases = list(zip(theorems, models, reaches, strict=True))
     # At this distance of losses the grid costs a part in a thousand or less: 2.5 delta(0) is one standard deviation.
     scales = [min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases]
     step = max(min(scales) / _PER_SCALE, max(reaches) / _MOST_LOSSES)
     strides = [max(int(scale / _WORKED_OUT / step), 1) for scale in scales]
-    found = (_law(*each[:2], step, each[2], stride) for each, stride in zip(releases, strides, strict=True))
-    known = dict(zip(dict.fromkeys(firsts), found, strict=True))
-    laws = [known[place] for place in firsts]
+    known = [_law(*each[:2], step, each[2], stride) for each, stride in zip(releases, strides, strict=True)]
+    laws = [known[place] for place in places]
     return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
 
 
@@ -209,8 +229,8 @@ def to_privacy_loss_distribution(
     counted = counting_honest(model, honest_fraction)
     theorem = _best_curve(counted, left_out, published_only)
     reach = _reach(theorem, counted, left_out)
-    if reach > _LARGEST_LOSS:
-        raise nothing_known(counted, f"delta={left_out:g} up to a loss of {_LARGEST_LOSS:g}", delta=left_out)
+    if reach > LARGEST_LOSS:
+        raise nothing_known(counted, f"delta={left_out:g} up to a loss of {LARGEST_LOSS:g}", delta=left_out)
     law = _law(theorem, counted, discretization, reach)
     masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
     pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
@@ -239,7 +259,7 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
     stated = account(model, delta=delta, honest_fraction=honest_fraction).guarantee
     counted = counting_honest(model, honest_fraction)
     most, remainder = epsilon_of(stated), getattr(stated, "delta", 0.0)
-    theorems = _with_curves(counted, _ANY_DELTA)
+    theorems = with_curves(counted, _ANY_DELTA)
     theorem = _tightest(theorems, counted) if theorems else None
 
     def curve(epsilons: Floats) -> Floats:
@@ -253,15 +273,13 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
 
 def _best_curve(model: ProtocolModel, delta: float, published_only: bool, sharp: bool = False) -> Theorem:
     """Theorem to compose: of those with a curve, the one with the smallest delta at epsilon 0."""
-    theorems = _with_curves(model, delta, published_only, sharp)
+    theorems = with_curves(model, delta, published_only, sharp)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
     return _tightest(theorems, model)
 
 
-def _with_curves(
-    model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False
-) -> list[Theorem]:
+def with_curves(model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False) -> list[Theorem]:
     """Theorems that apply and have a fast curve of delta."""
     return [each for each in upper_bounds(model, delta, published_only, sharp) if each.is_vectorized]
 
@@ -304,91 +322,3 @@ def _combined(
     return combined(parts, guarantee, theorem=name, citation=citation).remarking(
         f"It is about {len(statements) * num_releases} releases together, each randomized and shuffled afresh."
     )
-
-
-def renyi(
-    model: ProtocolModel,
-    *,
-    orders: Sequence[float],
-    honest_fraction: float = 1.0,
-    published_only: bool = False,
-    sharp: bool = False,
-) -> PrivacyStatement:
-    """Upper bound on the Renyi divergence of everything released, at each order a, as a statement.
-
-    With H(g) = delta(log g) and E = exp(epsilon0), in both directions,
-
-        E_Q[(P/Q)^a] <= 1 + a (a - 1) int_1^E (g^(a-2) + g^(-a-1)) H(g) dg,
-
-    in which chords of the convex H are integrated in closed form. Accurate to about a part in a thousand.
-
-    Args:
-        model: the protocol's public description, with a pure local guarantee: a remainder can make every order
-        infinite.
-        orders: each above 1 and finite, ascending.
-        honest_fraction: as for `shuffledp.account`.
-        published_only: as for `shuffledp.account`.
-        sharp: as for `shuffledp.account`.
-
-    Raises:
-        InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
-        UnsupportedModelError: if the local guarantee is not pure, or no theorem with a curve of delta applies.
-
-    Example:
-        >>> from shuffledp.randomizers import LdpModel
-        >>> from shuffledp.shufflers import UniformShuffleModel
-        >>> model = ProtocolModel(local=LdpModel(epsilon0=1.0), shuffle=UniformShuffleModel(num_users=1000))
-        >>> statement = renyi(model, orders=[2, 64])
-        >>> [round(epsilon, 4) for epsilon in statement.guarantee.epsilons]
-        [0.0016, 0.0509]
-    """
-    instance_of(ProtocolModel, model=model)
-    if not isinstance(orders, Iterable):
-        raise invalid("a sequence of numbers, such as [2, 8]", orders=orders)
-    orders = tuple(float(order) for order in orders)
-    RenyiDP(orders=orders, epsilons=(0.0,) * len(orders))  # checks them
-    counted = counting_honest(model, honest_fraction)
-    local = counted.local.guarantee
-    if local.delta > 0 or local.is_trivial:
-        raise nothing_known(counted, f"orders={list(orders)}", delta=_ANY_DELTA)
-    theorems = _with_curves(counted, _ANY_DELTA, published_only, sharp)
-    found = {theorem: _divergences(theorem, counted, orders) for theorem in theorems}
-    best = min(found, key=lambda theorem: sum(found[theorem]))
-    guarantee = RenyiDP(orders=orders, epsilons=found[best], neighbors=local.neighbors)
-    return best.stating(counted, guarantee, delta=_ANY_DELTA)
-
-
-def _divergences(theorem: Theorem, model: ProtocolModel, orders: Sequence[float]) -> tuple[float, ...]:
-    """Divergence at each order, at most epsilon0, which bounds the loss itself."""
-    epsilon0 = model.local.epsilon0
-    if epsilon0 == 0 or epsilon0 > _LARGEST_LOSS:
-        return (epsilon0,) * len(orders)
-    pair = profile_at(theorem, model, losses=_losses(theorem, model))
-    return tuple(min(_divergence(pair, order), epsilon0) for order in orders)
-
-
-def _losses(theorem: Theorem, model: ProtocolModel) -> Floats:
-    """Losses at which the curve is evaluated, from near 0 to epsilon0 inclusive."""
-    epsilon0 = model.local.epsilon0
-    likely = min(_LIKELY * theorem.delta_at(model, epsilon=0.0), epsilon0)
-    near = np.linspace(0, likely, _NEAR + 1)[1:]
-    far = np.geomspace(likely, epsilon0, _FAR + 1)[1:] if likely < epsilon0 else np.empty(0)
-    losses = np.concatenate([near, far])
-    losses[-1] = epsilon0  # where the curve ends, not a rounding error before it
-    return losses
-
-
-def _divergence(pair: Profile, order: float) -> float:
-    """Renyi divergence of order a: log(1 + sum of Q(g) (g^(a-1) - 1) (g - g^(1-a))) / (a - 1), g and 1/g in pairs."""
-    power = (order - 1) * pair.losses
-    with np.errstate(divide="ignore"):
-        logs = np.log(pair.masses) + _log_expm1(power) + _log_expm1(power + pair.losses) - power
-    top = float(logs.max(initial=-np.inf))
-    if top == -np.inf:
-        return 0.0
-    total = top + float(np.log(np.exp(logs - top).sum()))
-    return float(np.logaddexp(0.0, total) if total > -30 else np.exp(total)) / (order - 1) * ROUND_UP
-
-
-def _log_expm1(power: Floats) -> Floats:
-    return np.asarray(power + np.log(-np.expm1(-power)))

@@ -48,13 +48,13 @@ def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Pro
     epsilons = np.concatenate([[0.0], losses])
     deltas = np.minimum.accumulate(theorem.curve(model, epsilons=epsilons))
     growths = np.expm1(epsilons)
-    kept = _lower_hull(growths, deltas)
+    kept = lower_hull(growths, deltas)
     slopes = np.append(np.diff(deltas[kept]) / np.diff(growths[kept]), 0.0)
     # The first vertex is ratio 1, whose mass is whatever is left.
     return Profile(losses=epsilons[kept][1:], masses=np.maximum(np.diff(slopes), 0.0), infinite=float(deltas[-1]))
 
 
-def _lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
+def lower_hull(x: Floats, y: Floats) -> NDArray[np.intp]:
     """Vertices of the lower convex hull; a convex curve below all the points lies below the hull too."""
     kept: list[int] = []
     for place in range(len(x)):

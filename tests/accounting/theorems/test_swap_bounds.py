@@ -2,11 +2,20 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from accounting.given import GivenChannel, GivenLoss
-from shuffledp.accounting import SHARP_THEOREMS, THEOREMS, account, bracket, delta_at, examine
-from shuffledp.accounting.theorems import swap_bounds
+from shuffledp.accounting import (
+    SHARP_THEOREMS,
+    THEOREMS,
+    account,
+    bracket,
+    compose_releases,
+    delta_at,
+    examine,
+)
+from shuffledp.accounting.theorems import swap_bounds, swap_profiles
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Status
@@ -167,3 +176,30 @@ def test_all_findings_list_it_with_the_hypothesis_that_fails():
     }
     assert found["swap-bound"].epsilon is None
     assert "exp(2.3 epsilon0)" in found["swap-bound"].reasons[0]
+
+
+@pytest.mark.deep
+def test_of_releases_both_totals_are_worked_out_and_the_less_is_stated(monkeypatch):
+    model = any_randomizer(0.5, 5_000)
+    sharp, plain = (compose_releases(model, delta=1e-6, num_releases=4, sharp=each).guarantee for each in (True, False))
+    assert sharp.epsilon < 0.95 * plain.epsilon
+    assert account(model, delta=1e-6, sharp=True).guarantee.epsilon < sharp.epsilon
+    assert account(model, delta=1e-6, releases=4, sharp=True).guarantee == sharp
+    published = compose_releases(model, delta=1e-6, num_releases=4, sharp=True, published_only=True).guarantee
+    assert published.epsilon > plain.epsilon
+
+    def nothing(*_):
+        return swap_profiles.envelope(0.5, *np.zeros((2, 0)))
+
+    monkeypatch.setattr(swap_profiles, "_envelope", nothing)
+    without = compose_releases(model, delta=1e-6, num_releases=4, sharp=True).guarantee.epsilon
+    assert without == pytest.approx(plain.epsilon, rel=1e-6)
+
+
+def test_protocols_that_the_bound_is_not_about_have_no_profile():
+    """By hypothesis: an imperfect shuffle, a local remainder, personal losses, several messages, a small reservoir."""
+    for local in (LdpModel(epsilon0=1.0, delta0=1e-9), PERSONAL, GivenLoss(loss=1.0, num_messages=3)):
+        assert swap_profiles.swap_profile(protocol(local, 10_000)) is None
+    assert swap_profiles.swap_profile(IMPERFECT) is None
+    assert swap_profiles.swap_profile(any_randomizer(4.0)) is None
+    assert swap_profiles.swap_profile(any_randomizer()) is not None

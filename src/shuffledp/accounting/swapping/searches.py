@@ -71,21 +71,21 @@ def least_epsilon(
     none_at_all = _lowest(bound, 0.0, first(0.0), others, delta)
     if none_at_all is not None:
         return none_at_all
-    epsilon, choices, low = guess, _usable(bound, guess, first(guess)), -math.inf
+    epsilon, choices, low = guess, usable(bound, guess, first(guess)), -math.inf
     for effort in _ROUNDS:
         if choices is None or not 0 < epsilon < limit:
             return None
-        choices, low = _improved(bound, epsilon, choices, others, effort)
+        choices, low = improved(bound, epsilon, choices, others, effort)
         epsilon = max(epsilon + (low - math.log(delta)) / (choices.rate * math.exp(epsilon)), 0.02 * epsilon)
     return _settled(bound, epsilon, choices, delta, limit) if choices is not None else None
 
 
 def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int, effort: int = 60) -> Found | None:
     """The least bound that the search finds at an epsilon; None where it finds none."""
-    choices = _usable(bound, epsilon, start)
+    choices = usable(bound, epsilon, start)
     if choices is None:
         return None
-    choices, _ = _improved(bound, epsilon, choices, others, effort)
+    choices, _ = improved(bound, epsilon, choices, others, effort)
     found = bound(epsilon, choices)
     return None if found is None else Found(epsilon=epsilon, delta=found, choices=choices)
 
@@ -122,7 +122,7 @@ def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, 
     return best
 
 
-def _usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
+def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
     """The first of some choices around the start with which the bound says something."""
     for donors in _SPREAD:
         for rate in (1.0, 0.75):
@@ -132,7 +132,7 @@ def _usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None
     return None
 
 
-def _improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, effort: int) -> tuple[Choices, float]:
+def improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, effort: int) -> tuple[Choices, float]:
     """Better choices by Nelder and Mead's method, and the log of what they give, roughly."""
 
     def choices_at(point: Floats) -> Choices:

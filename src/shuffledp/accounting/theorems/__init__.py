@@ -1,9 +1,9 @@
 """Theorems of the accountant, one line for each; modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`,
-`swap_bounds`. Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups), `network_overlap`,
-`network_single`, `network_in_parts`, `network_colluders`, `network_gate`, `network_constant_pattern` and
-`network_limits` (all over `network_walks`), `additive_shares`.
+`swap_bounds`, `swap_profiles`. Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups),
+`network_overlap`, `network_single`, `network_in_parts`, `network_colluders`, `network_gate`,
+`network_constant_pattern` and `network_limits` (all over `network_walks`), `additive_shares`.
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem

@@ -164,7 +164,7 @@ def _private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
     others = users - 1
     guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
     found = least_epsilon(
-        _bound(epsilon0, others),
+        private_bound(epsilon0, others),
         partial(_start, epsilon0, others),
         others=others,
         delta=delta,
@@ -177,11 +177,13 @@ def _private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
 @remembered(_MOST_REMEMBERED)
 def _private_delta(epsilon0: float, users: int, epsilon: float) -> float:
     others = users - 1
-    found = least_delta(_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
+    found = least_delta(private_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
     return 1.0 if found is None else found.delta
 
 
-def _bound(epsilon0: float, others: int) -> DeltaBound:
+def private_bound(epsilon0: float, others: int) -> DeltaBound:
+    """The bound for any randomizer of this loss and so many others."""
+
     def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
         return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)
 

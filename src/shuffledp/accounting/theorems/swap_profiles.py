@@ -1,0 +1,89 @@
+"""The swap bound at many epsilons at once, as the profile of a pair of laws: what several releases are composed of.
+
+Each point is certified with choices of its own, near those of its neighbor. With points of the strong pair, and with
+the mirror images of all of them, their convex envelope is a profile (`shuffledp.accounting.swapping.envelopes`). Of
+many releases the strong pair may still lose less: whoever composes works out both totals.
+"""
+
+import math
+
+import numpy as np
+
+from shuffledp.accounting.evaluators.clone_counts import ClonePair
+from shuffledp.accounting.swapping.envelopes import Envelope, envelope
+from shuffledp.accounting.swapping.private_bounds import information, start_choices
+from shuffledp.accounting.swapping.searches import Choices, improved, usable
+from shuffledp.accounting.theorems.swap_bounds import SwapBound, private_bound
+from shuffledp.core.caching import remembered
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.table import Floats
+
+_ANY_DELTA = 0.5
+_POINTS, _FARTHEST = 24, 7.2  # of the swap bound, and the last one in units of mu of the limit
+_EFFORT = 18  # evaluations at each
+_PAIR_POINTS, _PAIR_FARTHEST = 160, 14.0
+_LEAST = 1e-13  # of delta: the search finds nothing of use below
+_MOST_REMEMBERED = 16
+
+
+class SwapProfile(SwapBound):
+    """The swap bound as a curve; where it says nothing the strong pair does."""
+
+    is_vectorized = True
+    is_costly = False
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Where the envelope is at most delta."""
+        return min(_envelope(model.local.epsilon0, model.num_users).epsilon(delta), model.local.epsilon0)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """The envelope at an epsilon."""
+        return float(self.curve(model, epsilons=np.array([epsilon]))[0])
+
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
+        """The envelope at many epsilons: chords between its points."""
+        return _envelope(model.local.epsilon0, model.num_users).at(epsilons)
+
+
+def swap_profile(model: ProtocolModel) -> SwapProfile | None:
+    """The curve for a protocol that the swap bound is about; None for others."""
+    profile = SwapProfile()
+    return profile if profile.applies(model, delta=_ANY_DELTA) else None
+
+
+@remembered(_MOST_REMEMBERED)
+def _envelope(epsilon0: float, users: int) -> Envelope:
+    others = users - 1
+    mu = math.sqrt(information(epsilon0) / others)
+    points = _points(epsilon0, others, np.linspace(0, min(_FARTHEST * mu, 0.95 * epsilon0), _POINTS))
+    last = min(_PAIR_FARTHEST * mu, epsilon0)
+    of_pair = np.append(np.linspace(0, last, _PAIR_POINTS), np.geomspace(last, epsilon0, _PAIR_POINTS // 4)[1:-1])
+    of_pair = np.unique(of_pair[of_pair < epsilon0])
+    deltas = ClonePair(epsilon0=epsilon0, chance=2 / (math.exp(epsilon0) + 1), users=users).curve(of_pair)
+    return envelope(epsilon0, np.append(points[0], of_pair), np.append(points[1], deltas))
+
+
+def _points(epsilon0: float, others: int, epsilons: Floats) -> tuple[Floats, Floats]:
+    """Epsilons and certified deltas, up to where nothing of use is found."""
+    bound = private_bound(epsilon0, others)
+    found: list[tuple[float, float]] = []
+    last: tuple[Choices, Choices] | None = None
+    for epsilon in epsilons.tolist():
+        first = start_choices(epsilon0=epsilon0, others=others, epsilon=epsilon)
+        choices = usable(bound, epsilon, first if last is None else _moved(*last, first))
+        if choices is None:
+            continue
+        choices, _ = improved(bound, epsilon, choices, others, _EFFORT)
+        last = choices, first
+        delta = bound(epsilon, choices)
+        if delta is not None:
+            found.append((epsilon, delta))
+            if delta < _LEAST:
+                break
+    return np.array([epsilon for epsilon, _ in found]), np.array([delta for _, delta in found])
+
+
+def _moved(choices: Choices, before: Choices, first: Choices) -> Choices:
+    """Choices of a neighbor, moved as the first ones are."""
+    factor = first.rate / before.rate
+    return Choices(rate=choices.rate * factor, donors=choices.donors, smoothing=choices.smoothing * factor)
