@@ -1,4 +1,4 @@
-"""Planning: which parameters, mechanism, randomizer or number of rounds reach a wanted guarantee or error.
+"""Planning: parameters, mechanism, randomizer or number of rounds for a wanted guarantee or error.
 
 In reading order: `calibrate` (local loss, people), `certified_messages` (split and mix), `mechanism_choice` (expected
 errors, sample size, ranking of randomizers; Mallows or noisy sort), `people_needed` (for intervals of a wanted width),

@@ -32,7 +32,7 @@ __all__ = [
     "split_and_mix_certificate",
 ]
 
-MOST_USERS = 10**10  # more than there are people
+MOST_USERS = 10**10  # more than the people on Earth
 LARGEST_EPSILON0 = 100.0  # a report of such a loss hides nothing
 _TOLERANCE = 1e-5  # relative: how far the solved epsilon0 may be below the largest
 _MOST_EVALUATIONS = 60  # never needed: about 10 are
@@ -43,7 +43,7 @@ Family = Callable[[float], LocalModel]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A solved parameter, with what is known about the protocol that has it.
+    """Solved parameter, with the guarantee of the protocol that has it.
 
     Args:
         solved: which parameter was solved for: "epsilon0" or "num_users".
@@ -63,16 +63,16 @@ class Calibration:
 
     @property
     def model(self) -> ProtocolModel:
-        """The protocol with the solved parameter."""
+        """Protocol with the solved parameter."""
         return self.found.model
 
     @property
     def statement(self) -> PrivacyStatement:
-        """What holds for that protocol."""
+        """Statement about that protocol."""
         return self.found.upper
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that ``shuffledp calibrate --json`` prints (``calibration`` in docs/schema.json)."""
+        """Object that ``shuffledp calibrate --json`` prints (``calibration`` in docs/schema.json)."""
         return self.found.to_dict() | {
             "solved": self.solved,
             "value": self.value,
@@ -92,7 +92,7 @@ def epsilon0(
     published_only: bool = False,
     **parameters: Any,
 ) -> Calibration:
-    """The largest local loss that still leads to a wanted guarantee after a uniform shuffle.
+    """Largest local loss that still leads to a wanted guarantee after a uniform shuffle.
 
     Guarantees:
         1. The statement returned is the accountant's for the solved model, and its epsilon is at most the target.
@@ -122,13 +122,13 @@ def epsilon0(
     accountant = _Accountant(target_epsilon, delta, honest_fraction, published_only)
     family = _family(randomizer, parameters)
     least = min(float(target_epsilon), LARGEST_EPSILON0)
-    family(least)  # what is wrong with the parameters is said here
+    family(least)  # raises the error about bad parameters
 
     def measure(value: float) -> float:
         try:
             local = family(value)
         except InvalidParameterError:
-            return math.inf  # the kind has no member of such a loss
+            return math.inf  # no randomizer of this kind has such a loss
         return accountant.excess(_protocol(local, num_users))
 
     guess = _typical_epsilon0(target_epsilon, delta, honest_fraction * num_users)
@@ -154,7 +154,7 @@ def num_users(
     published_only: bool = False,
     **parameters: Any,
 ) -> Calibration:
-    """The fewest people whose uniformly shuffled reports lead to a wanted guarantee.
+    """Fewest people whose uniformly shuffled reports lead to a wanted guarantee.
 
     A bound need not fall strictly from each number of people to the next (lattices of counts move it up and down by
     less than a part in a thousand), so somewhat smaller numbers may also do; one person less than the answer does not.
@@ -203,7 +203,7 @@ def num_users(
 
 
 def _family(randomizer: str | Family, parameters: dict[str, Any]) -> Family:
-    """From a local loss to a model of a randomizer."""
+    """Function from a local loss to a model of a randomizer."""
     if isinstance(randomizer, str):
         kind = randomizer
         return lambda value: model_of_kind(kind, epsilon0=value, **parameters)
@@ -219,20 +219,20 @@ def _protocol(local: LocalModel, users: int) -> ProtocolModel:
 
 
 def _typical_epsilon0(target: float, delta: float, users: float) -> float:
-    """Where to look first: the limit of many people, sigma / sqrt(n) with sigma^2 = 2 (E-1)^2 / (E+1)."""
+    """First guess of epsilon0: the limit of many people, sigma / sqrt(n) with sigma^2 = 2 (E-1)^2 / (E+1)."""
     square = target**2 * users / (2 * -math.log(delta))
     return math.log1p(square / 4 + math.sqrt(square**2 / 16 + square))
 
 
 def _typical_users(target: float, delta: float, loss: float) -> float:
-    """Where to look first, by the same limit."""
-    square = max(target, 1e-100) ** 2  # of a target of 1e-300 it would be 0
+    """First guess of the number of people, by the same limit."""
+    square = max(target, 1e-100) ** 2  # a target of 1e-300 would underflow to 0
     return 4 * -math.log(delta) * math.exp(min(loss, LARGEST_EPSILON0)) * math.tanh(loss / 2) ** 2 / square
 
 
 @dataclass(frozen=True, slots=True)
 class _Accountant:
-    """The accountant with everything but the protocol given."""
+    """Accountant with all arguments except the protocol."""
 
     target: float
     delta: float
@@ -253,14 +253,14 @@ class _Accountant:
         return epsilon_of(self.statement(model).guarantee)
 
     def excess(self, model: ProtocolModel) -> float:
-        """Logarithm of what is stated over the target: at most 0 where the target is met, and above 0 elsewhere."""
+        """Log of the stated epsilon over the target: at most 0 where the target is met, and above 0 elsewhere."""
         stated = self.epsilon(model)
         if stated > self.target:
             return max(math.log(stated / self.target), sys.float_info.min)
         return math.log(stated / self.target) if stated > 0 else -math.inf
 
     def answer(self, solved: str, value: float, model: ProtocolModel, num_evaluations: int) -> Calibration:
-        """The answer, accounted for once more."""
+        """Calibration with the solved value, accounted for once more."""
         found = examine(
             model, delta=self.delta, honest_fraction=self.honest_fraction, published_only=self.published_only
         )
@@ -276,7 +276,7 @@ class _Accountant:
 
 @dataclass(slots=True)
 class Search:
-    """Finds the hardest value at which a measure is at most 0, between an easy end and a hard one.
+    """Search for the hardest value at which a measure is at most 0, between an easy end and a hard one.
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than
@@ -296,7 +296,7 @@ class Search:
     width: float = math.inf  # of the bracket before the last step, as a ratio's logarithm
 
     def solve(self, guess: float) -> float | None:
-        """The value, at which the measure was evaluated and found at most 0; None if the easiest one is above 0."""
+        """Hardest value found at which the measure is at most 0; None if the easiest one is above 0."""
         self._enclose(min(max(guess, min(self.easiest, self.hardest)), max(self.easiest, self.hardest)))
         while self.met and self.missed and not self._done(self.met[0], self.missed[0]):
             self._evaluate(self._next(self.met, self.missed))
@@ -305,7 +305,7 @@ class Search:
         return self.met[0] if self.met else None
 
     def _enclose(self, guess: float) -> None:
-        """Walk from the guess towards the end that must hold the other side, in growing steps, until both are there."""
+        """Walk in growing steps from the guess to the end where the measure has the other sign, to bracket the zero."""
         value, step = guess, 0.0
         while not (self.met and self.missed):
             excess = self._evaluate(value)
@@ -331,7 +331,7 @@ class Search:
         return abs(met - missed) <= 1 if self.is_whole else abs(math.log(missed / met)) <= self.tolerance
 
     def _next(self, met: tuple[float, float], missed: tuple[float, float]) -> float:
-        """A value strictly inside the bracket, by the rule of the class."""
+        """Next value, strictly inside the bracket, by the rule of the class."""
         here, there = math.log(met[0]), math.log(missed[0])
         is_slow, self.width = abs(here - there) > self.width / 2, abs(here - there)
         if is_slow or math.isinf(missed[1]) or math.isinf(met[1]):

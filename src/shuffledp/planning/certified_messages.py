@@ -1,4 +1,4 @@
-"""Messages of split and mix: the fewest that are certified, the certificate, and the counts that others have published.
+"""Number of messages of split and mix: the fewest that are certified, the certificate, and published counts.
 
 Published counts are numbers to compare with: none of them decides anything, and none can be in a statement.
 """
@@ -27,7 +27,7 @@ _THEOREM: Theorem = next(theorem for theorem in THEOREMS if theorem.id == "split
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAndMixCertificate(Described):
-    """Certificate of split and mix through given shuffles; beside it, what others would have said.
+    """Certificate of split and mix through given shuffles, beside published message counts.
 
     Args:
         num_users: people planned for.
@@ -81,7 +81,7 @@ def split_and_mix(
     precision: int | None = None,
     clip: bool = False,
 ) -> SplitAndMix:
-    """The randomizer with the fewest messages that are certified to make sums private.
+    """Split-and-mix randomizer with the fewest messages that are certified to make sums private.
 
     Guarantees:
         1. What it sends, through independent rounds whose shuffles are as promised (all but one of each coordinate), is
@@ -149,7 +149,7 @@ def split_and_mix(
 def split_and_mix_certificate(
     model: SplitAndMixModel, shuffle: ShuffleModel, *, delta: float | None = None
 ) -> SplitAndMixCertificate:
-    """What the theorem "split-and-mix" certifies about a randomizer and its shuffles.
+    """Certificate by the theorem "split-and-mix" about a randomizer and its shuffles.
 
     Args:
         model: the randomizer's.
@@ -197,18 +197,18 @@ def split_and_mix_certificate(
 
 
 def _present(num_users: int, dropout_fraction: float) -> int:
-    """People who come and tell nothing, at least."""
+    """Least number of people who take part and do not collude."""
     validate.nonnegative(dropout_fraction=dropout_fraction)
     if dropout_fraction >= 1:
         raise invalid("below 1", dropout_fraction=dropout_fraction)
-    present = math.floor(num_users * (1 - Fraction(repr(float(dropout_fraction)))))  # 0.1 is meant as it is written
+    present = math.floor(num_users * (1 - Fraction(repr(float(dropout_fraction)))))  # exact decimals: 0.1 is 1/10
     if present < 2:
         raise invalid(f"so small that 2 of {num_users} people are left", dropout_fraction=dropout_fraction)
     return present
 
 
 def _fewest(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
-    """By steps that double, from a guess on, and bisection: more messages never mix worse."""
+    """Fewest messages, by doubling steps from a guess and bisection, as more messages never mix worse."""
 
     def certified(num_shares: int) -> bool:
         if not LEAST_SHARES <= num_shares <= MOST_SHARES:
@@ -232,7 +232,7 @@ def _fewest(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
 
 
 def _first_guess(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
-    """By the rule of thumb, and by what sets of half of all people need, to be kept apart from the others."""
+    """First guess by the rule of thumb, and by the messages that connect every half of the people with the rest."""
     bits = security_target(epsilon=model.epsilon, delta=delta / model.dimension)
     rule = rule_of_thumb(
         num_users=model.noise_users, imperfection=imperfection, modulus=model.modulus, security_bits=bits
@@ -256,11 +256,11 @@ def _protocol(local: SplitAndMixModel, honest: int, imperfection: float) -> Prot
     return ProtocolModel(local=local, shuffle=ParallelShuffleModel(round=shuffle, num_rounds=local.num_messages))
 
 
-# ---- counts that others have published -------------------------------------------------------------------------------
+# ---- published counts -----------------------------------------------------------------------------------------------
 
 
 def security_target(*, epsilon: float, delta: float) -> float:
-    """The bits sigma that a protocol needs: (1 + e^epsilon) 2^-(sigma + 1) = delta.
+    """Security bits sigma that a protocol needs: (1 + e^epsilon) 2^-(sigma + 1) = delta.
 
     Args:
         epsilon: in nats.
@@ -270,7 +270,7 @@ def security_target(*, epsilon: float, delta: float) -> float:
 
 
 def printed_count(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """Messages by Lemma 4.13 of Ghazi et al. 2023 as it is printed; None where it says nothing.
+    """Messages by Lemma 4.13 of Ghazi et al. 2023 as it is printed; None where it does not apply.
 
     It solves sigma = (m - 1) ((log2 n - log2 e) / (64 e^(4 gamma)) - 2 gamma log2 e) - 3 log2(3 q), for a bracket above
     0: an imperfection of at most 0.04 for a thousand people, and 0.10 for a billion.
@@ -280,7 +280,7 @@ def printed_count(*, num_users: int, imperfection: float, modulus: int, security
 
 
 def lemma_12_count(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """Messages by Lemma 4.12 of Ghazi et al. 2023, with its algebra done again; None where it says nothing.
+    """Messages by Lemma 4.12 of Ghazi et al. 2023, with corrected algebra; None where it does not apply.
 
     It gives sigma = (m - 1) ((log2 n - log2 e) / (64 e^(4 gamma)) - gamma log2 e) - log2(3 q) / 2 for random inputs,
     and one more message makes that hold for all (Lemma 4.2).
@@ -290,7 +290,7 @@ def lemma_12_count(*, num_users: int, imperfection: float, modulus: int, securit
 
 
 def perfect_shuffle_count(*, num_users: int, modulus: int, security_bits: float) -> int | None:
-    """Messages through uniform shuffles by Balle, Bell, Gascon, Nissim 2020; None where it says nothing.
+    """Messages through uniform shuffles by Balle, Bell, Gascon, Nissim 2020; None where it does not apply.
 
     m = 2 + ceil((2 sigma + log2(3 q)) / (log2 n - log2 e)). Their example, 10,000 people, 32 bits and sigma = 40, has
     12 messages.
@@ -300,7 +300,7 @@ def perfect_shuffle_count(*, num_users: int, modulus: int, security_bits: float)
 
 
 def rule_of_thumb(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """By the chance that one user is alone: m = 1 + ceil((2 sigma + log2(n q)) / log2(1 + (n - 1) e^-gamma)).
+    """Messages by the chance of one user alone: m = 1 + ceil((2 sigma + log2(n q)) / log2(1 + (n - 1) e^-gamma)).
 
     Close to the certificate for a gamma of at most 2 or so, and not a bound. None where no count is large enough.
     """
@@ -313,5 +313,5 @@ def _gain(num_users: int, imperfection: float) -> float:
 
 
 def _count(first: int, needed: float, gain: float) -> int | None:
-    """The first messages, and one for each gain that is needed."""
+    """Number of messages: the first ones, and one for each gain that is needed."""
     return first + math.ceil(needed / gain) if gain > 0 and needed / gain < 1e18 else None

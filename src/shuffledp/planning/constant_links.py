@@ -1,4 +1,4 @@
-"""Links that carry one envelope of so many slots in each round, so that traffic tells nothing: how many it takes."""
+"""Links that carry one envelope with fixed slots each round, so that traffic shows nothing: the slots needed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_model import SURPLUS
 
-SURPLUS_SHARE = 0.01  # of delta: the chance that some link has too few slots, where they are solved for
-MOST_SURPLUS = 0.1  # of delta: the same, with which a gate lets reports through: people who are offline change loads
+SURPLUS_SHARE = 0.01  # of delta: target for the chance that some link has too few slots
+MOST_SURPLUS = 0.1  # of delta: the largest such chance a gate admits, because people who are offline change loads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ConstantLinks:
             check_first_slots(self.slots)
 
     def of(self, graph: Graph | Overlay | Sequence[Graph], num_rounds: int, laziness: float) -> tuple[int, ...]:
-        """The slots of each of so many rounds."""
+        """Slots of each of ``num_rounds`` rounds."""
         if self.slots is None:
             return slots_needed(graph, num_rounds, overflow=self.overflow, laziness=laziness)
         return of_rounds(self.slots, num_rounds)
@@ -51,13 +51,13 @@ class ConstantLinks:
     def cut(
         self, graph: Graph | Overlay | Sequence[Graph], planned: int, laziness: float, num_rounds: int
     ) -> dict[str, Any]:
-        """What a shuffler is told of the first of the rounds that were planned."""
+        """Slots and surplus rule of the first ``num_rounds`` of the planned rounds, as arguments of a shuffler."""
         return {"slots": self.of(graph, planned, laziness)[:num_rounds], "surplus": self.surplus}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinksPlan(Described):
-    """What links with slots cost, and what they leave to chance.
+    """Cost of links with slots, and the chances that remain.
 
     Args:
         slots_per_link: of an envelope in each round.
@@ -84,7 +84,7 @@ def slots(
     laziness: float = 0.0,
     share: float = SURPLUS_SHARE,
 ) -> tuple[int, ...]:
-    """The fewest slots of an envelope in each round for a wanted guarantee: a surplus is rare beside delta.
+    """Fewest slots of an envelope in each round for a wanted guarantee: a surplus is rare beside delta.
 
     The chance that some link ever has more reports to carry is at most ``share`` times delta, by the loads of all
     links; rounds get equal parts of it. With epsilon up to about 1, delta then counts two hundredths for it at most.
@@ -110,7 +110,7 @@ def slots(
 
 
 def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) -> LinksPlan | None:
-    """What a shuffler's slots cost where this epsilon is stated; None if its links have none."""
+    """Cost of a shuffler's slots where this epsilon is stated; None if its links have none."""
     if shuffler.slots is None:
         return None
     sent = slots_sent(shuffler.graph, shuffler.slots)
@@ -126,7 +126,7 @@ def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) 
 
 
 def check_gate(shuffler: RandomWalkShuffler) -> None:
-    """Refuse so few slots that a gate stays shut even if everybody is online.
+    """Refuse slots so few that a gate stays shut even if all people are online.
 
     Raises:
         InvalidParameterError: if they are.
@@ -134,19 +134,19 @@ def check_gate(shuffler: RandomWalkShuffler) -> None:
     gate = None if shuffler.schedule is not None else shuffler.gate
     if gate is not None and shuffler.overflow > gate.overflow:
         raise invalid(
-            f"enough that a link has too few with a chance of at most {gate.overflow:.3g}, as the gate asks, and not "
+            f"enough to keep the chance of a surplus at or below {gate.overflow:.3g}, as the gate requires; these give "
             f"{shuffler.overflow:.3g}",
             slots=list(shuffler.slots or ()),
         )
 
 
 def of_rounds(first: Sequence[int], num_rounds: int) -> tuple[int, ...]:
-    """The slots of each of so many rounds, where the last number is that of all further ones."""
+    """Slots of each round; the last number of ``first`` counts for all further rounds."""
     return (*first, *(first[-1],) * num_rounds)[:num_rounds]
 
 
 def check_first_slots(first: Sequence[int]) -> None:
-    """Refuse what are no slots of the first rounds."""
+    """Refuse invalid numbers of slots."""
     if not first:
         raise validate.invalid("one number or more", slots=[])
     check_numbers_of_slots(first)

@@ -1,4 +1,4 @@
-"""Mixing of given groups by a shuffle near a reference order, for its own loss, other losses, and other groups."""
+"""Mixing of given groups by a shuffle near a reference order: for its own loss, other losses, and other groups."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ from shuffledp.people.groups.public_points import distances
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import SlotShuffler
 
-Family = Callable[[Groups, Integers, float | None], SlotShuffler]  # groups, order, loss; None is the usual loss
+Family = Callable[[Groups, Integers, float | None], SlotShuffler]  # groups, order, loss; None is the default loss
 
 _DRAWS, _DRAWS_OF_MANY, _MANY = 8, 2, 200_000
 _MOST_ASKED = 200
@@ -31,12 +31,12 @@ _FACTORS_OF_REACH = (1 / 4, 1 / 2, 2.0, 4.0)
 _MOST_SITES = 5_000  # with more places, groups of another reach are measured along the shuffler's own order
 _KENDALL = "kendall"
 _RULE = "Every pure shuffle of groups of g people displaces by the order of g^2 / alpha ranks. "
-_NEARLY_ALL = 0.8  # of the displacement of a uniform shuffle: then who stands where hardly matters any more
+_NEARLY_ALL = 0.8  # of a uniform shuffle's displacement: beyond it, positions hardly matter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixing(Described):
-    """Mixing of the people of given groups by a shuffle: public information, whatever they answer.
+    """Mixing of the people of given groups by a shuffle: public information that depends on no answer.
 
     Displacements are averages over a few draws from a fixed seed; so are shares, but those that are known exactly.
 
@@ -93,19 +93,19 @@ class Mixing(Described):
 
     @property
     def how_kept(self) -> str:
-        """How the shares that stay in groups were found: exactly, by simulation, or some in either way."""
+        """Method text for the shares that stay in groups: exact, by simulation, or part of each."""
         if self.kept_exactly in (0, 1):
             return "exact" if self.kept_exactly else "simulated"
         return f"exact for {self.kept_exactly:.0%} of the people, simulated for the others"
 
     @property
     def mixes_all(self) -> bool:
-        """Whether reports land nearly as far away as after a uniform shuffle of everybody."""
+        """Whether reports land nearly as far away as after a uniform shuffle."""
         return self.num_users > 1 and self.displacement >= _NEARLY_ALL * self.displacement_uniform
 
     @property
     def warning(self) -> str:
-        """What to say of a loss that is too small, or too large, for these groups; "" if it is neither."""
+        """Warning about a loss that is too small or too large for these groups; "" if it is neither."""
         if math.isinf(self.alpha):
             return (
                 "alpha is infinite: nothing is shuffled, every report stays with its sender, and only epsilon0 holds."
@@ -128,12 +128,12 @@ class Mixing(Described):
 
     @property
     def _nearer(self) -> tuple[str, ...]:
-        """What would keep reports nearer; no loss that is worth its name does where somebody's group is everybody."""
+        """Changes that would keep reports nearer; a larger alpha does not help where one group holds all people."""
         return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
 
 
 def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel]) -> tuple[str, ...]:
-    """What to warn of: a loss that does not fit the groups, or one that randomizing alone keeps within.
+    """Warnings: a loss that does not fit the groups, or a loss that randomizing alone keeps within.
 
     Args:
         mixing: what the shuffle does to the groups.
@@ -174,7 +174,7 @@ class GroupsPlan(Described):
 def mixing_of(
     groups: Groups, shuffler: SlotShuffler, *, coordinates: Floats | None = None, metric: str | None = None
 ) -> Mixing:
-    """How a shuffler mixes the people of these groups, from a few draws with a fixed seed.
+    """Mixing of the people of these groups by a shuffler, from a few draws with a fixed seed.
 
     Args:
         groups: the groups; they may be others than those of the shuffler.
@@ -225,7 +225,7 @@ def mixing_of(
 
 
 def _kind(shuffler: SlotShuffler) -> str:
-    """The shuffle, and its noise or distance where that is not the usual one."""
+    """Name of the shuffle, with its noise or distance if that is not the default."""
     model, distance = shuffler.prepare().model, _distance_of(shuffler)
     named = getattr(model, "noise", None) or (distance if distance != _KENDALL else None)
     return model.kind if named is None else f"{model.kind} ({named})"
@@ -236,19 +236,19 @@ def _distance_of(shuffler: SlotShuffler) -> str:
 
 
 def _quantile(values: Integers, counts: Integers, share: float) -> int:
-    """The least value that is reached by this share of what was counted."""
+    """Quantile: the least value that is reached by this share of the counts."""
     order = np.argsort(values, kind="stable")
     passed = np.cumsum(counts[order])
     return int(values[order[np.searchsorted(passed, math.ceil(share * passed[-1]))]])
 
 
 def _evenly(people: int, most: int) -> Integers:
-    """Ranks, evenly along the order."""
+    """Ranks spread evenly along the order."""
     return np.unique(np.linspace(0, people - 1, min(people, most)).astype(np.int64))
 
 
 def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
-    """The own groups of people evenly along the order, as far as affordable, and how many of these people each has."""
+    """Groups of people spread evenly along the order, as far as affordable, with the number of these people in each."""
     numbers, counts = np.unique(groups.own[order[_evenly(order.size, _MOST_ASKED)]], return_counts=True)
     affordable = np.cumsum(groups.sizes[numbers]) <= _MOST_MEMBERSHIPS
     affordable[0] = True
@@ -258,13 +258,13 @@ def _asked(groups: Groups, order: Integers) -> tuple[list[int], Integers]:
 def _shares(
     numbers: list[int], exact: dict[int, float], simulated: dict[int, float]
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The share of slots of each group that hold the group's reports, and whether it is the exact mean."""
+    """Share of each group's slots that hold the group's reports, and whether it is the exact mean."""
     shares = simulated | exact
     return np.array([shares[number] for number in numbers]), np.array([number in exact for number in numbers])
 
 
 class _Drawn(NamedTuple):
-    """A few draws of ranks, of which no more than a part was ever in memory."""
+    """Measures of a few draws of ranks, held in memory in parts."""
 
     moved: Integers  # how many reports moved by 0, 1, 2, ... ranks
     measured: Integers  # the ranks at which distances are measured,
@@ -273,7 +273,7 @@ class _Drawn(NamedTuple):
 
 
 def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn:
-    """Draws with fixed seeds; ``numbers`` are the groups whose shares are asked for."""
+    """Measures of draws with fixed seeds; ``numbers`` are the groups whose shares are asked for."""
     order = shuffler.prepare().order
     num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
     members = list(map(partial(ranks_of, lay(groups, order)), numbers)) if numbers else []
@@ -294,13 +294,13 @@ def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn
 
 
 def _between(ascending: Integers, start: int, length: int) -> Integers:
-    """The numbers from ``start`` on, counted from there, that are below ``length``."""
+    """Numbers in a window of this length from ``start`` on, counted from ``start``."""
     low, high = np.searchsorted(ascending, [start, start + length])
     return ascending[low:high] - start
 
 
 def _sum(one: Integers, other: Integers) -> Integers:
-    """The sum of two arrays, the shorter of which has zeros behind it."""
+    """Sum of two arrays, the shorter one padded with zeros."""
     total = np.zeros(max(one.size, other.size), dtype=np.int64)
     total[: one.size] += one
     total[: other.size] += other
@@ -310,7 +310,7 @@ def _sum(one: Integers, other: Integers) -> Integers:
 def _distances(
     coordinates: Floats | None, metric: str | None, order: Integers, drawn: _Drawn
 ) -> tuple[float, float] | tuple[None, None]:
-    """The median and the nine tenths of distances between a slot's place and that of the report in it."""
+    """Median and 90% quantile of distances between a slot's place and that of the report in it."""
     if coordinates is None:
         return None, None
     here = coordinates[order[drawn.measured]]
@@ -329,7 +329,7 @@ def plan_mixing(
     metric: str | None = None,
     method: str = "auto",
 ) -> GroupsPlan:
-    """How this shuffler mixes its groups, and how others of its kind would, with other losses and for other groups.
+    """Plan of how this shuffler mixes its groups, and how its kind would with other losses and other groups.
 
     Args:
         groups: the groups.
@@ -377,7 +377,7 @@ def _groups_within(key: str, value: float, points: Floats, metric: str) -> Group
 
 
 def _other_reaches(key: str, own: float, people: int) -> list[float]:
-    """Other radii, or numbers of neighbors; each once, and not the own one."""
+    """Radii or numbers of neighbors to compare with, without duplicates and the given one."""
     if key == "radius":
         return [own * factor for factor in _FACTORS_OF_REACH] if 0 < own < math.inf else []
     others = {max(1, min(round(own * factor), people - 1)) for factor in _FACTORS_OF_REACH}

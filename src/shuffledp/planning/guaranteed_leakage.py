@@ -1,4 +1,4 @@
-"""Leakage of a protocol, never above what its differential privacy allows."""
+"""Leakage of a protocol, never above the most that its differential privacy allows."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -23,11 +23,11 @@ from shuffledp.leakage import (
 from shuffledp.leakage.protocol_leakage import channel_of
 from shuffledp.leakage.vulnerability import capped, vulnerability_cap
 
-_DELTA = 1e-6  # at which the guarantee is looked for that bounds leakage, where nobody names another
+_DELTA = 1e-6  # default delta of the guarantee that bounds leakage
 
 
 def guaranteed_vulnerability(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Vulnerability:
-    """`shuffledp.leakage.target_vulnerability`, whose bounds are at most what is guaranteed allows.
+    """Vulnerability by `shuffledp.leakage.target_vulnerability`, with bounds capped by the guarantee.
 
     Args:
         model: the randomizer and the shuffler, with the number of users.
@@ -36,12 +36,12 @@ def guaranteed_vulnerability(model: ProtocolModel, *, delta: float = _DELTA, **a
     """
     found = target_vulnerability(model, **asked)
     if asked.get("positions") is not None:
-        return found  # of another law of places than that of the shuffle, about which nothing is guaranteed
+        return found  # for a law of places other than the shuffle's, which no guarantee covers
     return _Cap(model, delta, asked.get("prior"), asked.get("gain")).on(found)
 
 
 def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> Comparison:
-    """`shuffledp.leakage.compare_ways`, with a bound for "both" where its own value would take too long.
+    """Comparison by `shuffledp.leakage.compare_ways`, with a bound for "both" where its value would take too long.
 
     Without a shuffle there is one way, randomizing. The arguments are those of `guaranteed_vulnerability`.
     """
@@ -49,7 +49,7 @@ def compare_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: 
 
 
 def examine_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: Any) -> TargetExamination:
-    """`shuffledp.leakage.examine_target`, whose bounds are at most what is guaranteed allows.
+    """Examination by `shuffledp.leakage.examine_target`, with bounds capped by the guarantee.
 
     The arguments are those of `guaranteed_vulnerability`.
     """
@@ -62,13 +62,13 @@ def examine_guaranteed(model: ProtocolModel, *, delta: float = _DELTA, **asked: 
 
 
 class _Cap:
-    """What is guaranteed, as a cap on vulnerabilities; worked out when the first bound asks for it."""
+    """Cap on vulnerabilities by the guarantee, computed when the first bound asks for it."""
 
     def __init__(self, model: ProtocolModel, delta: float, prior: ArrayLike | None, gain: ArrayLike | None) -> None:
         self._model, self._delta, self._prior, self._gain = model, delta, prior, gain
 
     def on(self, found: Vulnerability) -> Vulnerability:
-        """With an upper end that is no higher than the cap; what is exact stays."""
+        """Vulnerability with an upper end of at most the cap; exact values stay."""
         if found.kind in (Kind.EXACT, Kind.ESTIMATE):
             return found
         return capped(found, self._value)
@@ -78,7 +78,7 @@ class _Cap:
         try:
             curve = privacy_curve(self._model, delta=self._delta)
         except UnsupportedModelError:
-            return np.inf  # nothing is guaranteed by a curve
+            return np.inf  # no theorem has a curve
         size = len(channel_of(self._model.local).inputs)
         prior = np.full(size, 1 / size) if self._prior is None else self._prior
         return vulnerability_cap(curve, prior=prior, gain=self._gain)
@@ -92,7 +92,7 @@ def _bounded(model: ProtocolModel, found: Comparison, cap: _Cap) -> Comparison:
 
 
 def _both(way: Way, alone: Way, cap: _Cap) -> Way:
-    """Way of the protocol itself: what is not known of it is at most what one's own report tells."""
+    """Way of the protocol itself, its unknown values bounded by those of one report alone."""
 
     def bound(own: Vulnerability | None, of_report: Vulnerability | None) -> Vulnerability | None:
         if own is None and of_report is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shuffledp.people.groups import Groups
     from shuffledp.shufflers import SlotShuffler
 
-_PLACES = 20_000  # that are looked at, at least, and in three draws at least
+_PLACES = 20_000  # places measured at least, in three draws or more
 _MOST_REFINED = 1_000_000  # members of all groups: some seconds
 
 
@@ -34,7 +34,7 @@ _MOST_REFINED = 1_000_000  # members of all groups: some seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedError(Described):
-    """Errors to be expected of an estimate, before there is any data.
+    """Expected errors of an estimate, before there is any data.
 
     Args:
         at: what the people are supposed to answer, which the errors depend on.
@@ -49,7 +49,7 @@ class ExpectedError(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option(Described):
-    """Randomizer that could be taken, with its error and its guarantees.
+    """Randomizer to choose from, with its error and its guarantees.
 
     Args:
         kind: as in the task file.
@@ -71,7 +71,7 @@ class Option(Described):
 
 
 def expected_error(model: LocalModel, num_users: int) -> ExpectedError:
-    """The errors of an estimate from this number of reports, all of which arrive.
+    """Expected errors of an estimate from this number of reports, all of which arrive.
 
     They are those of a category that as many people hold as any other; of the mean of numbers that lie evenly in their
     range; or of a coordinate of the mean of vectors in all directions.
@@ -96,7 +96,7 @@ def expected_error(model: LocalModel, num_users: int) -> ExpectedError:
 
 
 def sample_size(model: LocalModel, *, standard_error: float, of_sample: bool = False) -> int:
-    """The fewest people whose reports lead to an expected standard error.
+    """Fewest people whose reports lead to an expected standard error.
 
     Args:
         model: of a randomizer of categories, numbers or vectors.
@@ -117,7 +117,7 @@ def sample_size(model: LocalModel, *, standard_error: float, of_sample: bool = F
 
 
 def _variances(model: LocalModel) -> tuple[str, float, float]:
-    """What people answer, the variance that randomizing adds to a report, and that of the answers themselves."""
+    """Kind of answers, variance that randomizing adds to a report, and variance of the answers themselves."""
     if isinstance(model, FrequencyModel):
         share = 1 / model.domain_size
         return f"a frequency of 1/{model.domain_size}", model.noise_variance(share), share * (1 - share)
@@ -169,7 +169,7 @@ def compare_randomizers(models: Iterable[LocalModel], shuffle: ShuffleModel, *, 
 
 
 def best_randomizer(models: Iterable[LocalModel], shuffle: ShuffleModel) -> LocalModel:
-    """The model with the least expected error, of those the one with the smallest reports.
+    """Model with the least expected error; among equal ones, the one with the smallest reports.
 
     The arguments are those of `compare_randomizers`.
 
@@ -202,7 +202,7 @@ def option_of(
     unit: float = 1.0,
     stated: PrivacyStatement | None = None,
 ) -> Option:
-    """One randomizer as an option, with its error if all reports arrive, brought to the ``unit`` of the others.
+    """Option for one randomizer, with its error if all reports arrive, scaled to the ``unit`` of the others.
 
     ``stated`` is what is stated of everything released, if that is known already.
     """
@@ -224,24 +224,24 @@ def option_of(
 
 
 def ranked(options: Iterable[Option]) -> tuple[Option, ...]:
-    """Options by their error, the smallest first; among equal ones by the size of reports."""
+    """Options in order of error, smallest first; among equal ones in order of report size."""
     return tuple(sorted(options, key=lambda each: _key(each.error.standard_error, each.report_bits, each.kind)))
 
 
 def _key(error: float, bits: int | None, kind: str) -> tuple[float, float, str]:
-    """Errors are alike where they differ by less than a part in a million."""
+    """Sort key: errors that differ by less than one part in a million are equal."""
     return float(f"{error:.6g}"), math.inf if bits is None else bits, kind
 
 
 def error_through(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
-    """The error of reports that go through a shuffle, which loses some, adds dummies, or shows people's weights."""
+    """Error of reports through a shuffle, which may lose some, add dummies, or show people's weights."""
     if shuffle.design_effect != 1:
         root = math.sqrt(shuffle.design_effect)
         return replace(error, standard_error=error.standard_error * root, sampling_error=error.sampling_error * root)
     fraction, arriving = (shuffle.dummies.fraction if shuffle.dummies else 0.0), shuffle.arrival_share
     if arriving in (0.0, 1.0) and not fraction:
         return error
-    lost = error.sampling_error**2 * (1 / arriving - 1)  # of a sample of the people
+    lost = error.sampling_error**2 * (1 / arriving - 1)  # variance by the lost reports: the rest are a sample
     noise = error.standard_error / math.sqrt(arriving * (1 - fraction))
     return replace(error, standard_error=math.hypot(noise, math.sqrt(lost)))
 
@@ -251,7 +251,7 @@ def error_through(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
 
 @dataclass(frozen=True, eq=False)
 class LeastDisplacement:
-    """The mechanism that moves reports least.
+    """Mechanism that moves reports least, with the displacements of all that were tried.
 
     Args:
         shuffler: it, prepared.
@@ -267,7 +267,7 @@ class LeastDisplacement:
 def least_displacement(
     groups: "Groups", alpha: float, delta: float | None = None, *, order: str | ArrayLike = "auto"
 ) -> LeastDisplacement:
-    """The mechanism with the least mean displacement at a given loss: Mallows by blocks, or a noisy sort.
+    """Mechanism with the least mean displacement at a given loss: Mallows by blocks, or a noisy sort.
 
     Sorts are tried with adaptive spacing, and up to a million memberships with refined spacing too. It is displacement
     that is compared: a refined spacing can move reports less on the whole, and yet keep fewer in some of the groups.
@@ -307,19 +307,19 @@ def least_displacement(
 def least_displaced(
     *, groups: "Groups", alpha: float, delta: float | None = None, order: str | ArrayLike = "auto"
 ) -> "SlotShuffler":
-    """The shuffler of `least_displacement`."""
+    """Shuffler of `least_displacement`."""
     return least_displacement(groups, alpha, delta, order=order).shuffler
 
 
 def check_choice(*, alpha: float, delta: float | None) -> None:
-    """Refuse parameters that no groups go with."""
+    """Refuse parameters that are invalid for any groups."""
     validate.nonnegative(alpha=alpha)
     if delta is not None:
         validate.open_probability(delta=delta)
 
 
 def _sorts(groups: "Groups", alpha: float, delta: float | None, order: NDArray[np.int64]) -> "dict[str, SlotShuffler]":
-    """Sorts by name, those with the simpler spacing first."""
+    """Sorts by name, those with simpler spacing first."""
     from shuffledp.shufflers import NoisySortShuffler
 
     noises: dict[str, float | None] = {"laplace": None} | ({} if delta is None else {"gaussian": delta})
@@ -344,7 +344,7 @@ def _why(best: str, found: Mapping[str, float], groups: "Groups") -> str:
 
 
 def mean_displacement(shuffler: "SlotShuffler", *, seed: int = 0) -> float:
-    """How many ranks a report moves on average, over simulated draws; the same for the same seed.
+    """Mean number of ranks that a report moves, over simulated draws; the same for the same seed.
 
     Args:
         shuffler: it is prepared if it is not yet.

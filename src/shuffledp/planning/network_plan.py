@@ -1,4 +1,4 @@
-"""Plan of a network shuffle: the guarantee after each number of rounds, what they cost, each part alone, and risks."""
+"""Plan of a network shuffle: guarantee and cost of each number of rounds, each part alone, and risks."""
 
 import math
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from shuffledp.planning.planned_churn import PlannedChurn, plan_as_dict
 from shuffledp.planning.printed_formulas import PrintedFormula, printed_formulas
 from shuffledp.shufflers import RandomWalkShuffler
 
-_FEW = 10  # reports; an estimate from fewer says nothing
+_FEW = 10  # reports; an estimate from fewer is useless
 _GRID, _FEWER, _MANY = 10, 5, 5_000  # numbers of rounds; where accounting takes longer
 _SHARES = (0.01, 0.1, 0.5)  # of neighbors, or of all people, who collude
 
@@ -61,7 +61,7 @@ class AfterRounds(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOfGraph(Described):
-    """Part of a graph: people who can reach each other, which reports of others never do.
+    """Part of a graph: people connected to each other and to nobody else, whose reports stay among them.
 
     Args:
         people: how many.
@@ -87,7 +87,7 @@ class PartOfGraph(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk(Described):
-    """Risk that remains if people collude: no promise, but numbers to weigh.
+    """Risk that remains if people collude: numbers to weigh, no promise.
 
     Args:
         share: of the people.
@@ -159,12 +159,12 @@ class NetworkPlan(Described):
     churn: PlannedChurn | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; ``churn`` only where there is some."""
+        """Fields of the plan; ``churn`` only for plans with churn."""
         return plan_as_dict(super(NetworkPlan, self).to_dict())
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before anything is collected that way; empty if there is nothing."""
+        """Warnings to read before a collection; empty if there are none."""
         found = []
         if self.rounds == 0:
             found.append("rounds = 0: every report is handed in by its sender, and only epsilon0 holds.")
@@ -188,14 +188,14 @@ class NetworkPlan(Described):
 
     @property
     def why_not_searched(self) -> str:
-        """Why the fewest rounds were not looked for; empty if they were, as far as parts go."""
+        """Reason why the fewest rounds were not searched; empty if they were, for as many parts as allowed."""
         if self.fewest_rounds is not None or self.two_sides or self.num_parts <= MOST_SEARCHED:
             return ""
         return f"in more than {MOST_SEARCHED} parts they are not looked for"
 
     @property
     def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee no less; it loses none, and needs no dummies."""
+        """Whether handing in all reports would guarantee no less; it loses no reports and needs no dummies."""
         return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
 
     @property
@@ -212,7 +212,7 @@ def plan_walk(
     fewest_known: bool = False,
     progress: Progress | None = None,
 ) -> NetworkPlan:
-    """What a network shuffle guarantees and costs, before a report is made.
+    """Plan of a network shuffle: its guarantee and cost, before a report is made.
 
     Args:
         walk: the shuffle.
@@ -280,17 +280,17 @@ def plan_walk(
 
 
 def _all_edges(shuffler: RandomWalkShuffler) -> Graph:
-    """Every edge that a report may take in some round."""
+    """Graph of every edge that a report may take in some round."""
     return together(shuffler.graphs)
 
 
 def shufflers_of_parts(shuffler: RandomWalkShuffler) -> tuple[RandomWalkShuffler, ...]:
-    """A shuffler for each part, the largest first; that of all if there is one part, none if they are too many."""
+    """Shuffler for each part, the largest first; the given one for a single part, none for too many parts."""
     return (shuffler,) if _all_edges(shuffler).is_connected else shuffler.parts
 
 
 def epsilon_of_everything(walk: NetworkShuffle, num_rounds: int, delta: float) -> float | None:
-    """What would be guaranteed if people handed in all that they hold; None where they do."""
+    """Epsilon if people handed in all reports that they hold; None where they do."""
     if walk.protocol == "all":
         return None
     every = replace(walk, protocol="all", submissions=None).shuffler(num_rounds)
@@ -298,7 +298,7 @@ def epsilon_of_everything(walk: NetworkShuffle, num_rounds: int, delta: float) -
 
 
 def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...] | None]:
-    """Both mixing times, of the slowest part; None for several graphs, or too many parts."""
+    """Mixing times of the slowest part: the usual estimate, and two bounds; None if not computed."""
     graph, resting = shuffler.graph, shuffler.resting
     parts = [each.graphs[0] for each in shufflers_of_parts(shuffler)]
     if not isinstance(graph, Graph) or not parts:
@@ -311,9 +311,9 @@ def _mixing(shuffler: RandomWalkShuffler) -> tuple[float | None, tuple[int, ...]
 
 
 def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: float | None) -> list[int]:
-    """Some numbers of rounds, the planned one and the fewest among them."""
+    """Numbers of rounds to show, which include the planned one and the fewest."""
     own, slow = shuffler.num_rounds, shuffler.protocol != "all" or shuffler.num_users > _MANY
-    if shuffler.gate is not None or shuffler.schedule is not None:  # of other numbers nothing is recorded, or asked
+    if shuffler.gate is not None or shuffler.schedule is not None:  # no gate for other rounds
         return [own]
     customary = min(math.ceil(mixing), MOST_ROUNDS) if mixing is not None and math.isfinite(mixing) else 0
     last = max(4, math.ceil(1.5 * max(own, fewest or 0)), customary if fewest is None else 0)
@@ -322,7 +322,7 @@ def _rounds_to_show(shuffler: RandomWalkShuffler, fewest: int | None, mixing: fl
 
 
 def after_rounds(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> AfterRounds:
-    """Guarantee and cost of a shuffler's number of rounds."""
+    """Guarantee and cost of a shuffler's rounds."""
     stated = account(model_of(shuffler, local), delta=delta)
     messages = expected_messages(shuffler.graph, shuffler.num_rounds, **shuffler.chances)
     return AfterRounds(
@@ -339,7 +339,7 @@ def after_rounds(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) 
 def _parts(
     walk: NetworkShuffle, shuffler: RandomWalkShuffler, delta: float, whole: AfterRounds
 ) -> tuple[PartOfGraph, ...]:
-    """What there is to say of each part; of a single one all but its gap is known."""
+    """Facts about each part; of a single one, all but its gap are known already."""
     found, shufflers, local = [], shufflers_of_parts(shuffler), walk.local
     searched = 1 < len(shufflers) <= MOST_SEARCHED
     for each in shufflers:
@@ -365,7 +365,7 @@ def _parts(
 
 
 def risks_of(shuffler: RandomWalkShuffler, local: LocalModel, own: float) -> tuple[Risk, ...]:
-    """The planned share of colluders first, and some others."""
+    """Risks for the planned share of colluders first, and for some others."""
     people, epsilon0 = shuffler.num_users, local.epsilon0
     model = shuffler.model(people)
     shares = {share: math.ceil(share * people * (1 - 1e-12)) for share in (own, *_SHARES)}

@@ -1,4 +1,4 @@
-"""Rounds of a network shuffle: walks along given graphs, and the fewest rounds after which they hide enough."""
+"""Rounds of a network shuffle: walks along given graphs, and the fewest rounds that hide enough."""
 
 import math
 from bisect import bisect_left
@@ -23,13 +23,13 @@ from shuffledp.planning.constant_links import ConstantLinks, check_gate
 from shuffledp.randomizers import PrivUnit
 from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
 
-_NEAR_UNIFORM = 1.05  # times `nearest_epsilon`: what is enough
-MOST_ROUNDS = 1 << 14  # that are tried
-MOST_SEARCHED = 8  # parts for each of which the fewest rounds are found
+_NEAR_UNIFORM = 1.05  # times `nearest_epsilon`: an epsilon at most this is enough
+MOST_ROUNDS = 1 << 14  # most rounds that are tried
+MOST_SEARCHED = 8  # most parts for which the fewest rounds are searched
 _GOLDEN = (3 - math.sqrt(5)) / 2
-MOST_ONION_ROUNDS = 64  # of onions that are tried
-_SPARED = 0.2  # part of delta that is left to reports which colluders can follow to their end
-_ALL_LOST = 1e-3  # of the reports: with so few left, nobody hides as in a uniform shuffle of all
+MOST_ONION_ROUNDS = 64  # most rounds of onions that are tried
+_SPARED = 0.2  # share of delta for reports that colluders can follow to their end
+_ALL_LOST = 1e-3  # of the reports: with fewer left, no report hides as in a uniform shuffle of all
 _FEWEST: WeakCache[tuple[int | None]] = WeakCache(2 * MOST_SEARCHED)
 
 
@@ -79,7 +79,7 @@ class NetworkShuffle:
 
     @property
     def graphs(self) -> Graphs:
-        """The graphs in turn; none of an overlay."""
+        """Graphs in turn; none of an overlay."""
         graph = self.graph
         return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
 
@@ -90,18 +90,18 @@ class NetworkShuffle:
 
     @property
     def num_colluding(self) -> int:
-        """People who may tell what passed through their hands, fake ones among them."""
+        """People who may reveal which reports they passed on, including fake ones."""
         return min(math.ceil(self.colluding * self.num_users) + self.fakes, self.num_users)
 
     @property
     def local(self) -> LocalModel:
-        """The model of the reports."""
+        """Model of the reports."""
         return self.randomizer.model
 
     def shuffler(
         self, num_rounds: int, schedule: Schedule | None = None, *, planned: int | None = None
     ) -> RandomWalkShuffler:
-        """The shuffler with these rounds, of more that were ``planned`` if a gate opened, and who was online in them.
+        """Shuffler of these rounds, cut from ``planned`` ones if a gate opened, with the schedule of who was online.
 
         Raises:
             InvalidParameterError: if somebody has no neighbor, or an argument is out of range; and as `check_gate`.
@@ -127,7 +127,7 @@ class NetworkShuffle:
         return found
 
     def _dummies(self) -> dict[str, Any]:
-        """Who makes dummies, and from which value: one that the randomizer takes, or directions that average out."""
+        """Dummy options: their randomizer and a value for it, or directions that average out."""
         if self.protocol == "all":
             return {}
         model = self.local
@@ -144,7 +144,7 @@ class NetworkShuffle:
         return {"dummies": self.randomizer, "dummy_value": value}
 
     def on_part(self, graphs: Graphs) -> "NetworkShuffle":
-        """The shuffle of people of one part, none of whom ever holds more reports than there are people in it."""
+        """Shuffle of the people of one part, each of whom holds at most as many reports as the part has people."""
         most = graphs[0].num_users
         return replace(
             self, graph=graphs, submissions=None if self.submissions is None else min(self.submissions, most)
@@ -152,12 +152,12 @@ class NetworkShuffle:
 
     @property
     def stays_on_sides(self) -> bool:
-        """Whether the number of rounds shows on which side of all edges a report began, as none ever rests."""
+        """Whether the number of rounds shows on which side of a two-sided graph a report began, as none ever rests."""
         return together(self.graphs).is_bipartite and not self.laziness
 
 
 def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | None = None) -> int | None:
-    """The fewest rounds after which epsilon is at most 1.05 times what walks can come near to (`nearest_epsilon`).
+    """Fewest rounds after which epsilon is at most 1.05 times the limit of the walks (`nearest_epsilon`).
 
     By ever larger steps and narrowing down, as if more rounds were never worse, or if some reports get lost, not until
     most help. Of a graph in parts, the fewest that are enough for each part that gains anything.
@@ -193,7 +193,7 @@ def fewest_rounds(walk: NetworkShuffle, *, delta: float, progress: Progress | No
 
 
 def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int | None:
-    """Cycles until what a report tells that no honest person passed to an honest one is a small part of delta."""
+    """Cycles until the chance that no honest person passed a report to an honest one is a small part of delta."""
     worth, cycle = math.tanh(walk.local.epsilon0 / 2), overlay.num_rounds  # that is the local delta at epsilon = 0
     tried = range(cycle, max(MOST_ONION_ROUNDS, cycle) + 1, cycle)
     alone = (worst_hiding(overlay, walk.num_colluding, each).alone for each in tried)
@@ -201,7 +201,7 @@ def _past_colluders(walk: NetworkShuffle, overlay: Overlay, delta: float) -> int
 
 
 def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
-    """Why `fewest_rounds` finds none, as far as that is known, as the end of a sentence."""
+    """Reason why `fewest_rounds` finds none, as far as known, as the end of a sentence."""
     if isinstance(walk.graph, Overlay):
         return (
             f"of {walk.num_colluding} people who may collude, and so many as there are in a group, too many reports "
@@ -234,25 +234,25 @@ def _because(walk: NetworkShuffle, everything: Graph) -> str:
 
 
 def epsilon_of_uniform(local: LocalModel, num_users: int, delta: float) -> float:
-    """Epsilon of a uniform shuffle of this many people."""
+    """Epsilon of a uniform shuffle of this number of people."""
     model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
     return epsilon_of(account(model, delta=delta).guarantee)
 
 
 def nearest_epsilon(local: LocalModel, num_users: int, delta: float) -> float:
-    """What walks come ever nearer to: mostly `epsilon_of_uniform`, by theorems that hold of walks too."""
+    """Limit of the walks' epsilon: mostly `epsilon_of_uniform`, by theorems that hold for walks too."""
     model = ProtocolModel(local=local, shuffle=UniformShuffleModel(num_users=num_users))
     return min(epsilon_of_one_law(model, num_users, delta), local.epsilon0)
 
 
 def model_of(shuffler: RandomWalkShuffler, local: LocalModel) -> ProtocolModel:
-    """The public description of the whole protocol."""
+    """Public description of the whole protocol."""
     return ProtocolModel(local=local, shuffle=shuffler.model(shuffler.num_users))
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search for the fewest rounds."""
+    """Search for the fewest rounds."""
 
     walk: NetworkShuffle
     delta: float
@@ -275,11 +275,11 @@ def _fewest(search: _Search) -> int | None:
 
 
 def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
-    """Ever larger steps until it is enough, then narrow down: the number to begin with is mostly nearly right."""
+    """Fewest rounds by growing steps until enough, then narrowing; the first number is mostly nearly right."""
     found: dict[int, float] = {0: math.inf}
 
     def above(number: int) -> float:
-        """The logarithm of how far epsilon is above what is enough, over how far that is above the uniform one."""
+        """Log ratio of two excesses over the uniform epsilon: the found one, and the one that is enough."""
         if number not in found:
             found[number] = _excess(search, uniform, number)
             if search.progress is not None:
@@ -299,7 +299,7 @@ def _narrowed(search: _Search, uniform: float, rounds: int) -> int | None:
 
 
 def _last_tried(search: _Search, uniform: float) -> int:
-    """Up to how many rounds there is anything to look for.
+    """Largest number of rounds worth trying.
 
     If nobody is offline and all hand in all that they hold, lost reports hide nobody: once a uniform shuffle of those
     that are left is not near enough, no further round is but by losing the victim's report, too, which is no plan.
@@ -318,7 +318,7 @@ def _last_tried(search: _Search, uniform: float) -> int:
 
 
 def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: int) -> int | None:
-    """The fewest that are enough, where more rounds help up to some number, and lose more than they help from there on.
+    """Fewest rounds where more rounds help only up to some number, and lose more than they help beyond it.
 
     By golden section, until some are enough: found if the numbers before the best are ever better, and those after it
     ever worse, which is how it looks, but not proven; else there may be some where none are found. ``high`` may lie one
@@ -335,7 +335,7 @@ def _past_the_least(above: Callable[[int], float], low: int, middle: int, high: 
 
 
 def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
-    """The fewest between one number that is not enough and one that is: by lines through both, or halves."""
+    """Fewest rounds between one number that is not enough and one that is, by secants or halves."""
     halve = False
     while rounds - low > 1:
         one, other = above(low), above(rounds)
@@ -349,11 +349,11 @@ def _between(above: Callable[[int], float], low: int, rounds: int) -> int:
 
 
 def _excess(search: _Search, uniform: float, number: int) -> float:
-    """Positive where this number of rounds is not enough; about linear in them, as laws draw near exponentially."""
+    """Log excess, positive where the rounds are not enough; about linear in them, as laws converge exponentially."""
     walk, enough = search.walk, uniform * _NEAR_UNIFORM
     model = model_of(walk.shuffler(number), walk.local)
     lossless = not walk.dropout  # else it is asked of numbers that are not enough, too, which is better
-    if walk.protocol != "all" and lossless:  # whose epsilon takes longer than delta at one epsilon
+    if walk.protocol != "all" and lossless:  # epsilon takes longer here than delta at one epsilon
         reached = delta_at(model, epsilon=enough).guarantee
         if getattr(reached, "delta", 1.0) > search.delta:
             return math.inf
@@ -366,7 +366,7 @@ def _excess(search: _Search, uniform: float, number: int) -> float:
 
 
 def _enough_for_parts(search: _Search) -> int | None:
-    """Enough for each part that gains anything; None if there are too many parts, or none are found to be enough.
+    """Rounds enough for each part that gains anything; None if there are too many parts, or none are enough.
 
     Where reports get lost, what is the fewest for one part may be too many for another, whose people are fewer then.
     """
@@ -391,5 +391,5 @@ def _enough_for_parts(search: _Search) -> int | None:
 
 
 def _gains(uniform: float, local: LocalModel) -> bool:
-    """Whether a uniform shuffle leaves so much less that no shuffling is not near it."""
+    """Whether a uniform shuffle lowers epsilon so much that no shuffling does not come near it."""
     return uniform * _NEAR_UNIFORM < local.epsilon0

@@ -1,4 +1,4 @@
-"""Overlays to choose from, side by side: what each costs, what all guarantee, and a random graph to compare with."""
+"""Overlays to choose from: the cost and guarantee of each, and a random graph to compare with."""
 
 import math
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from shuffledp.shufflers.walk_exposure import average_exposure
 
 MOST_USERS = 10**7
 USUAL_CONTACTS = 100
-_SHOWN = 6  # numbers of rounds from one on; and the most that there may be
+_SHOWN = 6  # numbers of rounds shown from one on, beside the largest possible one
 _DEGREE = 8  # of the random graph beside them
-_NEAR = 1.05  # times the epsilon of a uniform shuffle: what is enough of it
+_NEAR = 1.05  # times the epsilon of a uniform shuffle: an epsilon at most this is enough
 _POINTS = 8  # of its curve
 
 
@@ -36,7 +36,7 @@ class Reached(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomGraph(Described):
-    """Walks on a random graph in which everybody has equally many neighbors, to compare with.
+    """Walks on a random regular graph, to compare with.
 
     No graph is drawn: positions are as alike as they usually are (`shuffledp.laws.usual_walks`). So this is no
     guarantee; a plan of the graph itself has one, of about as many rounds.
@@ -62,7 +62,7 @@ class RandomGraph(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayDesigns(Described):
-    """Overlays of the same people, each of which is exactly a uniform shuffle.
+    """Overlays of the same people, each exactly equal to a uniform shuffle.
 
     Args:
         num_users: people.
@@ -95,12 +95,12 @@ class OverlayDesigns(Described):
 
     @property
     def chosen(self) -> OverlayCost:
-        """The one to choose."""
+        """Overlay to choose."""
         return self.designs[self.best]
 
     @property
     def task_lines(self) -> tuple[str, ...]:
-        """The table ``[shuffler]`` of a task file with the one to choose.
+        """Table ``[shuffler]`` of a task file with the overlay to choose.
 
         Where contacts are limited it is that limit, so that other numbers of people get an overlay too.
         """
@@ -108,7 +108,7 @@ class OverlayDesigns(Described):
         return ("[shuffler]", 'kind = "network"', f"overlay = {{{chosen}}}")
 
     def to_dict(self) -> dict[str, object]:
-        """The one object that ``shuffledp graph design --json`` prints (``graph_design`` in docs/schema.json)."""
+        """Object that ``shuffledp graph design --json`` prints (``graph_design`` in docs/schema.json)."""
         return {**super(OverlayDesigns, self).to_dict(), "task_lines": list(self.task_lines)}
 
 
@@ -121,7 +121,7 @@ def design_overlays(
     epsilon0: float = 1.0,
     delta: float = 1e-6,
 ) -> OverlayDesigns:
-    """Overlays to choose from, and the best within the limits.
+    """Designs of overlays, and the best one within the limits.
 
     Args:
         num_users: people, from 2 to ten millions.
@@ -174,7 +174,7 @@ def design_overlays(
 
 
 def _best(num_users: int, contacts: int | None, rounds: int | None) -> tuple[Overlay, int | None]:
-    """The overlay to choose, and the limit of contacts that it is chosen by."""
+    """Overlay to choose, and the limit of contacts that it is chosen by."""
     if rounds is not None:
         validate.integer_at_least(1, rounds=rounds)
     if contacts is None and rounds is not None:
@@ -201,7 +201,7 @@ def _contacts(overlay: Overlay) -> int:
 def _random_graph(
     num_users: int, contacts: int | None, local: LocalModel, *, delta: float, epsilon: float, colluding: int
 ) -> RandomGraph | None:
-    """Walks on a random regular graph; None for so few people that it is no such graph."""
+    """Walks on a random regular graph; None for too few people."""
     degree = min(_DEGREE, contacts or _DEGREE)
     degree -= degree * num_users % 2
     if degree < 3 or num_users <= 4 * degree:
@@ -225,7 +225,7 @@ def _random_graph(
 
 @dataclass(frozen=True, kw_only=True)
 class _Typical:
-    """Walks on a random regular graph as it usually is."""
+    """Model of walks on a typical random regular graph."""
 
     num_users: int
     degree: int
@@ -234,11 +234,11 @@ class _Typical:
 
     @cached_property
     def mixed(self) -> int:
-        """Rounds after which no place is far from its share: n times the decay is below one thousandth."""
+        """Rounds until all places are near their share: n times the decay is below one thousandth."""
         return math.ceil(math.log(1000 * self.num_users) / -math.log(decay(self.degree)))
 
     def epsilon(self, num_rounds: int) -> float:
-        """What would be stated after these rounds."""
+        """Epsilon that would be stated after these rounds."""
         usual = usual_likeness(self.num_users, self.degree, num_rounds)
         model = RandomWalkShuffleModel(
             num_users=self.num_users,
@@ -254,7 +254,7 @@ class _Typical:
         return epsilon_of(account(ProtocolModel(local=self.local, shuffle=model), delta=self.delta).guarantee)
 
     def fewest(self, enough: float) -> int | None:
-        """The fewest rounds that are enough; None if twice as many as mix are not."""
+        """Fewest rounds that are enough; None if twice the mixing rounds are not."""
         low, high = 0, 2 * self.mixed
         if self.epsilon(high) > enough:
             return None
@@ -264,7 +264,7 @@ class _Typical:
         return high
 
     def slots(self, num_rounds: int) -> int:
-        """Slots that a person sends in all, with loads of one report a person."""
+        """Slots that a person sends over all rounds, with a load of one report for each person."""
         links, part = self.num_users * self.degree, SURPLUS_SHARE * self.delta / max(num_rounds - 1, 1)
         each = 1
         while links * self.degree ** -(each + 1) / math.factorial(each + 1) > part:

@@ -1,4 +1,4 @@
-"""Plan of walks on an overlay by design: what they guarantee, cost and expose."""
+"""Plan of walks on an overlay by design: their guarantee, cost and exposure."""
 
 import math
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ _USUAL_SHARE = 0.01  # of colluders, where none are planned for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayCost(Described):
-    """What one cycle of walks on an overlay costs each person, and what it exposes to colluders.
+    """Cost of one cycle of walks on an overlay for each person, and its exposure to colluders.
 
     Args:
         sizes: of the groups, one for each round.
@@ -58,7 +58,7 @@ class OverlayCost(Described):
 
     @classmethod
     def of(cls, overlay: Overlay, *, colluding: int, delta: float) -> "OverlayCost":
-        """The cost of an overlay of which some people collude, where statements are at this delta."""
+        """Cost of an overlay on which some people collude, with statements at this delta."""
         each, leaving = slots(overlay, overlay.num_rounds, delta=delta), leaving_chances(overlay)
         people = {"num_users": overlay.num_users, "num_colluding": colluding}
         return cls(
@@ -76,7 +76,7 @@ class OverlayCost(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayPlan(Described):
-    """Plan of walks on an overlay: what they guarantee and cost.
+    """Plan of walks on an overlay: their guarantee and cost.
 
     Args:
         num_users: people.
@@ -107,17 +107,17 @@ class OverlayPlan(Described):
     churn: PlannedChurn | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; ``churn`` only where there is some."""
+        """Fields of the plan; ``churn`` only for plans with churn."""
         return plan_as_dict(super(OverlayPlan, self).to_dict())
 
     @property
     def epsilon(self) -> float:
-        """What is guaranteed to everybody."""
+        """Epsilon that is guaranteed to every person."""
         return self.own.epsilon
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before anything is collected that way; empty if there is nothing."""
+        """Warnings to read before a collection; empty if there are none."""
         if self.churn is None or not self.churn.is_unknown:
             return ()
         return (
@@ -128,7 +128,7 @@ class OverlayPlan(Described):
 
     @property
     def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee no less; it loses none, and needs no dummies."""
+        """Whether handing in all reports would guarantee no less; it loses no reports and needs no dummies."""
         return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
 
 
@@ -136,7 +136,7 @@ WalksPlan = NetworkPlan | OverlayPlan
 
 
 def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = None, *, delta: float) -> OverlayPlan:
-    """What walks on an overlay guarantee and cost, before a report is made.
+    """Plan of walks on an overlay: their guarantee and cost, before a report is made.
 
     Args:
         walk: the shuffle, on an overlay.
@@ -178,5 +178,5 @@ def plan_overlay(walk: NetworkShuffle, shuffler: RandomWalkShuffler | None = Non
 
 
 def colluding_of(share: float, num_users: int) -> int:
-    """How many people a share of them is, rounded up; somebody is left to protect."""
+    """Number of colluding people for this share of all, rounded up; at least one person is left to protect."""
     return min(math.ceil(share * num_users * (1 - 1e-12)), num_users - 1)

@@ -30,7 +30,7 @@ _TOLERANCE = 0.01  # relative, of epsilon0: people change by about twice that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleNeeded(Described):
-    """A randomizer, the people who lead to the wanted half-width, and what their uniform shuffle guarantees.
+    """Number of people needed with one randomizer for the wanted half-width, and the guarantee of their shuffle.
 
     Args:
         kind: of the randomizer.
@@ -61,7 +61,7 @@ class PeopleNeeded(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeoplePlan(Described):
-    """What was asked for, and the randomizers that do it, the fewest people first.
+    """Plan with the question and the randomizers that answer it, the fewest people first.
 
     Args:
         half_width: of intervals, as wanted.
@@ -77,7 +77,7 @@ class PeoplePlan(Described):
 def people_for(
     local: LocalModel, *, half_width: float, delta: float, level: float = 0.95, least: int = 1
 ) -> PeopleNeeded:
-    """The fewest people whose reports lead to intervals of a half-width, and what is guaranteed to them.
+    """Fewest people whose reports lead to intervals of a half-width, and the guarantee they have.
 
     Args:
         local: model of a randomizer of categories, numbers or vectors.
@@ -133,7 +133,7 @@ def fewest_people(
     level: float = 0.95,
     least: int = 1,
 ) -> tuple[PeopleNeeded, ...]:
-    """For each randomizer the local loss that needs the fewest people at a central loss; the fewest first.
+    """Fewest people for each randomizer at a central loss, with the best local loss; the fewest first.
 
     Args:
         families: by its name, each from a local loss to the model of a randomizer.
@@ -167,12 +167,12 @@ def fewest_people(
 
 
 def _largest_loss(family: Family, target: float, wanted: Mapping[str, Any]) -> PeopleNeeded | None:
-    """The answer of one family at nearly the largest local loss that keeps the target; None where there is none."""
+    """Answer for one family at nearly the largest local loss that keeps the target; None if there is none."""
 
     def excess(epsilon0: float) -> float:
         try:
             return math.log(people_for(family(epsilon0), **wanted).epsilon / target)
-        except InvalidParameterError:  # too many people near 0; or the kind has no member of such a loss
+        except InvalidParameterError:  # too many people near 0, or no randomizer of this kind has such a loss
             return -math.inf if epsilon0 < 1 else math.inf
 
     search = Search(
@@ -186,7 +186,7 @@ def _largest_loss(family: Family, target: float, wanted: Mapping[str, Any]) -> P
     solved = search.solve(max(_FIRST_GUESS, target))
     if solved is None:
         return None
-    for candidate in (solved, 0.999 * solved, 0.99 * solved):  # fewer digits may cross a step of the bounds
+    for candidate in (solved, 0.999 * solved, 0.99 * solved):  # rounding may cross a step of the bounds
         epsilon0 = float(in_digits(candidate, "at least", digits=3))
         with suppress(InvalidParameterError):
             found = people_for(family(epsilon0), **wanted)

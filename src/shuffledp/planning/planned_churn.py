@@ -1,4 +1,4 @@
-"""People who go offline while reports walk, in a plan: what a gate promises, and after how many rounds it may open."""
+"""Churn in a plan, as people go offline while reports walk: the promise of a gate, and when it may open."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +11,8 @@ from shuffledp.laws.churned_rounds import rule_for
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import RandomWalkShuffler
 
-_SIMULATED = 3  # schedules: which tell how long it takes, and promise nothing
-_MOST_PEOPLE = 2000  # of whom schedules are simulated
+_SIMULATED = 3  # schedules: they show how long it takes, without a promise
+_MOST_PEOPLE = 2000  # most people for whom schedules are simulated
 
 _BEFORE = (
     "Somebody may be offline in a round, and before the run nothing is known of positions: only epsilon0 is stated. "
@@ -22,7 +22,7 @@ _BEFORE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChurn(Described):
-    """What is planned of people who go offline.
+    """Planned churn: people who go offline.
 
     Args:
         offline: the chance that somebody is, in each round.
@@ -43,7 +43,7 @@ class PlannedChurn(Described):
 
     @classmethod
     def of(cls, shuffler: RandomWalkShuffler) -> "PlannedChurn | None":
-        """What there is to say of a shuffler; None where everybody is online."""
+        """Planned churn of a shuffler; None where all people are always online."""
         if not shuffler.is_churned:
             return None
         schedule = shuffler.schedule
@@ -56,27 +56,27 @@ class PlannedChurn(Described):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nothing is known of positions, as there is neither a gate nor a record."""
+        """Whether positions are unknown, because there is neither a gate nor a record."""
         return self.gate is None and self.recorded is None
 
     @property
     def is_open_ended(self) -> bool:
-        """Whether the planned rounds are the most that reports may walk."""
+        """Whether the planned rounds are an upper limit for the walks."""
         return self.gate is not None and self.recorded is None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before anything is collected that way."""
+        """Warnings to read before a collection."""
         return (_BEFORE,) if self.is_unknown else ()
 
 
 def plan_as_dict(found: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a plan, without those about churn where there is none."""
+    """Fields of a plan, without those about churn where there is none."""
     return {name: value for name, value in found.items() if name != "churn" or value is not None}
 
 
 def _opened(shuffler: RandomWalkShuffler) -> tuple[int, ...]:
-    """After how many rounds the gate opens, in simulated schedules that are the same on every machine."""
+    """Rounds after which the gate opens, in simulated schedules that are the same on every machine."""
     gate = shuffler.gate
     if gate is None or shuffler.num_users > _MOST_PEOPLE:
         return ()

@@ -33,14 +33,14 @@ FLAGS = {
     "S less the sum of pi^2 is 0.08719, and (1 - alpha)^8 is 0.07952",
 }
 
-_LARGEST = 20.0  # epsilon0 beyond which the formulas leave the range of floats
+_LARGEST = 20.0  # epsilon0 beyond which the formulas overflow
 _LOCAL_FACTOR = 8  # of epsilon0, in the versions for randomizers with a local delta
 _LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedFormula(Described):
-    """A printed theorem for one set of numbers: to compare with, never a guarantee.
+    """Printed theorem evaluated for one set of numbers: to compare with, never a guarantee.
 
     Args:
         theorem: its number in Liew et al. 2022.
@@ -69,7 +69,7 @@ def printed_all(
     delta1: float = 0.0,
     corrected: bool = False,
 ) -> PrintedFormula:
-    """Theorem 5.3, or 5.4 if ``spread`` is given.
+    """Printed Theorem 5.3, or 5.4 if ``spread`` is given.
 
     Args:
         epsilon0: local loss in nats.
@@ -95,7 +95,7 @@ def printed_all(
 def printed_single(
     *, epsilon0: float, num_users: int, squares: float, delta: float, delta1: float = 0.0, symmetric: bool = False
 ) -> PrintedFormula:
-    """Theorem 5.5, or 5.6 (the same formula) for symmetric positions; arguments as for `printed_all`."""
+    """Printed Theorem 5.5, or 5.6 (the same formula) for symmetric positions; arguments as for `printed_all`."""
     loss = epsilon0 * (_LOCAL_FACTOR if delta1 else 1)
     reach = math.expm1(loss) * math.exp(loss)
     epsilon = reach**2 * squares / 2 + reach * math.sqrt(2 * squares * math.log(1 / delta))
@@ -105,7 +105,7 @@ def printed_single(
 
 
 def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
-    """The largest local delta that the versions with one allow."""
+    """Largest local delta that the versions with a local delta allow."""
     tail = math.log(2 / delta1) / math.log(1 / (1 - math.exp(-5 * epsilon0)))
     return -math.expm1(-epsilon0) * delta1 / (4 * math.exp(epsilon0) * (2 + tail))
 
@@ -115,7 +115,7 @@ def _remainder(num_users: int, epsilon: float, delta1: float) -> float:
 
 
 def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tuple[PrintedFormula, ...]:
-    """Theorems 5.3 and 5.4, or 5.5, of the start whose law is least spread; each with and without a local delta.
+    """Printed Theorems 5.3 and 5.4, or 5.5, for the least spread start; each with and without a local delta.
 
     Theorem 5.6 prints the same formula as 5.5.
 
@@ -149,7 +149,7 @@ def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: flo
 def _both_versions(
     formula: Callable[[float, float], PrintedFormula], epsilon0: float, people: int, delta: float, shares: int
 ) -> list[PrintedFormula]:
-    """Without a local delta, and with one, where what the local delta adds has an equal share of delta."""
+    """Both versions of a formula: without a local delta, and with one whose cost is an equal share of delta."""
     found = [replace(formula(epsilon0, delta / shares), delta=delta)]
     if _LOCAL_FACTOR * epsilon0 <= _LARGEST:
         share = delta / (shares + 1)

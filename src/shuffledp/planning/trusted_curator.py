@@ -1,4 +1,4 @@
-"""What a trusted curator would err: somebody who sees all answers, and adds noise to the statistic of the same loss.
+"""Error of a trusted curator, who sees all answers and adds noise of the same loss to the statistic.
 
 Of two mechanisms the one with the smaller error is taken. With sensitivities D1 and D2 of what is released, the largest
 distances in the sum and the Euclidean norm that replacing one person's answer makes, in the units of one answer:
@@ -23,12 +23,12 @@ from shuffledp.core.validate import integer_at_least, nonnegative, positive
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
 from shuffledp.randomizers import SplitAndMixModel
 
-_LEAST_DELTA = 1e-200  # of which Gaussian noise is calibrated
+_LEAST_DELTA = 1e-200  # smallest delta for which Gaussian noise is calibrated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedCurator(Described):
-    """The error of a trusted curator.
+    """Error of a trusted curator, as a value.
 
     Args:
         mechanism: the noise that is added, in words.
@@ -46,7 +46,7 @@ class TrustedCurator(Described):
 def trusted_curator(
     local: LocalModel, *, epsilon: float, delta: float, num_users: int, unit: float = 1.0
 ) -> TrustedCurator:
-    """The error of a trusted curator who estimates the same from the answers themselves.
+    """Error of a trusted curator who estimates the same statistic from the answers themselves.
 
     Args:
         local: description of the randomizer, which says what is estimated: of categories their shares, of numbers and
@@ -82,7 +82,7 @@ def trusted_curator(
 
 
 def curator_beside(model: ProtocolModel, guarantee: Guarantee, *, unit: float = 1.0) -> TrustedCurator | None:
-    """A trusted curator with the guarantee of a protocol; None without a finite loss."""
+    """Error of a trusted curator with the guarantee of a protocol; None without a finite loss."""
     if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial or not 0 < guarantee.epsilon < math.inf:
         return None
     loss = {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
@@ -90,7 +90,7 @@ def curator_beside(model: ProtocolModel, guarantee: Guarantee, *, unit: float = 
 
 
 def _sensitivities(local: LocalModel) -> tuple[float, float]:
-    """The most by which replacing one answer moves a sum over people, in the sum norm and the Euclidean one."""
+    """Sensitivities: the most that replacing one answer moves a sum over people, in sum norm and Euclidean norm."""
     if isinstance(local, FrequencyModel):
         return (1.0, 1.0) if local.domain_size == 2 else (2.0, math.sqrt(2))
     if isinstance(local, MeanModel) and local.dimension > 1:
@@ -98,7 +98,9 @@ def _sensitivities(local: LocalModel) -> tuple[float, float]:
     if isinstance(local, MeanModel):
         return local.upper - local.lower, local.upper - local.lower
     if not isinstance(local, SplitAndMixModel):
-        raise UnsupportedModelError(f"a trusted curator must know what is estimated; {local.kind!r} does not say it.")
+        raise UnsupportedModelError(
+            f"a trusted curator needs a known statistic; {local.kind!r} reports do not state theirs."
+        )
     width, moved = local.upper - local.lower, min(local.dimension, 2) if local.l1_bounded else local.dimension
     return width * moved, width * math.sqrt(moved)
 
