@@ -74,6 +74,9 @@ READ_ONCE = {
     "randomness",
     "randomizers",
     "shufflers",
+    "analyzers",
+    "people",
+    "laws",
 }
 LEAST_WORDS = 3
 RIDDLES = ("That of ", "Those of ", "The same ", "Themselves", "As ", "So many ", "What both ")

@@ -1,4 +1,4 @@
-"""Analyzers: from a view to an estimate with its error.
+"""Analyzers: estimates with errors, from views.
 
 In reading order: frequencies, exact_intervals (of few reports), frequency_sums (of frequencies, with exact errors),
 cross_tables (of two answers), histograms (of a number in bins, with quantiles), means, sums (of split and mix),

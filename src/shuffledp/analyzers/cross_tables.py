@@ -1,4 +1,4 @@
-"""A cross table of two private answers that are randomized together: cells, margins, row shares and how they differ."""
+"""Cross table of two private answers that are randomized together: cells, margins, row shares and differences."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -22,7 +22,7 @@ _LEAST_ROW = 1e-9  # share of the people in a row, where the estimate is none
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CrossTable(Estimate):
-    """Shares of the people by cell, row after row, and what follows from them.
+    """Shares of the people by cell, row after row, with the numbers derived from them.
 
     Args:
         columns: the names of the two answers, that of the rows first.
@@ -48,7 +48,7 @@ class CrossTable(Estimate):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossTableAnalyzer:
-    """Cross table from reports on pairs of answers, for any randomizer whose errors are known to go together.
+    """Cross table from reports on pairs of answers, for any randomizer whose errors have known covariances.
 
     Guarantees:
         1. Shares of cells and margins are unbiased, add up, and have the errors and intervals of `FrequencySums`.
@@ -107,7 +107,7 @@ class CrossTableAnalyzer:
         return FrequencyAnalyzer().summarize(view)
 
     def estimate(self, summary: FrequencySummary) -> CrossTable:
-        """Shares of the cells, named as "No, Yes", and what follows from them.
+        """Shares of the cells, named as "No, Yes", with the numbers derived from them.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, holds no report, or is of another number
@@ -139,7 +139,7 @@ class CrossTableAnalyzer:
         )
 
     def _row_shares(self, sums: FrequencySums, cells: Floats) -> Estimate:
-        """Of the people in each row, the shares of the columns."""
+        """Share of each column among the people of each row."""
         (first, second), (rows, columns) = self.columns, (names_of(each) for each in self.categories)
         parts = cells.reshape(-1, cells.shape[2])
         wholes = np.repeat(cells.sum(axis=1), len(columns), axis=0)
@@ -148,7 +148,7 @@ class CrossTableAnalyzer:
         return self._of_ratios(targets, shares, ends, ROW_SHARE, sums.num_reports)
 
     def _differences(self, sums: FrequencySums, cells: Floats) -> Estimate:
-        """Of the row shares from those in the first row, for all rows and columns but the first."""
+        """Differences of the row shares from those of the first row, for all rows and columns but the first."""
         (first, second), (rows, columns) = self.columns, (names_of(each) for each in self.categories)
         wholes = cells.sum(axis=1)
         found = [
@@ -175,7 +175,7 @@ class CrossTableAnalyzer:
 
 
 def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
-    """Shares of parts in wholes, kept within 0 and 1, shape (rows,), and their intervals, shape (rows, 2)."""
+    """Shares of parts in wholes, clipped to 0 and 1, shape (rows,), and their intervals, shape (rows, 2)."""
     ratios = sums.values(parts) / np.maximum(sums.values(wholes), _LEAST_ROW)
     if _nearly_normal(sums, parts, wholes):
         return _kept_within(0.0, 1.0, ratios, _fieller(sums, parts, wholes, level))
@@ -184,12 +184,12 @@ def _ratio(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> 
 
 
 def _nearly_normal(sums: FrequencySums, parts: Floats, wholes: Floats) -> bool:
-    """Whether parts, rests and all that tells them apart are nearly normal, and so are parts less shares of wholes."""
+    """Whether errors of parts, rests and differences between values are nearly normal; then so is part - t whole."""
     return sums.tells_apart_normally and bool(sums.nearly_normal(np.concatenate([parts, wholes - parts])).all())
 
 
 def _fieller(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> Floats:
-    """The ends of the t with (part - t whole)^2 <= z^2 (variance of that), which is quadratic in t; shape (rows, 2).
+    """Ends of the t with (part - t whole)^2 <= z^2 (variance of that), a quadratic inequality; shape (rows, 2).
 
     Where the whole is not told from 0, neither are shares from each other, and all t are among them.
     """
@@ -205,7 +205,7 @@ def _fieller(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -
 
 
 def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
-    """The least and the largest share, where the part and the rest are both in their intervals."""
+    """Smallest and largest share, where both the part and the rest lie in their intervals."""
     (least, most), (least_rest, most_rest) = (
         _kept_within(0.0, 1.0, sums.values(weights), sums.intervals(weights, (1 + level) / 2))[1].T
         for weights in (parts, wholes - parts)
@@ -215,7 +215,7 @@ def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float
 
 
 def _kept_within(least: float, most: float, estimates: Floats, ends: Floats) -> tuple[Floats, Floats]:
-    """Estimates moved to the nearest possible ones, with the intervals from here to where these move along.
+    """Estimates clipped to the possible range, with intervals extended to cover the clipping.
 
     An interval that lies beyond all possible values, as one in so many does, has not become certainty at their end.
     """
@@ -229,7 +229,7 @@ def _kept_within(least: float, most: float, estimates: Floats, ends: Floats) -> 
 def _difference(
     sums: FrequencySums, one: tuple[Floats, Floats], other: tuple[Floats, Floats], level: float
 ) -> tuple[float, float, float]:
-    """The share of ``one``, a part and its whole, less that of another, with the ends of the interval.
+    """Difference between the shares of two pairs (part, whole), ``one`` less ``other``, with its interval's ends.
 
     Pairs of shares are tried on a grid, which the interval exceeds by one step. Impossible shares are tried too: where
     one pair of possible ones alone has a difference, such as 1, its joint statistic would have two degrees of freedom.

@@ -1,4 +1,4 @@
-"""Intervals of frequencies from few reports, whose counts have no normal law: the exact test is inverted.
+"""Exact intervals of frequencies from few reports, whose counts are not normal, by inversion of an exact test.
 
 And those that hold for all rows of an estimate together.
 """
@@ -23,12 +23,12 @@ Integers = NDArray[np.int64]
 
 
 def needs_exact(num_reports: int, p: float, q: float) -> bool:
-    """Whether normal intervals may cover too little, for some share of the people, and the exact test is affordable."""
+    """Whether normal intervals may cover too little for some shares, and the exact test is affordable."""
     return num_reports <= _MOST_REPORTS and num_reports * min(p * (1 - p), q * (1 - q)) < ALMOST_NORMAL
 
 
 def holders_between(counts: Integers, num_reports: int, p: float, q: float, level: float) -> tuple[Integers, Integers]:
-    """The least and the largest number of people who may hold each value, by the number of reports that support it.
+    """Smallest and largest number of people who may hold each value, given its number of supporting reports.
 
     With m holders among n people, a count is C ~ Bin(m, p) + Bin(n - m, q), which grows with m. The ends are the least
     m with Pr[C >= c] > (1 - level) / 2, and the largest m with Pr[C <= c] > (1 - level) / 2.
@@ -62,7 +62,7 @@ def holders_between(counts: Integers, num_reports: int, p: float, q: float, leve
 
 
 def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
-    """The estimate with wider intervals, all of which hold together with the probability of one before (Bonferroni).
+    """Same estimate with wider intervals, which hold simultaneously with the same probability (Bonferroni).
 
     Whatever rows the estimates choose, such as the largest, their intervals then hold with that probability.
 
@@ -89,7 +89,7 @@ def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimat
 
 
 def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int) -> Integers:
-    """By bisection for each row, the first number from 0 to ``most`` from which on it holds; ``most`` + 1 if none."""
+    """First number from 0 to ``most`` from which the condition holds, for each row by bisection; else ``most`` + 1."""
     low, high = np.zeros(rows, dtype=np.int64), np.full(rows, most + 1, dtype=np.int64)
     while (low < high).any():
         middle = (low + high) // 2
@@ -99,7 +99,7 @@ def _first(holds: Callable[[Integers], NDArray[np.bool_]], most: int, rows: int)
 
 
 def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: float) -> Floats:
-    """Pr[Bin(m, p) + Bin(n - m, q) >= c] for each row, over all of the first law but what is next to nothing."""
+    """Probability Pr[Bin(m, p) + Bin(n - m, q) >= c] for each row; negligible values of the first law are left out."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     spread = _SPREADS * np.sqrt(holders * p * (1 - p)) + _FURTHER
@@ -112,7 +112,7 @@ def _tail(holders: Integers, first: Integers, num_reports: int, p: float, q: flo
 
 
 def _at_least(trials: Integers, successes: Integers, chance: float) -> Floats:
-    """Pr[Bin(trials, chance) >= successes], elementwise."""
+    """Probability Pr[Bin(trials, chance) >= successes], elementwise."""
     from scipy.special import betainc
 
     possible = np.clip(successes, 1, np.maximum(trials, 1))

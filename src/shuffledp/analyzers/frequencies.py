@@ -1,4 +1,4 @@
-"""Frequencies of values, from randomized reports: unbiased, with errors from the randomizer and from sampling."""
+"""Frequencies of values from randomized reports: unbiased, with errors from the randomizer and from sampling."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ from shuffledp.core.validate import invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FrequencySummary(Summary):
-    """Support counts of the reports seen so far.
+    """Support counts of the reports so far.
 
     Args:
         model: the randomizer's model.
@@ -146,7 +146,7 @@ class FrequencyAnalyzer:
         )
 
     def _exact_interval(self, summary: FrequencySummary, frequency: Floats) -> Floats | None:
-        """The exact intervals, shape (values, 2), which hold the estimates too; None where normal ones do."""
+        """Exact intervals, shape (values, 2), extended to the estimates; None where normal intervals are used."""
         p, q, total = summary.model.p, summary.model.q, summary.num_reports
         if summary.dummies is not None or summary.arrival_share < 1 or not needs_exact(total, p, q):
             return None
@@ -155,7 +155,7 @@ class FrequencyAnalyzer:
 
 
 def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Floats]:
-    """Frequencies among people from those among all reports, and the error from not knowing how many are dummies.
+    """Frequencies among people, corrected for dummies, and the error from the unknown number of dummies.
 
     That error is one random number for all values, of which each has so many.
     """
@@ -168,7 +168,7 @@ def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Float
 
 
 def nearest_shares(frequencies: Floats) -> Floats:
-    """The nearest frequencies (in squared distance) that are 0 or more and sum to 1."""
+    """Nearest frequencies (in squared distance) that are nonnegative and sum to 1."""
     descending = np.sort(frequencies)[::-1]
     excess = (np.cumsum(descending) - 1) / np.arange(1, len(descending) + 1)
     kept = np.flatnonzero(descending > excess)[-1]
@@ -176,7 +176,7 @@ def nearest_shares(frequencies: Floats) -> Floats:
 
 
 def project_to_simplex(estimate: Estimate) -> Estimate:
-    """The nearest frequencies (in squared distance) that are 0 or more and sum to 1; errors are kept as they were.
+    """Same estimate moved to the nearest frequencies (in squared distance) on the simplex, with unchanged errors.
 
     No longer unbiased: small frequencies are pulled up and large ones down. Use it for display or for sampling, not for
     averaging.

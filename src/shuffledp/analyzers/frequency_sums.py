@@ -1,4 +1,4 @@
-"""Sums of frequencies from one summary, such as margins of a table and shares below an edge, with their exact errors.
+"""Sums of frequencies from one summary, such as margins of a table and shares below an edge, with exact errors.
 
 Errors of different frequencies go together as the randomizer makes them, and shares of all values add up to 1. So the
 sum with weights c is estimated with the centered weights c - mean(c), and mean(c) is added: among the estimates that
@@ -59,44 +59,44 @@ class FrequencySums:
 
     @property
     def num_reports(self) -> int:
-        """Reports that the summary is of."""
+        """Number of reports in the summary."""
         return self._summary.num_reports
 
     def values(self, weights: Floats) -> Floats:
-        """The estimates, shape (rows,)."""
+        """Estimates of the sums, shape (rows,)."""
         centered, means = _centered(weights)
         return np.asarray(centered @ self._frequencies + means)
 
     def variances(self, weights: Floats) -> Floats:
-        """Of the errors that randomizing and shuffling add, shape (rows,)."""
+        """Variances of the errors from randomizing and shuffling, shape (rows,)."""
         centered, _ = _centered(weights)
         randomized = self._by_value(centered) @ self._reported * self._summary.num_reports / self._unit**2
         lost = self.sampling_variances(weights) * (1 / self._summary.arrival_share - 1)
         return np.asarray(randomized + (centered @ self._dummy_error) ** 2 + lost)
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
-        """Of the errors of each row of ``first`` and the same row of ``second``, shape (rows,)."""
+        """Covariances of the errors of each row of ``first`` and the same row of ``second``, shape (rows,)."""
         return (self.variances(first + second) - self.variances(first - second)) / 4
 
     def sampling_variances(self, weights: Floats) -> Floats:
-        """Of the further errors if the batch is a random sample of a population, shape (rows,)."""
+        """Variances of the further errors if the batch is a random sample of a population, shape (rows,)."""
         centered, _ = _centered(weights)
         spread = np.square(centered) @ self._shares - (centered @ self._shares) ** 2
         return np.asarray(np.maximum(spread, 0.0) * self._summary.arrival_share / self._people)
 
     def nearly_normal(self, weights: Floats) -> Mask:
-        """Whether the sum over reports is nearly normal, its largest step being small beside its spread; (rows,)."""
+        """Mask of the nearly normal sums over reports: the largest step is small beside the spread; shape (rows,)."""
         return self._noisy(weights, np.ptp(weights, axis=1))
 
     @property
     def tells_apart_normally(self) -> bool:
-        """Whether what tells any two values apart is nearly normal, even if nobody has either: its steps are of 1."""
+        """Whether differences between any two values have nearly normal errors, even without holders: steps of 1."""
         apart = np.zeros((1, self._summary.model.domain_size))
         apart[0, :2] = 1.0, -1.0
         return bool(self._noisy(apart, np.ones(1)).all())
 
     def _noisy(self, weights: Floats, step: Floats) -> Mask:
-        """Whether the sum over reports varies by several such steps, shape (rows,), whatever the answers are."""
+        """Mask of the sums over reports with a spread of several steps, whatever the answers; shape (rows,)."""
         if self._summary.dummies is not None or self._summary.arrival_share < 1:
             return np.ones(len(weights), dtype=np.bool_)
         centered, _ = _centered(weights)
@@ -104,7 +104,7 @@ class FrequencySums:
         return np.asarray(least * (1 + _ROUNDING) >= ALMOST_NORMAL * step**2)
 
     def intervals(self, weights: Floats, level: float) -> Floats:
-        """The ends of the intervals, shape (rows, 2)."""
+        """Ends of the intervals, shape (rows, 2)."""
         values, spread = self.values(weights), normal_half_width(level) * np.sqrt(self.variances(weights))
         low, high = values - spread, values + spread
         few = ~self.nearly_normal(weights)
@@ -116,7 +116,7 @@ class FrequencySums:
         return np.stack([np.minimum(low, values), np.maximum(high, values)], axis=1)
 
     def estimate(self, weights: Floats, targets: Sequence[str], *, statistic: str, level: float) -> Estimate:
-        """The estimate with one row for each row of weights; ``statistic`` says what they are."""
+        """Estimate with one row for each row of weights; ``statistic`` names their meaning."""
         all_normal = bool(self.nearly_normal(weights).all())
         return Estimate(
             statistic=statistic,
@@ -130,17 +130,17 @@ class FrequencySums:
         )
 
     def _by_value(self, centered: Floats) -> Floats:
-        """Variance of the weights that one report supports, by the value it is made from, shape (rows, k)."""
+        """Variance of the sum of the weights that one report supports, by its sender's value, shape (rows, k)."""
         variances: Floats = self._summary.model.support_variance(centered)
         return variances
 
     def _largest_variances(self, weights: Floats) -> Floats:
-        """Of any answers, shape (rows,), where nobody's report is lost or a dummy."""
+        """Largest variances for any answers, shape (rows,), if no report is lost or a dummy."""
         centered, _ = _centered(weights)
         return np.asarray(self._by_value(centered).max(axis=1) * self._summary.num_reports / self._unit**2)
 
     def _testable(self, weights: Floats) -> Mask:
-        """Whether a row picks values of which a report supports one at most, so that the count is of two binomials."""
+        """Mask of the rows that choose values of which a report supports at most one: the count is of two binomials."""
         picks = ((weights == 0) | (weights == 1)).all(axis=1)
         joint = self._summary.model.joint_support
         disjoint = joint is not None and joint.with_own == joint.of_others == 0
@@ -148,7 +148,7 @@ class FrequencySums:
         return np.asarray(picks & (disjoint | (weights.sum(axis=1) == 1)) & small)
 
     def _tested(self, members: Mask, level: float) -> tuple[Floats, Floats]:
-        """The ends of the exact intervals of the share of the people whose value is in a set, for each row a set."""
+        """Ends of the exact intervals for the share of people with a value in a set, one set per row."""
         summary, sizes = self._summary, members.sum(axis=1)
         p, q, total = summary.model.p, summary.model.q, summary.num_reports
         low, high = np.zeros(len(members)), np.ones(len(members))
@@ -161,12 +161,12 @@ class FrequencySums:
 
 
 def _centered(weights: Floats) -> tuple[Floats, Floats]:
-    """Weights less their mean over all values, and the means."""
+    """Weights minus their mean over all values, and the means."""
     means = weights.mean(axis=1)
     return weights - means[:, None], means
 
 
 def _cantelli(level: float) -> float:
-    """So many standard deviations are exceeded, on one side, with probability (1 - level) / 2 at most, by any law."""
+    """Number of standard deviations exceeded on one side with probability (1 - level) / 2 at most, under any law."""
     tail = (1 - level) / 2
     return math.sqrt((1 - tail) / tail)

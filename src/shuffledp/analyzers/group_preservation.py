@@ -1,4 +1,4 @@
-"""Shares of a group's own answers that stay in its slots: what a shuffle leaves to be learned about groups."""
+"""Group preservation: the shares of a group's reports that stay in its slots, which tell about the group."""
 
 import math
 from collections.abc import Iterable
@@ -35,18 +35,18 @@ class _PreparedBlocks(Protocol):
 
 
 class SlotPermutation(Protocol):
-    """A shuffler that keeps slots: `shuffledp.MallowsShuffler`, `shuffledp.NoisySortShuffler`."""
+    """Shuffler that keeps slots: `shuffledp.MallowsShuffler`, `shuffledp.NoisySortShuffler`."""
 
     def prepare(self) -> _PreparedBlocks:
         """Reference order, blocks and parameters."""
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
-        """The secret permutation of people."""
+        """Secret permutation of people."""
 
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """For each group, in the order of iteration, the share of its slots that hold one of its own reports.
+    """Preserved share of each group, in the order of iteration: its slots that hold one of its own reports.
 
     Args:
         sizes: people in each group.
@@ -122,7 +122,7 @@ def preservation(
 def exact_means(
     shuffler: SlotPermutation, groups: Groups, numbers: Iterable[int], *, most_work: int = _MOST_WORK
 ) -> dict[int, float]:
-    """The expected share that a group keeps of its own reports, for those of the given groups where it is known.
+    """Expected preserved shares of the given groups, for those where it is known.
 
     It is known for groups that are all of a block, whatever the shuffle; for groups inside a block, under the Mallows
     laws of Hamming's and Cayley's distance; and for intervals of ranks of a block, under Kendall's.
@@ -144,7 +144,7 @@ def exact_means(
 
 
 def _kept(permutation: Integers, groups: Groups) -> Floats:
-    """The share of each group's slots that hold one of its reports."""
+    """Share of each group's slots that hold one of its reports."""
     member = np.zeros(permutation.size, dtype=np.bool_)
     shares = np.empty(len(groups))
     for number, group in enumerate(groups):
@@ -155,7 +155,7 @@ def _kept(permutation: Integers, groups: Groups) -> Floats:
 
 
 class _Place(NamedTuple):
-    """A group inside one block, and how the block is shuffled."""
+    """Group inside one block, with the parameter of the block's shuffle."""
 
     size: int  # people in the block
     parameter: float
@@ -164,7 +164,7 @@ class _Place(NamedTuple):
 
 
 def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -> dict[int, _Place]:
-    """The given groups that lie in one block."""
+    """Given groups that lie in one block."""
     layout, sizes, starts = lay(groups, prepared.order), np.diff(prepared.starts), prepared.starts
     found: dict[int, _Place] = {}
     for number in numbers:
@@ -178,7 +178,7 @@ def _places(prepared: _PreparedBlocks, groups: Groups, numbers: Iterable[int]) -
 
 
 def _laws(prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float = math.inf) -> dict[int, Floats]:
-    """The law of how many reports a group loses, by number; none for other laws than Hamming's and Cayley's."""
+    """Law of the number of reports that a group loses, by group number; only for Hamming's and Cayley's distance."""
     law_of = _LOST_LAWS.get(getattr(prepared.model, "distance", ""))
     if law_of is None:
         return {}
@@ -195,12 +195,12 @@ def _laws(prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float
 
 
 def _mean(law: Floats) -> float:
-    """The expected share that is kept."""
+    """Expected share of reports that a group keeps."""
     return 1 - float(law @ np.arange(law.size)) / (law.size - 1)
 
 
 def _eta(law: Floats, delta: float) -> float:
-    """The largest share that is kept with probability 1 - delta; chances of losing more are rounded up."""
+    """Largest share kept with probability 1 - delta; chances of larger losses are rounded up."""
     beyond = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * ROUND_UP
     most = int(np.flatnonzero(beyond <= delta)[0])
     return 1 - most / (law.size - 1)
@@ -209,7 +209,7 @@ def _eta(law: Floats, delta: float) -> float:
 def _kendall_means(
     prepared: _PreparedBlocks, places: dict[int, _Place], most_work: float = math.inf
 ) -> dict[int, float]:
-    """The expected share of groups that are intervals of ranks, by number; none for other laws than Kendall's."""
+    """Expected share kept by groups that are intervals of ranks, by group number; only for Kendall's distance."""
     known: dict[_Place, float] = {}
     found: dict[int, float] = {}
     for number, place in places.items() if getattr(prepared.model, "distance", "") == "kendall" else ():

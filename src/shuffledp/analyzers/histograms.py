@@ -1,4 +1,4 @@
-"""Histogram and quantiles of a number that each device puts into a bin, from the randomized bins."""
+"""Histogram and quantiles of a number, from bins that each device chooses and randomizes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -20,7 +20,7 @@ _LEAST_ANSWERED = 1e-9  # share of the people who answered, where the estimate i
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Histogram(Estimate):
-    """Shares of the people by bin, and the quantiles that follow from them.
+    """Shares of the people by bin, and the quantiles derived from them.
 
     Args:
         edges: of the bins, ascending; one more than there are bins.
@@ -33,13 +33,13 @@ class Histogram(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """The quantiles."""
+        """Quantiles of the answers."""
         return () if self.quantiles is None else (self.quantiles,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramAnalyzer:
-    """Histogram and quantiles from reports on bins, for any randomizer whose errors of bins are known to go together.
+    """Histogram and quantiles from reports on bins, for any randomizer whose errors of bins have known covariances.
 
     Shares below the edges are made ascending by isotonic regression, and a quantile is where the line through them
     crosses its level. Its interval is a set of whole bins: from below, edges are passed as long as it is certain that
@@ -94,7 +94,7 @@ class HistogramAnalyzer:
         return FrequencyAnalyzer().summarize(view)
 
     def estimate(self, summary: FrequencySummary) -> Histogram:
-        """Shares of the bins, named by their ends, and quantiles.
+        """Shares of the bins, named by their edges, and quantiles.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, holds no report, or is of another number
@@ -114,7 +114,7 @@ class HistogramAnalyzer:
         )
 
     def _quantiles(self, sums: FrequencySums, extra: int) -> Estimate:
-        """The quantiles of the answers; ``extra`` is 1 if one value stands for people without one."""
+        """Quantiles of the answers; ``extra`` is 1 if one value stands for a missing answer."""
         below = np.tri(len(self.edges), len(self.edges) - 1 + extra, -1)  # bin b is below edge j > b
         estimates = self._crossings(sums.values(below))
         lower, upper = np.array(list(self._ends(sums, below, extra))).T
@@ -133,12 +133,12 @@ class HistogramAnalyzer:
         )
 
     def _crossings(self, below: Floats) -> Floats:
-        """The quantiles of the ascending shares nearest to these, which are below the edges; shape (quantiles,)."""
+        """Quantiles from estimated shares below the edges, made ascending first; shape (quantiles,)."""
         ascending = made_ascending(below / max(below[-1], _LEAST_ANSWERED))
         return np.array([_crossing(self.edges, ascending, share) for share in self.quantiles])
 
     def _ends(self, sums: FrequencySums, below: Floats, extra: int) -> Iterator[tuple[float, float]]:
-        """For each quantile the edges that the interval begins and ends at."""
+        """Pair of edges for each quantile, the ends of its interval."""
         inner, last = below[1:-1], len(self.edges) - 1
         intervals = sums.intervals(inner, self.level)
         for share in self.quantiles:
@@ -153,7 +153,7 @@ class HistogramAnalyzer:
 
 
 def made_ascending(below: Floats) -> Floats:
-    """The nearest shares below the edges (in squared distance) that are ascending, from 0 to 1.
+    """Nearest shares below the edges (in squared distance) that ascend from 0 to 1.
 
     Args:
         below: shape (edges,); the first is 0 and the last 1.
@@ -165,7 +165,7 @@ def made_ascending(below: Floats) -> Floats:
 
 
 def _crossing(edges: Sequence[float], ascending: Floats, share: float) -> float:
-    """Where the line through the shares has this one; the middle if it has it all along a part."""
+    """Point at which the line through the shares reaches this share; the middle of a flat part."""
     ends = []
     for side in ("left", "right"):
         above = int(np.searchsorted(ascending, share, side=side))

@@ -1,4 +1,4 @@
-"""Means of numbers or vectors, from randomized reports: unbiased, with errors from the randomizer and from sampling."""
+"""Means of numbers or vectors from randomized reports: unbiased, with errors from the randomizer and from sampling."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,7 +23,7 @@ _BATCH = 1 << 18  # numbers at a time
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeanSummary(Summary):
-    """Sums over the contributions of the reports seen so far, exact, so that the order of adding does not matter.
+    """Exact sums of the contributions of the reports so far, so that the order of adding does not matter.
 
     Args:
         model: the randomizer's model.
@@ -77,7 +77,7 @@ class MeanSummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanAnalyzer:
-    """Means of numbers or vectors, for any randomizer whose reports average out to their values (`MeanModel`).
+    """Means of numbers or vectors, for any randomizer with unbiased reports (`MeanModel`).
 
     The estimate is the mean contribution; one row for a number, one per coordinate for vectors.
 
@@ -137,7 +137,7 @@ class MeanAnalyzer:
         )
 
     def estimate(self, summary: MeanSummary) -> Estimate:
-        """The mean with standard errors and an interval, named "value", or one row per coordinate, named by its number.
+        """Mean with standard errors and an interval, named "value", or one row per coordinate, named by its number.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or holds no report.
@@ -206,7 +206,7 @@ def _covariance(summary: MeanSummary, error: NDArray[np.float64]) -> NDArray[np.
 def _without_dummies(
     summary: MeanSummary, noise: NDArray[np.float64], spread: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the people, its variance, and the spread of their values, from those among all reports.
+    """Mean of the people, its variance, and the spread of their values, after correction for dummies.
 
     With a share f of dummies whose mean is c, the mean of all reports is (1 - f) mean + f c, and the spread of all
     values is (1 - f) spread + f (spread of the dummies) + f (1 - f) (mean - c)^2.
@@ -238,7 +238,7 @@ def _center(model: MeanModel, dummies: DummyReports) -> float:
 
 
 def exact_sums(values: NDArray[np.float64]) -> tuple[Fraction, ...]:
-    """The exact sum of each column of finite numbers.
+    """Exact sum of each column of finite numbers.
 
     Each float is an integer of 53 bits times a power of two. Integers of equal powers are added, in two parts that
     cannot overflow; then the powers are put together.

@@ -1,4 +1,4 @@
-"""Post-stratified estimates: of each stratum by itself, added up by the strata's shares of the people or of weight."""
+"""Post-stratified estimates: one for each stratum, added up by the strata's shares of the people or of weight."""
 
 import operator
 from dataclasses import dataclass, fields, replace
@@ -23,7 +23,7 @@ Part = FrequencySummary | MeanSummary  # of the reports of a stratum
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StratifiedSummary(Summary):
-    """Summaries of the reports of each stratum seen so far.
+    """Summaries of the reports so far, one for each stratum.
 
     Args:
         sizes: reports of each stratum in the whole view.
@@ -41,7 +41,7 @@ class StratifiedSummary(Summary):
 
     @property
     def num_reports(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Reports seen."""
+        """Number of reports so far."""
         return sum(part.num_reports for part in self.parts)
 
     def __add__(self, other: "StratifiedSummary") -> "StratifiedSummary":
@@ -59,7 +59,7 @@ class StratifiedSummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StratifiedEstimate(Estimate):
-    """Estimate of everybody, with those of each region.
+    """Estimate for all people, with the estimates for each region.
 
     Args:
         everybody: what the analyzer of a stratum makes of everybody's reports, or their weighted sum.
@@ -72,11 +72,11 @@ class StratifiedEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """What follows from the estimate of everybody, and the regions."""
+        """Further estimates from the one for all people, and the regions' estimates."""
         return (*self.everybody.derived, *([] if self.regions is None else [self.regions]))
 
     def with_targets(self, names: tuple[str, ...]) -> "StratifiedEstimate":
-        """The same names for everybody and for each region."""
+        """Same estimate with other target names, for all people and for each region."""
         regions = self.regions
         if regions is not None:
             regions = regions.with_targets(names * (len(regions.target) // len(names)))
@@ -87,7 +87,7 @@ class StratifiedEstimate(Estimate):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratifiedAnalyzer:
-    """Frequencies or means of everybody, and of each region, from reports that are shuffled inside strata.
+    """Frequencies or means for all people and for each region, from reports that are shuffled inside strata.
 
     With an estimate e_s of each stratum s, and its share c_s of the people, or of their weight, the estimate of all is
     the sum of c_s e_s; of a region it is that among its own strata. Where people weigh the same, this is the estimate
@@ -135,7 +135,7 @@ class StratifiedAnalyzer:
         validate.instance_of(Analyzer, analyzer=self.analyzer)
 
     def summarize(self, view: View) -> StratifiedSummary:
-        """The summaries of the strata in a view.
+        """Summaries of the strata in a view.
 
         Raises:
             UnsupportedModelError: if the labels of the view are no strata, or its reports not what the analyzer takes.
@@ -176,7 +176,7 @@ class StratifiedAnalyzer:
         )
 
     def estimate(self, summary: StratifiedSummary) -> StratifiedEstimate:
-        """The estimate of everybody, a row per value or coordinate, with those of regions.
+        """Estimate for all people, a row per value or coordinate, with the regions' estimates.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, or not of all reports of all strata.
@@ -196,7 +196,7 @@ class StratifiedAnalyzer:
         return StratifiedEstimate(**own, everybody=everybody, regions=regions)
 
     def _of(self, summary: StratifiedSummary, strata: Integers) -> Estimate:
-        """The estimate of these strata together."""
+        """Estimate for these strata together."""
         parts, weights = [summary.parts[stratum] for stratum in strata.tolist()], np.array(summary.weights)[strata]
         together = self.analyzer.estimate(reduce(operator.add, parts))
         if np.ptp(weights) > 0:
@@ -204,7 +204,7 @@ class StratifiedAnalyzer:
         return replace(together, statistic=weighted(together.statistic)) if self.weight else together
 
     def _of_region(self, summary: StratifiedSummary, strata: Integers) -> Estimate:
-        """The estimate of the strata of a region; intervals of shares end where shares do."""
+        """Estimate for the strata of a region; intervals of shares are clipped to 0 and 1."""
         found = self._of(summary, strata)
         if not isinstance(summary.parts[0], FrequencySummary):
             return found
@@ -215,13 +215,13 @@ class StratifiedAnalyzer:
 
 
 def _stratum(view: View, rows: slice, size: int) -> View:
-    """The reports of one stratum as the view of a uniform shuffle, which they went through."""
+    """Reports of one stratum as the view of their uniform shuffle."""
     shuffle = ShuffleModel.from_dict({"kind": "uniform", "num_users": size})
     return View(reports=view.reports.take(rows), shuffle=shuffle, seeded=view.seeded)
 
 
 def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], together: Estimate) -> Estimate:
-    """The estimates of strata by their share of the weight; ``together`` is of all reports, whatever they weigh."""
+    """Weighted average of the strata's estimates; ``together`` is the estimate of all reports without weights."""
     numbers, first = np.array([part.num_reports for part in parts]), parts[0]
     share = numbers * weights / (numbers @ weights)
     if isinstance(first, FrequencySummary):  # whatever else an analyzer makes of frequencies is not linear
@@ -262,7 +262,7 @@ def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], toget
 
 
 def _one_after_another(estimates: list[Estimate], places: list[dict[str, str]]) -> Estimate:
-    """The rows of several estimates, each of which is of one place."""
+    """Rows of several estimates, one estimate for each place."""
     sampling = [each.sampling_error for each in estimates if each.sampling_error is not None]
     exact = any(each.interval is not None for each in estimates)
     return Estimate(

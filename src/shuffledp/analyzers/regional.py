@@ -1,4 +1,4 @@
-"""Estimates by place, from a view whose labels are slots: what is learnt about regions from reports that lie nearby."""
+"""Estimates by place, from a view whose labels are slots: reports nearby tell about regions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -57,14 +57,14 @@ class RegionalSummary(Summary):
 
 class _Drawing(Protocol):
     def model(self, num_users: int) -> ShuffleModel:
-        """The public description; refused for another number of people than it is for."""
+        """Public description; refused for a number of people other than the shuffler's."""
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
-        """Slots, and whose reports lie in them, part after part."""
+        """Pairs of slots and of the people whose reports fill them, part after part."""
 
 
 class _Landing(NamedTuple):
-    """From where the reports in a region's slots come, in simulated draws.
+    """Origins of the reports in a region's slots, in simulated draws.
 
     ``chances`` are for each pair of regions the sum, over the people j of the second, of the variance of "the report of
     j lies in the first", over the squared number of the first's slots.
@@ -74,7 +74,7 @@ class _Landing(NamedTuple):
     chances: Floats
 
     def variance(self, within: Floats, spreads: Floats, level: float) -> Floats:
-        """Variances of averages over regions' slots, if a person's value has this mean and this variance by region.
+        """Variances of averages over regions' slots, from the mean and the variance of one person's value by region.
 
         A variance found from fewer draws than usual is stretched as Student's quantiles are at this ``level``.
         """
@@ -98,7 +98,7 @@ class _Landing(NamedTuple):
 
 
 def _simulated(shuffler: _Drawing, region: Numbers, sizes: Floats, num_draws: int) -> _Landing:
-    """Draws with fixed seeds, so that everybody finds the same errors."""
+    """Simulated draws with fixed seeds, so that all parties compute the same errors."""
     count = sizes.size
     shares, overlaps = np.zeros((num_draws, count, count)), np.zeros((count, count))
     lands, last = np.empty_like(region), np.empty_like(region)
@@ -195,7 +195,7 @@ class RegionalAnalyzer:
 
     @classmethod
     def from_kernel(cls, points: ArrayLike, centers: ArrayLike, bandwidth: float, *, level: float = 0.95) -> Self:
-        """Gaussian weights exp(-distance^2 / (2 bandwidth^2)) around centers, for smooth maps and lines.
+        """Analyzer with Gaussian weights exp(-distance^2 / (2 bandwidth^2)) around centers, for smooth maps and lines.
 
         Args:
             points: the public place of each slot, shape (slots,) or (slots, columns).
@@ -250,7 +250,7 @@ class RegionalAnalyzer:
         return weights, weights, sums, seconds
 
     def estimate(self, summary: RegionalSummary) -> Estimate:
-        """For each region a row per value (or coordinate), with ``where``; regions without reports are left out.
+        """Estimate with a row per region and value (or coordinate), with ``where``; leaves out regions without reports.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, is of other regions, or holds no report
@@ -292,17 +292,17 @@ class RegionalAnalyzer:
 
 
 def _sums_of(regions: Numbers, columns: Floats, count: int) -> Floats:
-    """The sum of each column over each region's reports, shape (regions, columns)."""
+    """Sum of each column over each region's reports, shape (regions, columns)."""
     return np.column_stack([np.bincount(regions, column, minlength=count) for column in columns.T]).astype(np.float64)
 
 
 def _parts_of(numbers: Numbers) -> Iterator[Numbers]:
-    """The array in parts, so that no other one as long is made of it."""
+    """Parts of an array, to avoid a second array of its length."""
     return (numbers[start : start + _AT_A_TIME] for start in range(0, numbers.size, _AT_A_TIME))
 
 
 def _counted(numbers: Numbers, length: int) -> Integers:
-    """How often each number below the length occurs."""
+    """Count of each number below the length."""
     found = np.zeros(length, dtype=np.int64)
     for part in _parts_of(numbers):
         found += np.bincount(part, minlength=length)
@@ -310,7 +310,7 @@ def _counted(numbers: Numbers, length: int) -> Integers:
 
 
 def _numbered(labels: NDArray[Any]) -> tuple[list[Any], Numbers]:
-    """The distinct labels, ascending, and the number of each one's label among them, in as few bytes as that takes."""
+    """Distinct labels, ascending, and for each label its index among them, in the smallest integer type."""
     if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= _FEW_REGIONS:
         found, numbers = np.unique(labels, return_inverse=True)
         return found.tolist(), numbers
@@ -321,7 +321,7 @@ def _numbered(labels: NDArray[Any]) -> tuple[list[Any], Numbers]:
 
 
 def _what_reports_say(view: View) -> tuple[Floats, Floats]:
-    """Supports of values, or contributions, and their squares; each of shape (reports, targets)."""
+    """Contributions of the reports, or support of values, and their squares; each of shape (reports, targets)."""
     model, columns = view.reports.model, view.reports.columns
     if isinstance(model, FrequencyModel):
         supports = [model.supports(columns, value) for value in range(model.domain_size)]
@@ -333,7 +333,7 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
 
 
 def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:
-    """Shares, and for one report the variance from randomizing and that of drawing an answer."""
+    """Shares, with two variances for one report: of randomizing, and of drawing an answer."""
     p, q = getattr(model, "p"), getattr(model, "q")  # noqa: B009
     mixed = (support - q) / (p - q)
     share = np.clip(mixed, 0, 1)
@@ -342,7 +342,7 @@ def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floa
 
 
 def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means, and for one report the variance from randomizing and the spread of the values."""
+    """Means, with two variances for one report: of randomizing, and of the values."""
     numbers: Any = model
     variance = np.maximum(second - mean**2, 0.0)
     at_mean = np.array([numbers.noise_variance(row) for row in mean])
@@ -356,7 +356,7 @@ def _of_means(model: LocalModel, mean: Floats, second: Floats) -> tuple[Floats, 
 
 
 def _width(model: LocalModel) -> float:
-    """Width of the range of what is averaged."""
+    """Width of the range of the averaged quantity."""
     numbers: Any = model
     return 1.0 if isinstance(model, FrequencyModel) else float(numbers.upper - numbers.lower)
 

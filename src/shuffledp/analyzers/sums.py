@@ -1,4 +1,4 @@
-"""Sums and means from shares of numbers modulo q, which only add up to something all together."""
+"""Sums and means from shares modulo q, which are meaningful only when all are added up."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,7 +18,7 @@ _HALF = np.uint64(32)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ShareSummary(Summary):
-    """Sums of the shares seen so far, modulo q, and how many there were of each round.
+    """Sums of the shares so far, modulo q, and the number of shares of each round.
 
     Args:
         model: the randomizer's model.
@@ -57,7 +57,7 @@ class ShareSummary(Summary):
 
     @property
     def num_reports(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages seen."""
+        """Number of messages so far."""
         return sum(self.messages)
 
 
@@ -116,7 +116,7 @@ class SumAnalyzer:
         )
 
     def estimate(self, summary: ShareSummary) -> Estimate:
-        """The sum or the mean over the people who came, with standard errors and intervals.
+        """Sum or mean over the participants, with standard errors and intervals.
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize`` or holds no report, rounds differ in how
@@ -144,7 +144,7 @@ class SumAnalyzer:
 
 
 def _people(summary: ShareSummary) -> int:
-    """How many people sent one message in every round."""
+    """Number of participants, each with one message in every round."""
     if summary.num_reports == 0:
         raise invalid("a summary of one report or more", num_reports=summary.num_reports)
     least, most = min(summary.messages), max(summary.messages)
@@ -161,7 +161,7 @@ def _people(summary: ShareSummary) -> int:
 def _residues(
     shares: NDArray[np.unsignedinteger], coordinates: NDArray[np.integer] | None, model: SumModel
 ) -> tuple[int, ...]:
-    """The sum of the shares of each coordinate modulo q. Halves of 32 bits each, whose sums cannot overflow."""
+    """Sum of the shares of each coordinate modulo q, in halves of 32 bits, whose sums cannot overflow."""
     if coordinates is None:
         if shares.dtype.itemsize <= 4:
             return (int(shares.sum(dtype=np.uint64)) % model.modulus,)

@@ -1,4 +1,4 @@
-"""Churn likeness: what everybody's positions have in common, given a schedule of who is online in which round.
+"""Churn likeness: common mass of all people's position laws, given a schedule of who is online in which round.
 
 With pi the mean of everybody's law, u_v = max over i of P_v(i) / pi_i and l_j = min over i of P_j(i) / pi_i, a_jv is at
 least l_j / u_v. Of a few people it is worked out for all pairs; more are walked some at a time, and only u and l kept.
@@ -29,7 +29,7 @@ _SLACK = 1e-15  # of a probability, relative: what rounding may add in one round
 
 
 def likeness_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Likeness:
-    """What the laws of positions have in common after all rounds of the schedule, given who was online.
+    """Likeness of the position laws after all rounds of the schedule, given attendance.
 
     Nothing is known of walks of so many people that not everybody's law can be walked.
 
@@ -51,7 +51,7 @@ def likeness_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Likeness:
 
 
 def quick_overlap_given(ways: ChurnedWays, *, laziness: float = 0.0) -> float:
-    """The mean overlap of `likeness_given`, or a little less, by the extremes of all laws; 0 if nothing is known.
+    """Mean overlap of `likeness_given` or slightly less, by the extremes of all laws; 0 if unknown.
 
     Of 1,000 people with 8 neighbors it takes a fifth of a second in 15 rounds.
 
@@ -73,7 +73,7 @@ def quick_overlap_given(ways: ChurnedWays, *, laziness: float = 0.0) -> float:
 
 
 def overlaps_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Floats:
-    """For each person the mean overlap of the others' laws with theirs, from below, shape (people,): public.
+    """Mean overlap of the others' laws with each person's law, as a lower bound; public; shape (people,).
 
     Raises:
         InvalidParameterError: if the chance is out of range, or the people are more than 2000.
@@ -85,13 +85,13 @@ def overlaps_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Floats:
 
 
 def handing_in(ways: ChurnedWays) -> NDArray[np.bool_]:
-    """Who hands in after the last round, shape (people,)."""
+    """Mask of the people who hand in after the last round, shape (people,)."""
     last = ways.schedule.handing_in
     return np.ones(ways.num_users, dtype=np.bool_) if last is None else last
 
 
 def arriving_given(ways: Ways, *, laziness: float = 0.0) -> float:
-    """The expected share of reports that are with somebody who hands in, given who was online if that is known."""
+    """Expected share of reports whose holders hand them in, given attendance if it is known."""
     if not isinstance(ways, ChurnedWays) or ways.schedule.handing_in is None:
         return 1.0
     held = np.ones(ways.num_users)
@@ -101,7 +101,7 @@ def arriving_given(ways: Ways, *, laziness: float = 0.0) -> float:
 
 
 def overlaps_by_round(ways: ChurnedWays, *, worth: float, laziness: float = 0.0) -> Iterator[float]:
-    """After each round of the schedule the mean overlap of `likeness_given`; 0 where it is certainly below ``worth``.
+    """Mean overlap of `likeness_given` after each round of the schedule; 0 where certainly below ``worth``.
 
     Raises:
         InvalidParameterError: if a chance is out of range.
@@ -121,13 +121,13 @@ def overlaps_by_round(ways: ChurnedWays, *, worth: float, laziness: float = 0.0)
 
 
 def _overlaps_at(laws: Floats, last: NDArray[np.bool_], slack: float) -> Floats:
-    """For each person the mean overlap at the places that are handed in; 1 for whose report is at none of them."""
+    """Mean overlap for each person at the places handed in; 1 for a person whose report is at none of them."""
     arriving = np.minimum(laws[:, last].sum(axis=1), 1.0)
     return np.asarray(mean_overlaps(np.ascontiguousarray(laws[:, last]), arriving) * (1 - 8 * slack))
 
 
 def _laws_given(ways: ChurnedWays, laziness: float) -> Floats:
-    """The laws after all rounds, one in each row."""
+    """Laws after all rounds, one in each row."""
     laws = np.eye(ways.num_users)
     for matrix in transitions(ways.rounds):
         laws = one_round(matrix, laws, laziness)
@@ -135,14 +135,14 @@ def _laws_given(ways: ChurnedWays, laziness: float) -> Floats:
 
 
 def _walked(rounds: tuple[ChurnedRound, ...], laws: Floats, laziness: float) -> Iterator[Floats]:
-    """The laws, one in each column, after each round."""
+    """Laws after each round, one in each column."""
     for matrix in transitions(rounds):
         laws = one_round(matrix, laws, laziness)
         yield laws
 
 
 def _swept(rounds: tuple[ChurnedRound, ...], people: int, laziness: float) -> list[float]:
-    """The mean overlap after each round, by the extremes of everybody's law."""
+    """Mean overlap after each round, by the extremes of all people's laws."""
     middle = list(_walked(rounds, np.full(people, 1 / people), laziness))
     most, least = np.empty((2, len(rounds), people))
     for starts, laws in _blocks(people):
@@ -155,7 +155,7 @@ def _swept(rounds: tuple[ChurnedRound, ...], people: int, laziness: float) -> li
 
 
 def _blocks(people: int) -> Iterator[tuple[Integers, Floats]]:
-    """Some people at a time, and a law in each column that begins at one of them."""
+    """Blocks of people, each with a law in a column for every start."""
     for first in range(0, people, _BLOCK):
         starts = np.arange(first, min(first + _BLOCK, people))
         laws = np.zeros((people, starts.size))
@@ -164,7 +164,7 @@ def _blocks(people: int) -> Iterator[tuple[Integers, Floats]]:
 
 
 def _extremes(laws: Floats, middle: Floats) -> tuple[Floats, Floats]:
-    """For each law, one in each column, the largest and the least quotient by the mean of all."""
+    """Largest and smallest quotient of each law, one in each column, by the mean of all laws."""
     quotients = laws * np.divide(1, middle, out=np.zeros_like(middle), where=middle > 0)[:, None]
     return quotients.max(axis=0), quotients[middle > 0].min(axis=0) if (middle == 0).any() else quotients.min(axis=0)
 
@@ -174,5 +174,5 @@ def _is_feasible(rounds: tuple[ChurnedRound, ...], people: int) -> bool:
 
 
 def _slack_of(rounds: tuple[ChurnedRound, ...]) -> float:
-    """By what share a probability may be off."""
+    """Relative error bound of a probability."""
     return _SLACK * (1 + len(rounds)) * max((each.most_terms for each in rounds), default=1)

@@ -1,4 +1,4 @@
-"""Churn schedules: who is online in each round of a walk, as it was recorded or drawn.
+"""Churn schedules: the attendance in each round of a walk, recorded or drawn.
 
 A schedule says nothing about reports: it is public, and guarantees are stated given it. That is honest only where being
 online depends on no answer, no report and no walk, which no computation can check.
@@ -26,7 +26,7 @@ RULES = (STAY, ONLINE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(Described):
-    """Who is online in each round, and what a holder does about those who are not.
+    """Attendance in each round, with the rule for a holder who draws a person offline.
 
     In each round whoever is offline keeps all reports that they hold, and gets none. With the rule "stay" the next
     holder is drawn as if all were online, and a report stays where it is if that one is offline. With the rule "online"
@@ -79,7 +79,7 @@ class Schedule(Described):
     def drawn(
         cls, num_users: int, num_rounds: int, *, offline: float, rule: str, source: RandomSource | None = None
     ) -> Self:
-        """A schedule in which everybody is offline in each round with a chance, by themselves.
+        """Random schedule in which each person is offline in each round with a chance, independently.
 
         Args:
             num_users: 1 or more.
@@ -99,32 +99,32 @@ class Schedule(Described):
         return cls(np.ones(shape, dtype=np.bool_) if away is None else ~away.reshape(shape), rule)
 
     def __getitem__(self, number: int) -> NDArray[np.bool_]:
-        """Who is online in this round, counted from 0; shape (people,)."""
+        """Mask of the people online in this round, counted from 0; shape (people,)."""
         return np.asarray(self.online[number])
 
     @property
     def num_rounds(self) -> int:
-        """Rounds."""
+        """Number of rounds."""
         return int(self.online.shape[0])
 
     @property
     def num_users(self) -> int:
-        """People."""
+        """Number of people."""
         return int(self.online.shape[1])
 
     @property
     def offline(self) -> int:
-        """How often somebody is offline: people, counted in each round."""
+        """Number of absences: people offline, counted in each round."""
         return int(self.online.size - np.count_nonzero(self.online))
 
     def first(self, num_rounds: int) -> "Schedule":
-        """The schedule of the first rounds alone, after which everybody hands in."""
+        """Schedule cut after the first rounds, after which all people hand in."""
         validate.integer_at_least(0, num_rounds=num_rounds)
         return Schedule(self.online[:num_rounds], self.rule)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the rule, the numbers of rounds and people, and who is online or hands in, in hexadecimal."""
+        """SHA-256 in hexadecimal of the rule, the numbers of rounds and people, attendance and handing in."""
         head = f"{self.rule} {self.num_rounds} {self.num_users} ".encode()
         last = b"" if self.handing_in is None else np.packbits(self.handing_in).tobytes()
         return hashlib.sha256(head + np.packbits(self.online).tobytes() + last).hexdigest()
@@ -141,13 +141,13 @@ class Schedule(Described):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The schedule as JSON holds it: a bit for each round and person, in base64; who hands in if not everybody."""
+        """Dictionary for JSON: a bit for each round and person, in base64; who hands in, if not all."""
         found = {"rule": self.rule, "rounds": self.num_rounds, "people": self.num_users, "online": _text(self.online)}
         return found if self.handing_in is None else found | {"handing_in": _text(self.handing_in)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The schedule that `to_dict` wrote.
+        """Schedule from the dictionary of `to_dict`.
 
         Raises:
             InvalidParameterError: if it is something else.
@@ -164,7 +164,7 @@ class Schedule(Described):
 
 
 def _kept(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A copy that nobody changes."""
+    """Read-only copy of an array."""
     found = flags.copy()
     found.setflags(write=False)
     return found
@@ -175,7 +175,7 @@ def _text(flags: NDArray[np.bool_]) -> str:
 
 
 def _bits(name: str, text: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """The flags that `_text` wrote."""
+    """Flags from the text of `_text`."""
     try:
         packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Rounds of a walk of which it is known who is online: where each report goes then, as matrices.
+"""Rounds of a walk with known attendance, as transition matrices.
 
 Given the schedule, walks are independent of each other; the law of one is the product of the rounds' matrices.
 """
@@ -25,7 +25,7 @@ _SLACK = 1e-12  # relative: more than rounding takes off
 
 @dataclass(frozen=True, eq=False)
 class ChurnedWays:
-    """A graph, or one for each round, or an overlay, with a schedule of who is online.
+    """Graph, graphs of the rounds, or overlay, with a schedule of attendance.
 
     Args:
         graph: as for `shuffledp.RandomWalkShuffler`; of several graphs, and of an overlay, the first comes again after
@@ -51,12 +51,12 @@ class ChurnedWays:
 
     @property
     def num_users(self) -> int:
-        """People."""
+        """Number of people."""
         return self.schedule.num_users
 
     @cached_property
     def rounds(self) -> "tuple[ChurnedRound, ...]":
-        """Each round of the schedule."""
+        """Rounds of the schedule, one after the other."""
         graph, number = self.graph, self.schedule.num_rounds
         if isinstance(graph, Overlay):
             walked: Sequence[Graph | OverlayRound] = rounds_of(graph, number)
@@ -66,12 +66,12 @@ class ChurnedWays:
         return tuple(ChurnedRound(each, self.schedule[place], self.schedule.rule) for place, each in enumerate(walked))
 
     def first(self, num_rounds: int) -> "ChurnedWays":
-        """The same of the first rounds alone."""
+        """These rounds, truncated to the first ``num_rounds``."""
         return replace(self, schedule=self.schedule.first(num_rounds))
 
 
 def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False) -> str:
-    """What holders do unless it is said otherwise: on an overlay they draw among those who are online.
+    """Default rule of holders: on an overlay, they draw among the people online.
 
     With ``constant`` links they cannot: an envelope is sealed to everybody before it is known who is there.
     """
@@ -79,14 +79,14 @@ def rule_for(graph: Graph | Overlay | Sequence[Graph], *, constant: bool = False
 
 
 def check_rule(graph: Graph | Overlay | Sequence[Graph], rule: str) -> None:
-    """Refuse to draw among those online on a graph, where there may be nobody."""
+    """Refuse the rule of drawing among people online on a graph, where no neighbor may be online."""
     if rule == ONLINE and not isinstance(graph, Overlay):
         raise InvalidParameterError(f"schedule must have the rule {STAY!r} on a graph; got rule={rule!r}.")
 
 
 @dataclass(frozen=True, eq=False)
 class ChurnedRound:
-    """One round, on a graph or an overlay, of which it is known who is online, shape (people,)."""
+    """Round on a graph or an overlay with known attendance ``online``, shape (people,)."""
 
     walked: Graph | OverlayRound
     online: NDArray[np.bool_]
@@ -94,32 +94,32 @@ class ChurnedRound:
 
     @property
     def num_users(self) -> int:
-        """People."""
+        """Number of people."""
         return self.walked.num_users
 
     @property
     def most_terms(self) -> int:
-        """Numbers that are added up for one chance, at most."""
+        """Largest number of terms in the sum for one chance."""
         walked = self.walked
         return 2 * walked.size if isinstance(walked, OverlayRound) else int(walked.degrees.max(initial=1))
 
     @property
     def num_entries(self) -> int:
-        """Products that one law takes."""
+        """Number of products that one law takes."""
         return 3 * self.num_users + (int(self.walked.neighbors.size) if isinstance(self.walked, Graph) else 0)
 
     def transposed_transition(self) -> Any:
-        """A matrix whose column j is the law of where j passes a report on to; who is offline keeps it."""
+        """Transition matrix: column j is the law of the next holder of a report at j; a person offline keeps it."""
         if isinstance(self.walked, Graph):
             return _along_edges(self.walked, self.online)
         return _within_groups(self.walked, self.online, self.rule)
 
     def open_links(self, graph: Graph) -> Integers:
-        """How many neighbors of each person are online, if that person is; shape (people,)."""
+        """Number of each person's neighbors online, 0 for a person offline; shape (people,)."""
         return _open_edges(graph, self.online)[1]
 
     def surplus_of_groups(self, walked: OverlayRound, walking: Floats, slots: int) -> float:
-        """The sum over links of mu^b / b! with b = slots + 1, from above: that some link has more to carry.
+        """Upper bound on the chance that a link is overfull: the sum over links of mu^b / b! with b = slots + 1.
 
         It is mu that is expected to go along a link, between people of one group who are online: what walks from one,
         times the chance of the other. Of more than 60 slots it is that of 60.
@@ -138,14 +138,14 @@ class ChurnedRound:
 
 
 def _open_edges(graph: Graph, online: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Integers]:
-    """Which edges are between people who are online; and how many each person has of these."""
+    """Mask of the edges between people online, and the number of such edges for each person."""
     here = np.repeat(np.arange(graph.num_users), graph.degrees)
     found = online[here] & online[graph.neighbors]
     return found, np.bincount(here[found], minlength=graph.num_users)
 
 
 def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
-    """Edges between people who are online, and for each the share of the others, whose draw leaves a report there."""
+    """Transition matrix on the edges between people online; a draw of another edge leaves the report in place."""
     import scipy.sparse as sp
 
     people = graph.num_users
@@ -158,7 +158,7 @@ def _along_edges(graph: Graph, online: NDArray[np.bool_]) -> Any:
 
 
 class _Mixing:
-    """A matrix that keeps a share of everybody's, and spreads the rest: ``keep`` on the diagonal, and out @ into."""
+    """Matrix with ``keep`` on the diagonal plus out @ into: each entry is kept in part, and spread in part."""
 
     def __init__(self, keep: Floats, out: Any, into: Any) -> None:
         self._keep, self._out, self._into = keep, out, into
@@ -169,16 +169,16 @@ class _Mixing:
 
     @property
     def T(self) -> "_Mixing":  # noqa: N802
-        """Transposed."""
+        """Transposed matrix, of the same kind."""
         return _Mixing(self._keep, self._into.T.tocsr(), self._out.T.tocsr())
 
     def diagonal(self) -> Floats:
-        """The chance that each report stays."""
+        """Chance that each report stays."""
         return np.asarray(self._keep + (self._out * self._into.T).sum(axis=1))
 
 
 def _in_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Everybody's group, the chance that a report of it goes to them, 0 if they are offline, and that it stays."""
+    """Group of each person, the chance to receive a report of it (0 offline), and the chance that a report stays."""
     overlay = walked.overlay
     cells = overlay.cells.astype(np.int64)
     groups = cells // (walked.below * walked.size) * walked.below + cells % walked.below
@@ -195,7 +195,7 @@ def _in_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> tu
 
 
 def _within_groups(walked: OverlayRound, online: NDArray[np.bool_], rule: str) -> _Mixing:
-    """A holder's law is that of the group: it has one column for each group, and who is online takes part."""
+    """Transition matrix of a round in groups, with one column of ``out`` for each group."""
     import scipy.sparse as sp
 
     groups, shares, staying = _in_groups(walked, online, rule)

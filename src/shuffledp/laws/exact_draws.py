@@ -1,4 +1,4 @@
-"""Exact draws: lazy bits, which decide what floats cannot, and the Lehmer codes of permutations.
+"""Exact draws: lazy bits, which decide where floats cannot, and the Lehmer codes of permutations.
 
 **Lazy bits** are those of a uniform number that are drawn only when they matter. Samplers compute in floats first, with
 a margin far above the error of a float function. What lies within the margin of a boundary, a few draws in a million,
@@ -32,7 +32,7 @@ _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by 
 
 
 class Bits:
-    """A uniform number in [low, low + 1) / 2^count: its first bits as an integer, and their number."""
+    """Uniform number in [low, low + 1) / 2^count, known by its first bits as an integer and their number."""
 
     __slots__ = ("count", "low")
 
@@ -40,30 +40,30 @@ class Bits:
         self.low, self.count = low, count
 
     def extend(self, source: RandomSource) -> None:
-        """Draw 64 bits more."""
+        """Draw 64 further bits."""
         self.low = self.low << 64 | int(source.words(1)[0])
         self.count += 64
 
     def ends(self) -> tuple[Decimal, Decimal]:
-        """Both ends of the interval, exactly."""
+        """Exact ends of the interval."""
         scale = Decimal(2) ** self.count
         return Decimal(self.low) / scale, Decimal(self.low + 1) / scale
 
 
 def precise(digits: int) -> Context:
-    """Decimal context of a number of digits, in which nothing overflows."""
+    """Decimal context with this number of digits, in which nothing overflows."""
     return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 def lost() -> Decimal:
-    """Error bound of a computation in the current decimal context: half of the digits, far more than any here loses."""
+    """Error bound of a computation in the current decimal context: half of the digits, well above any true error."""
     return Decimal(10) ** -(getcontext().prec // 2)
 
 
 def settled_floor(
     value: Callable[[Decimal], Decimal], word: int, source: RandomSource, *, most: int, digits: int = 0
 ) -> int:
-    """The integer part of ``value(u)``, or ``most`` if less, for a uniform u whose first 64 bits are known.
+    """Integer part of ``value(u)``, at most ``most``, for a uniform u whose first 64 bits are known.
 
     ``value`` is nondecreasing, computed in the precision of the decimal context, to within `lost`; it may need more
     ``digits`` than the usual ones.
@@ -103,7 +103,7 @@ def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, r
 
 
 def _draw(codes: Integers, words: Words, theta: float, limit: int, truncated: bool) -> None:
-    """Codes by inverting their distribution function, in floats; -1 where their error may change the result.
+    """Codes by inversion of their distribution function in floats; -1 where float errors may change the result.
 
     With u uniform, v = floor(-log(1 - u (1 - q^m)) / theta) has Pr[v >= i] = (q^i - q^m) / (1 - q^m).
     """
@@ -146,20 +146,20 @@ def _settled_code(concentration: float, remaining: int | None, word: int, source
 
 
 class ItemsLeft(Protocol):
-    """The items 0, 1, 2, ... that are left, of which codes take one after the other."""
+    """Remaining items of 0, 1, 2, ..., of which codes take one after the other."""
 
     def take(self, codes: Integers) -> None:
-        """Replace each code by the item that it takes: that one of those left which has ``code`` others before it."""
+        """Replace each code by the item that it takes: the remaining item with ``code`` others before it."""
         ...
 
 
 def items_left(num_items: int) -> ItemsLeft:
-    """All of the items 0, ..., num_items - 1."""
+    """Complete set of the items 0, ..., num_items - 1."""
     return _items_for(num_items)(num_items)
 
 
 class _PlainItems:
-    """A list, reversed: small codes are near its end, where taking is cheap."""
+    """Reversed list of items: small codes are near its end, where removal is cheap."""
 
     def __init__(self, num_items: int) -> None:
         self._left = list(range(num_items))[::-1]
@@ -169,7 +169,7 @@ class _PlainItems:
 
 
 class _CompiledItems:
-    """Bits of 64-bit words, below a binary tree of counts: about a quarter of a byte for each item."""
+    """Items as bits of 64-bit words, below a binary tree of counts: about a quarter of a byte for each item."""
 
     def __init__(self, num_items: int) -> None:
         self._words, self._lefts = _plant_compiled(num_items)
@@ -179,7 +179,7 @@ class _CompiledItems:
 
 
 def _plant(num_items: int) -> tuple[Words, NDArray[np.int32]]:
-    """All items as bits, and of each node of the tree how many are left in its lower half."""
+    """Bits of all items, and for each tree node the number of remaining items in its lower half."""
     words = np.full((num_items + 63) // 64, ~np.uint64(0))
     leaves = 1
     while leaves < words.size:
@@ -212,7 +212,7 @@ def _take(codes: Integers, words: Words, lefts: NDArray[np.int32]) -> None:
 
 
 def _place_of_bit(word: Any, skipped: Any) -> int:
-    """The place of a word's one bit that has ``skipped`` others below it."""
+    """Place of a word's set bit that has ``skipped`` set bits below it."""
     place, width = 0, 32
     while width:
         lower = word & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))

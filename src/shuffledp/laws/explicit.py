@@ -27,7 +27,7 @@ _REACH = {"laplace": 40.0, "gaussian": 10.0}  # in units of the scale: beyond it
 
 
 def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
-    """The least alpha for which a shuffle of this law is (alpha, groups)-d_sigma private: log of `d_sigma_ratio`.
+    """Smallest alpha for which a shuffle of this law is (alpha, groups)-d_sigma private: log of `d_sigma_ratio`.
 
     The arguments are those of `d_sigma_ratio`, and so are the errors.
 
@@ -42,7 +42,7 @@ def d_sigma_loss(law: Law, groups: Iterable[ArrayLike]) -> float:
 
 
 def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
-    """The largest quotient of probabilities of two neighboring permutations; infinite if only one of them is possible.
+    """Largest quotient of the probabilities of two neighboring permutations; infinite if just one is possible.
 
     Data of which the members of one group have exchanged their values give the same release by sigma* and by pi o
     sigma*, where pi moves members only: inside the list sigma*, the *labels* of the members are exchanged. (In other
@@ -86,7 +86,7 @@ def d_sigma_ratio(law: Law, groups: Iterable[ArrayLike]) -> float | Fraction:
 
 
 def checked_law(law: Law) -> int:
-    """The number of items of a law, if it is one; refuses anything else."""
+    """Number of items of a law; refuses anything that is no law of permutations."""
     validate.instance_of(Mapping, law=law)
     sizes = {len(permutation) for permutation in law}
     if len(sizes) != 1 or not all(is_permutation(permutation) for permutation in law):
@@ -112,7 +112,7 @@ def _checked_members(number: int, group: ArrayLike, num_items: int) -> frozenset
 
 
 def shuffle_around(ranks: Integers, reference_order: ArrayLike) -> Integers:
-    """The shuffle sigma* = sigma_0 o w o sigma_0^-1 of owners that a permutation w of ranks makes.
+    """Shuffle sigma* = sigma_0 o w o sigma_0^-1 of owners, from a permutation w of ranks.
 
     In code ``sigma_star[order[k]] = order[w[k]]``: the slot of the owner at rank k gets the report of the owner at rank
     w[k], for ``released = reports[sigma_star]``. No other way of composing is private for all reference orders.
@@ -135,7 +135,7 @@ def shuffle_around(ranks: Integers, reference_order: ArrayLike) -> Integers:
 
 
 def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float | Fraction]:
-    """The law of sigma* = sigma_0 o w o sigma_0^-1, when w, a permutation of ranks, has the given law.
+    """Law of sigma* = sigma_0 o w o sigma_0^-1 for a random permutation w of ranks with the given law.
 
     The arguments are those of `shuffle_around`, a law of w in place of one w, and so are the errors.
 
@@ -153,7 +153,7 @@ def law_around(law: Law, reference_order: ArrayLike) -> dict[Permutation, float 
 def mallows_law(
     num_items: int, concentration: float | None = None, *, ratio: Fraction | None = None, distance: str = "kendall"
 ) -> dict[Permutation, float | Fraction]:
-    """The law that `shuffledp.laws.sample_mallows` draws from, written out.
+    """Explicit law of `shuffledp.laws.sample_mallows`.
 
     Args:
         num_items: n, from 1 to 8.
@@ -210,7 +210,7 @@ _MEASURES: dict[str, Callable[[Permutation], int]] = {"kendall": _inversions, "h
 def noisy_sort_law(
     positions: ArrayLike, *, noise: str = "laplace", scale: float = 1.0
 ) -> dict[Permutation, float | Fraction]:
-    """The law that `shuffledp.laws.sample_noisy_sort` draws from, by integrating over the noise.
+    """Explicit law of `shuffledp.laws.sample_noisy_sort`, by integration over the noise.
 
     Densities are multiplied and integrated in turn, on panels between all positions, by Gauss and Legendre's rule: the
     probabilities are right to about 1e-13. Of a key w, w[k] is the rank of the position whose key is the k-th smallest.
@@ -240,7 +240,7 @@ def noisy_sort_law(
     law: dict[Permutation, float | Fraction] = {}
 
     def extend(chosen: Permutation, below: Floats) -> None:
-        """``below``: the probability density factor that the chosen ones lie in order below each node."""
+        """Density factor below each node after one more item: the chosen items lie in order below it."""
         for item in set(range(at.size)).difference(chosen):
             integrand = below * density[item]
             sums = (integrand * across).sum(axis=1)
@@ -256,7 +256,7 @@ def noisy_sort_law(
 
 
 def _panels(at: Floats, reach: float) -> tuple[Floats, ...]:
-    """Nodes of panels no longer than 1, and weights that integrate up to each node and over each panel."""
+    """Nodes of panels of length 1 at most, with weights for integrals up to each node and over each panel."""
     corners = np.unique(np.concatenate((at, [at.min() - reach, at.max() + reach])))
     edges = np.unique(np.concatenate([np.linspace(a, b, math.ceil(b - a) + 1) for a, b in itertools.pairwise(corners)]))
     x, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -282,7 +282,7 @@ def _checked_size(num_items: int) -> None:
 
 
 def imperfection(law: Law) -> float:
-    """The least gamma for which a law of permutations is gamma-imperfect.
+    """Smallest gamma for which a law of permutations is gamma-imperfect.
 
     That is, Pr[pi] <= exp(k gamma) Pr[pi'] for all pi and pi' that are k exchanges of two items apart, of which one at
     a time is compared. 0 for the uniform law; infinity if some permutation is impossible.
@@ -311,7 +311,7 @@ def imperfection(law: Law) -> float:
 
 
 def _log_ratio(law: Law, permutation: Permutation, first: int, second: int) -> float:
-    """Log-ratio of a permutation's probability to that with two places exchanged."""
+    """Log-ratio of a permutation's probability to the one after exchanging two places."""
     exchanged = list(permutation)
     exchanged[first], exchanged[second] = exchanged[second], exchanged[first]
     here, there = law[permutation], law[tuple(exchanged)]
@@ -322,7 +322,7 @@ def _log_ratio(law: Law, permutation: Permutation, first: int, second: int) -> f
 
 
 def composed_law(outer: Law, inner: Law) -> dict[Permutation, float | Fraction]:
-    """The law of ``compose(a, b)`` for independent permutations a and b, b being applied first.
+    """Law of ``compose(a, b)`` for independent permutations a and b, b being applied first.
 
     It is no more imperfect than either of them (Ghazi et al. 2023, Lemma 4.7).
 

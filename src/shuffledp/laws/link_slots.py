@@ -1,4 +1,4 @@
-"""Links of a constant pattern: how many slots an envelope needs, and which reports wait where it has too few.
+"""Links of a constant pattern: the slots that an envelope needs, and the reports that wait where they are too few.
 
 In each round everybody sends one envelope of B_t slots on every link, whatever there is to send, so that traffic tells
 nothing. Where more reports than that are to go along one link, some wait with their holder, chosen uniformly; or nobody
@@ -40,7 +40,7 @@ _NEVER = 1e-300
 
 
 def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
-    """Which reports wait for a round because their link has too few slots; shape (reports,).
+    """Mask of the reports that wait for a round because their link has too few slots; shape (reports,).
 
     Of those that are to go along one link, the first ``slots`` in the order go. So with a uniform order those who wait
     are chosen uniformly.
@@ -64,13 +64,13 @@ def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
 
 
 def overfull(links: Integers, slots: int) -> bool:
-    """Whether more reports than there are slots are to go along some link; shape (reports,)."""
+    """Whether a link is to carry more reports than it has slots."""
     taken = np.sort(links)
     return bool((taken[slots:] == taken[: taken.size - slots]).any()) if taken.size > slots else False
 
 
 def checked_slots(slots: Sequence[int], num_rounds: int) -> tuple[int, ...]:
-    """The slots of each round as integers; refused if they are not one or more in each."""
+    """Slots of each round as integers; refused unless each is at least 1."""
     validate.instance_of(Sequence, slots=slots)
     if len(slots) != num_rounds:
         raise InvalidParameterError(f"slots must be one number for each of {num_rounds} rounds; got {len(slots)}.")
@@ -79,7 +79,7 @@ def checked_slots(slots: Sequence[int], num_rounds: int) -> tuple[int, ...]:
 
 
 def check_numbers_of_slots(slots: Sequence[int]) -> None:
-    """Refuse numbers of slots below 1, or beyond what anybody could send."""
+    """Refuse slots below 1, or above any number that people could send."""
     for each in slots:
         validate.integer_at_least(1, **{"each of slots": each})
         if each > MOST_SLOTS:
@@ -87,7 +87,7 @@ def check_numbers_of_slots(slots: Sequence[int]) -> None:
 
 
 def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0) -> float:
-    """The chance that some link has more reports to carry than slots, in any round; from above, 1 at most.
+    """Upper bound on the chance that a link has more reports to carry than slots, in any round; 1 at most.
 
     Args:
         graph: one graph, or one for each round, or an overlay, on which nothing is lost; with a schedule of who is
@@ -101,7 +101,7 @@ def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], 
 def surplus_chances(
     graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], *, laziness: float = 0.0
 ) -> tuple[float, ...]:
-    """The chance that there has been a surplus after each round; the arguments are those of `surplus_chance`."""
+    """Chance of a surplus so far after each round; the arguments are those of `surplus_chance`."""
     slots = checked_slots(slots, len(slots))
     later = zip(slots[1:], _later_rounds(graph, len(slots), laziness), strict=True)
     chances = [0.0, *(_chance(each, walking, number) for number, (each, walking) in later)]
@@ -111,7 +111,7 @@ def surplus_chances(
 def slots_needed(
     graph: Graphs | Overlay, num_rounds: int, *, overflow: float, laziness: float = 0.0
 ) -> tuple[int, ...]:
-    """The fewest slots of an envelope in each round with which `surplus_chance` is at most ``overflow``.
+    """Fewest slots of an envelope in each round for which `surplus_chance` is at most ``overflow``.
 
     All rounds but the first get equal parts of it.
 
@@ -136,7 +136,7 @@ def slots_needed(
 
 
 def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
-    """Slots that each person sends in all rounds together, on all links; shape (people,)."""
+    """Number of slots that each person sends in all rounds together, on all links; shape (people,)."""
     found = np.zeros(people_of(graph), dtype=np.int64)
     for each, number in zip(graphs_of_rounds(graph, len(slots)), slots, strict=True):
         contacts = each.num_contacts[each.overlay.cells] if isinstance(each, OverlayRound) else each.degrees
@@ -147,7 +147,7 @@ def slots_sent(graph: Graphs | Overlay, slots: Sequence[int]) -> Integers:
 def _later_rounds(
     graph: Graphs | Overlay | ChurnedWays, num_rounds: int, laziness: float
 ) -> Iterator[tuple[AnyRound, Floats]]:
-    """All rounds but the first, and how many reports walk from everybody then; of an overlay that is not worked out."""
+    """Rounds after the first, each with the expected number of walking reports by person; constant on an overlay."""
     validate.probability(laziness=laziness)
     rounds = graphs_of_rounds(graph, num_rounds)
     held = np.ones(people_of(graph))
@@ -162,7 +162,7 @@ def _later_rounds(
 
 
 def _chance(each: AnyRound, walking: Floats, slots: int) -> float:
-    """The chance that some link of a round has more to carry, from above."""
+    """Upper bound on the chance that a link of this round has more to carry than slots."""
     if isinstance(each, OverlayRound):
         return surplus_of_round(each, slots)
     if isinstance(each, ChurnedRound):
@@ -177,7 +177,7 @@ def _chance(each: AnyRound, walking: Floats, slots: int) -> float:
 
 
 def _enough(each: AnyRound, walking: Floats, part: float, guess: int) -> int:
-    """The fewest slots of one round, sought from those of the round before."""
+    """Fewest slots of one round, by a search from the number of the round before."""
     if _chance(each, walking, guess) > part:
         return next(more for more in itertools.count(guess + 1) if _chance(each, walking, more) <= part)
     while guess > 1 and _chance(each, walking, guess - 1) <= part:

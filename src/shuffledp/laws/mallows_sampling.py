@@ -1,4 +1,4 @@
-"""Mallows sampling: exact draws for Kendall's, Hamming's and Cayley's distance, at once and as a stream."""
+"""Exact Mallows sampling for Kendall's, Hamming's and Cayley's distance, at once and as a stream."""
 
 import math
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _AT_A_TIME = 2**20  # places of a permutation
 def sample_mallows(
     num_items: int, concentration: float, *, distance: str = "kendall", source: RandomSource | None = None
 ) -> Integers:
-    """A permutation w with Pr[w] proportional to exp(-concentration * d(w, identity)); "theta" and "gamma" in papers.
+    """Random permutation w with Pr[w] ~ exp(-concentration * d(w, identity)); "theta" and "gamma" in papers.
 
     Kendall's distance counts the pairs that are out of order, Hamming's the items that have moved, and Cayley's the
     exchanges that are needed, n minus the number of cycles. The Lehmer code of a Kendall-Mallows permutation has
@@ -76,7 +76,7 @@ def sample_mallows(
 
 
 def _parts(num_items: int, concentration: float, distance: str, source: RandomSource) -> Iterator[Integers]:
-    """The permutation from place 0 on; of Kendall's distance only a part of it is ever there."""
+    """Random permutation in parts from place 0 on; for Kendall's distance, just one part is in memory."""
     if concentration == 0:
         yield random_permutation(num_items, source=source)
     elif concentration == math.inf:
@@ -93,7 +93,7 @@ def _parts(num_items: int, concentration: float, distance: str, source: RandomSo
 
 
 def _whole(parts: Iterator[Integers]) -> Integers:
-    """All parts together; a single one is not copied."""
+    """Whole permutation from its parts; a single part is not copied."""
     kept = list(parts)
     return kept[0] if len(kept) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *kept])
 
@@ -101,7 +101,7 @@ def _whole(parts: Iterator[Integers]) -> Integers:
 def sample_mallows_blocks(
     block_sizes: ArrayLike, concentrations: ArrayLike, *, distance: str = "kendall", source: RandomSource | None = None
 ) -> Integers:
-    """Permutations of consecutive blocks, independent of each other, joined into one: blocks do not mix.
+    """Random permutation of consecutive blocks, each permuted independently; blocks do not mix.
 
     Sizes are 0 or more; the rest, one concentration for all or one for each, is as for `sample_mallows`, as errors are.
 
@@ -120,7 +120,7 @@ def sample_mallows_blocks(
 
 
 def mallows_parts(sizes: Integers, thetas: Floats, distance: str, source: RandomSource) -> Iterator[Integers]:
-    """What `sample_mallows_blocks` draws, from the first place on: a part of a large block, or many small ones.
+    """Parts of the result of `sample_mallows_blocks` from place 0 on: a part of a large block, or many small blocks.
 
     The same words give the same permutation.
     """
@@ -179,11 +179,11 @@ class MallowsStream:
 
     @property
     def num_waiting(self) -> int:
-        """Number of items that have arrived and not left, which depends on the secret draws."""
+        """Number of items in the buffer, which depends on the secret draws."""
         return self._waiting.size
 
     def take(self, count: int) -> Integers:
-        """Let ``count`` more items arrive.
+        """Add ``count`` further items.
 
         Long batches are best: each costs time for everybody who waits. Returns the numbers, by arrival from 0 on, of
         the items that leave now, in order.
@@ -201,14 +201,14 @@ class MallowsStream:
         return leaving
 
     def finish(self) -> Integers:
-        """No more items arrive: the numbers of those that remain, in the order in which they leave."""
+        """Remaining items by their numbers, in the order in which they leave; no more items arrive."""
         self._check_open()
         self._finished = True
         order = sample_mallows(self._waiting.size, self._concentration, source=self._source)
         return self._waiting[order]
 
     def _places(self, here: int) -> Integers:
-        """The leaving items, as places among those here; the code that must wait is kept."""
+        """Places of the leaving items among those in the buffer; the code that must wait is kept."""
         if self._concentration == math.inf:
             return np.arange(here, dtype=np.int64)
         if self._concentration == 0 or (self._pending is not None and self._pending >= here):
@@ -233,7 +233,7 @@ class MallowsStream:
 
 
 def stream_buffer(num_items: int, concentration: float, probability: float) -> int:
-    """Buffer size that a `MallowsStream` exceeds with at most a given probability.
+    """Buffer size that a `MallowsStream` exceeds with at most the given probability.
 
     A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item. The result is the
     least b with n exp(-b * concentration) <= probability, and n at most; the items of one batch come on top.
@@ -262,7 +262,7 @@ def stream_buffer(num_items: int, concentration: float, probability: float) -> i
 
 
 def draw_hamming(num_items: int, concentration: float, source: RandomSource) -> Integers:
-    """A permutation of probability proportional to exp(concentration * fixed points).
+    """Random permutation with probability proportional to exp(concentration * fixed points).
 
     Since exp(theta f) is the sum of (exp(theta) - 1)^|S| over all subsets S of f fixed points, it suffices to draw S,
     whose size is a Poisson number given that it is at most n, and to permute everybody else uniformly.
@@ -275,7 +275,7 @@ def draw_hamming(num_items: int, concentration: float, source: RandomSource) -> 
 
 
 def draw_num_kept(num_items: int, concentration: float, source: RandomSource) -> int:
-    """A number S of 0, ..., n with Pr[S = s] proportional to (exp(concentration) - 1)^s / s!."""
+    """Random number S of 0, ..., n with Pr[S = s] proportional to (exp(concentration) - 1)^s / s!."""
     bits = Bits(int(source.words(1)[0]))
     while True:
         bits.extend(source)
@@ -286,7 +286,7 @@ def draw_num_kept(num_items: int, concentration: float, source: RandomSource) ->
 
 
 def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration: float) -> int | None:
-    """The count at which the distribution function passes both ends, or None if they do not tell.
+    """Count at which the distribution function passes both ends, or None if the ends differ in it.
 
     All weights come from the largest by products of quotients. Every product errs by a few units of the last digit, so
     that a sum errs by less than ten units for each step; and weights are left out only where all of them together are
@@ -321,7 +321,7 @@ def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration:
 
 
 def _expm1(x: Decimal) -> Decimal:
-    """exp(x) - 1 for x from 0 to 1, without cancellation."""
+    """Value exp(x) - 1 for x from 0 to 1, without cancellation."""
     total, term, count = Decimal(0), Decimal(1), 0
     while total + term != total or not count:
         count += 1
@@ -331,7 +331,7 @@ def _expm1(x: Decimal) -> Decimal:
 
 
 def draw_cayley(num_items: int, concentration: float, source: RandomSource) -> Integers:
-    """A permutation of probability proportional to exp(-concentration * (n - cycles)).
+    """Random permutation with probability proportional to exp(-concentration * (n - cycles)).
 
     Item k = 1, ..., n - 1 changes places with a uniform earlier one with probability k q / (1 + k q), and q is
     exp(-concentration): that adds k q weight to the one way of leaving it alone.
@@ -358,7 +358,7 @@ def _swapping(places: Integers, concentration: float, source: RandomSource) -> N
 
 
 def _settled_coin(place: int, concentration: float, word: int, source: RandomSource) -> bool:
-    """Whether u < k q / (1 + k q), that is, u (1 + e^theta / k) < 1."""
+    """Exact comparison u < k q / (1 + k q), that is, u (1 + e^theta / k) < 1."""
     odds = 1 + Decimal(concentration).exp(precise(200)) / place
 
     def value(u: Decimal) -> Decimal:
@@ -368,7 +368,7 @@ def _settled_coin(place: int, concentration: float, word: int, source: RandomSou
 
 
 def _below(bounds: Integers, source: RandomSource) -> Integers:
-    """Integers that are uniform below each bound, as `shuffledp.randomness.sources.uniform_integers` draws them."""
+    """Independent integers, uniform below each bound, as in `shuffledp.randomness.sources.uniform_integers`."""
     out = np.empty(bounds.size, dtype=np.int64)
     pending = np.arange(bounds.size)
     while pending.size:

@@ -16,7 +16,7 @@ _NEVER = 1e18
 
 
 def log_partition(num_items: int, concentration: float, *, distance: str = "kendall") -> float:
-    """The logarithm of the sum over all permutations of exp(-concentration * distance); "log psi".
+    """Logarithm of the sum over all permutations of exp(-concentration * distance); "log psi".
 
     Args:
         num_items: n, 0 or more.
@@ -45,7 +45,7 @@ def log_partition(num_items: int, concentration: float, *, distance: str = "kend
 
 
 def _log_hamming(num_items: int, theta: float) -> float:
-    """Log of exp(-theta n) times the sum over s of n! / s! (exp(theta) - 1)^s."""
+    """Logarithm of exp(-theta n) times the sum over s of n! / s! (exp(theta) - 1)^s."""
     from scipy.special import gammaln, logsumexp
 
     counts = np.arange(num_items + 1)
@@ -55,7 +55,7 @@ def _log_hamming(num_items: int, theta: float) -> float:
 
 
 def _log_integers(count: int, theta: float) -> Floats:
-    """log((1 - q^m) / (1 - q)) for m = 1, ..., count: the normalizing constants of truncated geometric laws."""
+    """Values log((1 - q^m) / (1 - q)) for m = 1, ..., count: log constants of truncated geometric laws."""
     m = np.arange(1, count + 1, dtype=np.float64)
     if theta * count < 1e-12:
         return np.log(m)
@@ -97,13 +97,13 @@ def _over_expm1(x: float | Floats) -> Floats:
 
 
 def _squared(x: float | Floats) -> Floats:
-    """exp(-x) / (1 - exp(-x))^2."""
+    """Value exp(-x) / (1 - exp(-x))^2."""
     out: Floats = np.exp(-x) / np.expm1(-x) ** 2
     return out
 
 
 def stay_probability(num_items: int, concentration: float, *, distance: str) -> float:
-    """The probability that a given item stays in its place; it moves to each other place with equal probability.
+    """Probability that a given item stays in its place; each other place is equally likely.
 
     For Cayley's distance it is 1 / (1 + (n - 1) exp(-theta)), and for Hamming's exp(theta) (1 - B) / n, where B is the
     probability of n under a Poisson law of mean exp(theta) - 1 that is cut off beyond n (Erlang's formula).
@@ -134,7 +134,7 @@ def stay_probability(num_items: int, concentration: float, *, distance: str) -> 
 
 
 def kendall_position_law(num_items: int, concentration: float, rank: int) -> Floats:
-    """The law of w[rank] for Kendall's distance, which is also that of the place where item ``rank`` lands.
+    """Law of w[rank] for Kendall's distance, which is also the law of the place where item ``rank`` lands.
 
     The draw before place ``rank`` takes an item that is below or above; so the law for m items follows from the one for
     m - 1 items, whose place is one less. Time O(n * rank); use n - 1 - rank and mirror if that is less.
@@ -172,7 +172,7 @@ def _truncated(size: int, concentration: float) -> Floats:
 
 
 def kendall_corner_law(num_items: int, concentration: float, places: int, items: int) -> Floats:
-    """The law of the number of the first ``items`` items in the first ``places`` places, for Kendall's distance.
+    """Law of the number of the first ``items`` items in the first ``places`` places, for Kendall's distance.
 
     It is q-hypergeometric: proportional to [b, x]_q [n - b, a - x]_q q^((b - x)(a - x)), with a places and b items. It
     is given for x = 0, ..., min(a, b).
@@ -201,7 +201,7 @@ def _log_factorials(count: int, theta: float) -> Floats:
 
 
 def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Floats:
-    """Probabilities that 0, 1, ..., cells - 1 fewer than min(a, b) of the items lie in the places."""
+    """Probabilities that 0, 1, ..., cells - 1 fewer than min(a, b) items lie in the places."""
     n = factorials.size - 1
     x = min(a, b) - np.arange(cells, dtype=np.int64)
     x = x[(a - x) <= n - b]
@@ -215,7 +215,7 @@ def _lost(factorials: Floats, theta: float, a: int, b: int, cells: int) -> Float
 
 
 def kendall_kept_in_interval(num_items: int, concentration: float, start: int, stop: int) -> float:
-    """The mean number of items start, ..., stop - 1 in places start, ..., stop - 1, for Kendall's distance.
+    """Mean number of items start, ..., stop - 1 in places start, ..., stop - 1, for Kendall's distance.
 
     The arguments are those of `log_partition` for a finite concentration, and ranks from 0 to n; so are the errors.
 
@@ -235,7 +235,7 @@ def kendall_kept_in_interval(num_items: int, concentration: float, start: int, s
 
 
 def kendall_mean_displacement(num_items: int, concentration: float) -> float:
-    """The mean of ``abs(w[k] - k)`` over all ranks k and all draws, for Kendall's distance.
+    """Mean of ``abs(w[k] - k)`` over all ranks k and all draws, for Kendall's distance.
 
     Every cut between ranks is crossed by as many items upward as downward, and their number is q-hypergeometric. About
     2 log(2) / concentration if that is far above 1 and far below n. Time O(n * min(n, 3 / concentration)).
@@ -264,7 +264,7 @@ def kendall_mean_displacement(num_items: int, concentration: float) -> float:
 
 
 def sampled_displacement(draw: Callable[[], Integers], num_draws: int) -> tuple[float, float]:
-    """The mean of ``abs(w[k] - k)`` over all ranks in independent draws, and its standard error: for any law.
+    """Mean of ``abs(w[k] - k)`` over all ranks in independent draws, and its standard error: for any law.
 
     Args:
         draw: gives a permutation of 0, ..., n - 1, for example ``lambda: sample_noisy_sort(positions)``.

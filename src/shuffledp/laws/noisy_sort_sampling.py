@@ -1,4 +1,4 @@
-"""Noisy sort: exact sampling of the order of positions plus noise, and the trade-off of Gaussian noise."""
+"""Exact noisy sort: sampling of the order of positions plus noise, and the trade-off of Gaussian noise."""
 
 import itertools
 import math
@@ -33,7 +33,7 @@ def sample_noisy_sort(
     block_starts: ArrayLike | None = None,
     source: RandomSource | None = None,
 ) -> Integers:
-    """Sorts ranks by ``positions[rank] + scale * noise``, with independent noise of one law ("delay shuffler").
+    """Random order of ranks by ``positions[rank] + scale * noise``, with noise of one law ("delay shuffler").
 
     With Laplace noise the loss of a group is `shuffledp.laws.sort_spreads` of its positions over ``scale``; with
     Gaussian noise the same, with ``power=2``, is the mu of `shuffledp.laws.gaussian_delta`. Place k of the result holds
@@ -97,7 +97,7 @@ def checked_positions(positions: ArrayLike) -> Floats:
 
 
 def _blocks(starts: ArrayLike | None, count: int) -> Integers:
-    """The number of the block of each rank."""
+    """Number of each rank's block."""
     blocks = np.zeros(count, dtype=np.int64)
     if starts is None:
         return blocks
@@ -111,7 +111,7 @@ def _blocks(starts: ArrayLike | None, count: int) -> Integers:
 
 
 def _keys(at: Floats, words: NDArray[np.uint64], noise: str) -> tuple[Floats, Floats]:
-    """Positions plus noise in units of the scale, with error bounds of the computation.
+    """Positions plus noise in units of the scale, with error bounds.
 
     The last bit of a word is the sign; the others are a uniform u, of which the noise is -log(u), or the point above
     which a normal number lies with probability u / 2.
@@ -149,14 +149,14 @@ def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[in
 
 
 class _Key:
-    """The key of one rank: its position plus noise of which some bits are known, in units of the scale."""
+    """Key of one rank: its position plus noise with some known bits, in units of the scale."""
 
     def __init__(self, position: float, scale: float, word: int, noise: str) -> None:
         self._position, self._scale, self._noise = Decimal(position), Decimal(scale), noise
         self._negative, self.bits = bool(word & 1), Bits(word >> 1, 63)
 
     def interval(self) -> tuple[Decimal, Decimal]:
-        """Two numbers between which the key lies."""
+        """Two numbers that enclose the key."""
         center = self._position / self._scale
         most, least = (_magnitude(u, self._noise) for u in self.bits.ends())
         if self._negative:
@@ -165,7 +165,7 @@ class _Key:
 
 
 def _settled(chain: Integers, keys: list[_Key], source: RandomSource) -> Integers:
-    """The ranks of a chain by their keys, computed with as many digits and bits as it takes."""
+    """Ranks of a run in the order of their keys, computed with the digits and bits that this takes."""
     while True:
         with localcontext(precise(100 + keys[0].bits.count)):
             intervals = sorted((*key.interval(), place) for place, key in enumerate(keys))
@@ -182,7 +182,7 @@ def _magnitude(u: Decimal, noise: str) -> Decimal:
 
 
 def _normal_above(chance: Decimal) -> Decimal:
-    """The x of 0 or more above which a standard normal number lies with the given probability, by Newton's steps."""
+    """Nonnegative x that a standard normal number exceeds with the given probability, by Newton's method."""
     from scipy.special import ndtri
 
     root = (2 * _pi()).sqrt()
@@ -196,7 +196,7 @@ def _normal_above(chance: Decimal) -> Decimal:
 
 
 def _odd_series(x: Decimal) -> Decimal:
-    """The sum x + x^3 / 3 + x^5 / (3 * 5) + ..., which times the normal density is the probability from 0 to x."""
+    """Sum x + x^3 / 3 + x^5 / (3 * 5) + ...; times the normal density it is the probability from 0 to x."""
     total, term, odd = x, x, 1
     while True:
         odd += 2
@@ -207,7 +207,7 @@ def _odd_series(x: Decimal) -> Decimal:
 
 
 def _pi() -> Decimal:
-    """Machin's 16 arctan(1/5) - 4 arctan(1/239), in integers."""
+    """Pi by Machin's 16 arctan(1/5) - 4 arctan(1/239), in integers."""
     unit = 10 ** (getcontext().prec + 10)
 
     def arctan(inverse: int) -> int:
@@ -225,7 +225,7 @@ def _pi() -> Decimal:
 
 
 def gaussian_delta(mu: float, alpha: float) -> float:
-    """The delta at which a Gaussian mechanism of sensitivity ``mu`` scales is (alpha, delta)-private.
+    """Smallest delta at which a Gaussian mechanism of sensitivity ``mu`` scales is (alpha, delta)-private.
 
     delta = Phi(mu / 2 - alpha / mu) - exp(alpha) Phi(-mu / 2 - alpha / mu), rounded up; and 0 for mu = 0. A sort by
     positions plus Gaussian noise has mu = largest spread of a group (``sort_spreads(..., power=2)``) / scale, and is
@@ -266,12 +266,12 @@ def _normal_below(x: float) -> float:
 
 
 def _log(chance: float) -> float:
-    """A logarithm, or minus infinity where digits are lost: what is subtracted may be too small."""
+    """Logarithm of a chance, or minus infinity for a chance so small that its digits are lost."""
     return math.log(chance) if chance > _SMALLEST else -math.inf
 
 
 def gaussian_mu(alpha: float, delta: float) -> float:
-    """The largest mu, at most 60, at which `gaussian_delta` does not exceed ``delta`` at ``alpha``; found by halving.
+    """Largest mu, at most 60, at which `gaussian_delta` does not exceed ``delta`` at ``alpha``, by bisection.
 
     Of alpha 0 or more, and delta strictly between 0 and 1, 1e-200 or more; the errors are those of `gaussian_delta`.
 
@@ -294,7 +294,7 @@ def gaussian_mu(alpha: float, delta: float) -> float:
 
 
 def gaussian_alpha(mu: float, delta: float) -> float:
-    """The least alpha at which `gaussian_delta` of ``mu`` does not exceed ``delta``, found by halving; or infinity.
+    """Smallest alpha at which `gaussian_delta` of ``mu`` does not exceed ``delta``, by bisection; or infinity.
 
     Of mu 0 or more, infinity included, and delta strictly between 0 and 1; the errors are those of `gaussian_delta`.
 

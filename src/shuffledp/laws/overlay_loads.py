@@ -1,4 +1,4 @@
-"""Loads of walks on overlays: reports held and passed on, and what links have to carry.
+"""Loads of walks on overlays: reports held and passed on, and the reports that links carry.
 
 Before round i everybody's report is where the digits drawn so far are those of a uniform person, and the others still
 its sender's: in the cell (q, s) of drawn digits q and others s there are W(q) V(s) / n reports on average, for the
@@ -19,7 +19,7 @@ _MOST_SLOTS = 60  # of which the chances of more are looked at: 1 / 61! is below
 
 
 def loads_held(overlay: Overlay, num_rounds: int) -> Floats:
-    """Expected number of reports that each person holds after so many rounds, if none are lost; shape (people,)."""
+    """Expected number of reports at each person after this number of rounds, if none are lost; shape (people,)."""
     validate.integer_at_least(0, num_rounds=num_rounds)
     if num_rounds % overlay.num_rounds == 0:
         return np.ones(overlay.num_users)
@@ -27,7 +27,7 @@ def loads_held(overlay: Overlay, num_rounds: int) -> Floats:
 
 
 def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> Floats:
-    """Expected number of reports that each person passes on in all, one that they keep not counted; shape (people,)."""
+    """Expected number of reports that each person passes on in all rounds, without those kept; shape (people,)."""
     validate.integer_at_least(0, num_rounds=num_rounds)
     found = np.zeros(overlay.num_cells)
     for done, each in enumerate(rounds_of(overlay, num_rounds)):
@@ -36,17 +36,17 @@ def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> 
 
 
 def leaving_chances(overlay: Overlay) -> tuple[float, ...]:
-    """For each round the largest chance that a report leaves its holder: 1 - 1/m_i if no addresses are shared."""
+    """Largest chance in each round that a report leaves its holder: 1 - 1/m_i if no addresses are shared."""
     return tuple(float(_leaving(each).max()) for each in rounds_of(overlay, overlay.num_rounds))
 
 
 def _of_people(overlay: Overlay, of_cells: Floats) -> Floats:
-    """Numbers of cells as those of the people in them."""
+    """Numbers by person from numbers by cell."""
     return of_cells[overlay.cells]
 
 
 def _load(each: OverlayRound) -> Floats:
-    """Reports that a person of each cell is expected to hold before this round of the first cycle; shape (cells,)."""
+    """Expected number of reports at a person of each cell before this round of the first cycle; shape (cells,)."""
     grid = each.grid
     prefixes, suffixes = grid.sum(axis=(1, 2), dtype=np.int64), grid.sum(axis=0, dtype=np.int64)
     held: Floats = (prefixes[:, None, None] / each.num_users) * suffixes / grid
@@ -54,7 +54,7 @@ def _load(each: OverlayRound) -> Floats:
 
 
 def _leaving(each: OverlayRound) -> Floats:
-    """The chance that a report is passed on in this round by a person of each cell, and not kept; shape (cells,)."""
+    """Chance that a person of each cell passes a report on in this round, and does not keep it; shape (cells,)."""
     grid = each.grid
     drawn = grid.sum(axis=2, dtype=np.int64)
     staying = (drawn / drawn.sum(axis=1, keepdims=True))[:, :, None] / grid
@@ -63,7 +63,7 @@ def _leaving(each: OverlayRound) -> Floats:
 
 
 def surplus_of_round(each: OverlayRound, slots: int) -> float:
-    """The sum over links of mu^b / b! with b = slots + 1, from above: that some link of this round has more to carry.
+    """Upper bound on the chance that a link is overfull in this round: sum over links of mu^b / b!, b = slots + 1.
 
     Everybody holds one report when the cycle begins (`link_slots`). For a link from a cell c = (q, x, s) to
     c' = (q, d, s) it is mu = V(x s) W(q d) / (n N(c) N(c')), with N people in a cell; so the sum over links is one over

@@ -1,4 +1,4 @@
-"""(eta, delta)-preservation: laws of the number of a set's own reports that a shuffle leaves in the set's slots."""
+"""(eta, delta)-preservation: laws of the number of a set's own reports that remain in the set's slots."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _SMALLEST = 1e-300
 
 
 def most_lost(set_size: int, eta: Real | float) -> int:
-    """The largest number of values that a set may lose and still keep the share ``eta``: l - ceil(eta l), exactly.
+    """Largest number of values that a set may lose and still keep the share ``eta``: l - ceil(eta l), exactly.
 
     Args:
         set_size: l, 0 or more.
@@ -38,7 +38,7 @@ def most_lost(set_size: int, eta: Real | float) -> int:
 
 
 def preservation_delta(law: ArrayLike, eta: Real | float) -> float:
-    """The probability that a set keeps less than the share ``eta`` of its values, rounded up.
+    """Probability that a set keeps less than the share ``eta`` of its values, rounded up.
 
     The law is that of losing 0, 1, ..., l values; eta and the errors are as for `most_lost`.
 
@@ -103,7 +103,7 @@ def _log_choose(factorials: Floats, m: int, i: int) -> float:
 
 
 def _log_arrangements(factorials: Floats, m: int, j: int, theta: float) -> float:
-    """The logarithm of A(m, j): m stay in their half, some of them fixed by force, and j are exchanged."""
+    """Logarithm of A(m, j): m stay in their half, some of them fixed by force, and j are exchanged."""
     from scipy.special import logsumexp
 
     forced = np.arange(m + 1)
@@ -147,7 +147,7 @@ def _checked(num_items: int, set_size: int, *, concentration: float) -> None:
 
 
 def preserved_shares(draw: Callable[[], Integers], members: ArrayLike, num_draws: int) -> Floats:
-    """The share of a set's slots that hold one of its own reports, in independent draws of a permutation.
+    """Share of a set's slots that hold one of its own reports, in independent draws of a permutation.
 
     The delta-quantile of many estimates the eta of (eta, delta)-preservation, and is no bound. Shares are ascending.
 

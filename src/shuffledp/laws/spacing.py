@@ -59,12 +59,12 @@ class RankGroups(NamedTuple):
 
     @property
     def mirrors(self) -> Integers:
-        """For each membership the place of the one that is as far from the other end of its group."""
+        """Mirror of each membership: the place equally far from the other end of its group."""
         sizes = np.diff(self.starts)
         return np.repeat(self.starts[:-1] + self.starts[1:] - 1, sizes) - np.arange(self.ranks.size)
 
     def sums(self, values: Floats) -> Floats:
-        """The sum over each group of values given for memberships; 0 for an empty group."""
+        """Sum over each group of values given for memberships; 0 for an empty group."""
         out = np.zeros(self.starts.size - 1)
         full = np.diff(self.starts) > 0
         if full.any():
@@ -114,7 +114,7 @@ def _ascending(positions: ArrayLike) -> Floats:
 
 
 def positions_of_gaps(gaps: ArrayLike) -> Floats:
-    """Positions from 0 on: the running sum of gaps. An infinite gap (a cut between blocks) counts as nothing.
+    """Positions from 0 on as running sums of gaps; an infinite gap (a cut between blocks) counts as 0.
 
     Gaps are rounded down to multiples of a power of 2, below 2^-51 of the last position, so that all sums are exact:
     no distance is larger than the sum of its gaps.
@@ -138,7 +138,7 @@ def positions_of_gaps(gaps: ArrayLike) -> Floats:
 
 
 def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
-    """Equal gaps of ``budget / sensitivity``; infinite ones if nobody is sensitive.
+    """Equal gaps of ``budget / sensitivity``; infinite gaps if the sensitivity is 0.
 
     Args:
         num_items: n, 1 or more.
@@ -158,7 +158,7 @@ def uniform_gaps(num_items: int, sensitivity: float, budget: float) -> Floats:
 def adaptive_gaps(
     num_items: int, first: ArrayLike, last: ArrayLike, sensitivities: ArrayLike, budget: float, *, cap: float = math.inf
 ) -> Floats:
-    """For each gap the least of ``budget / sensitivity`` over the groups whose window spans it.
+    """Gap at each place: the smallest ``budget / sensitivity`` of the groups whose window spans it.
 
     No group's spread then exceeds the budget: inside its window all gaps are at most its own quotient. Each gap is
     rounded down by 2^-36 of itself, so that `sort_spreads` of their positions is at most the budget for groups of up to
@@ -195,7 +195,7 @@ def adaptive_gaps(
 
 
 def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Floats) -> Floats:
-    """For each place the least limit of the windows [start, stop) that contain it.
+    """Smallest limit of the windows [start, stop) that contain each place.
 
     A window is two overlapping ones whose length is a power of 2, and these are halved from the longest on.
     """
@@ -214,7 +214,7 @@ def _least_over_windows(size: int, starts: Integers, stops: Integers, limits: Fl
 
 
 def refined_gaps(gaps: ArrayLike, groups: object, budget: float, *, power: int = 1, rounds: int = 200) -> Floats:
-    """Gaps with a larger product within the same budget, starting from feasible ones: never worse than those given.
+    """Gaps with a larger product within the same budget, from feasible gaps: never worse than those given.
 
     Maximizing the sum of the logarithms of the gaps, no group's spread above the budget, is a convex program. At its
     solution each gap is 1 over the sum of (multiplier * derivative of the spread by the gap); multipliers of groups

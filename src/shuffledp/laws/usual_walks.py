@@ -1,4 +1,4 @@
-"""Walks on a random regular graph as it usually is, with no graph drawn: an estimate of their likeness, and no bound.
+"""Walks on a typical random regular graph, without drawing one: an estimate of their likeness, and no bound.
 
 Around nearly everybody such a graph is a tree for as far as walks spread that have not mixed. So what a law has more
 than the uniform one is about the chance p_t to be back at the root of the infinite tree after t rounds,
@@ -23,7 +23,7 @@ _SPREAD = 2.0  # standard deviations of a law that its least value is below its 
 
 
 def usual_likeness(num_users: int, degree: int, num_rounds: int) -> Likeness:
-    """About the likeness that `shuffledp.laws.walk_likeness.likeness` finds on a random graph, if nobody is lazy.
+    """Estimate of `shuffledp.laws.walk_likeness.likeness` on a random regular graph without laziness.
 
     Args:
         num_users: people, many more than ``degree``.
@@ -50,12 +50,12 @@ def usual_likeness(num_users: int, degree: int, num_rounds: int) -> Likeness:
 
 
 def decay(degree: int) -> float:
-    """By how much a round usually brings laws nearer to the uniform one: the second eigenvalue (Friedman 2008)."""
+    """Typical factor by which a round brings laws nearer to uniform: the second eigenvalue (Friedman 2008)."""
     return 2 * math.sqrt(degree - 1) / degree
 
 
 def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
-    """The largest n P_v(i) of the worst v, and the usual least one.
+    """Largest n P_v(i) of the worst v, and the typical smallest one.
 
     After an odd number of rounds the neighbors are likeliest, as likely as to be back a round later.
     """
@@ -65,7 +65,7 @@ def _extremes(people: int, degree: int, num_rounds: int) -> tuple[float, float]:
 
 
 def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tuple[float, float]:
-    """What the worst has more, and the usual one less, by the bound with mean squares after half of the rounds."""
+    """Excess of the worst and deficit of the typical law, by mean squares after half of the rounds."""
     first = min(num_rounds // 2, swept)
     second = min(num_rounds - first, swept)
     back = _returns(degree, 2 * second + 2)
@@ -75,7 +75,7 @@ def _from_squares(people: int, degree: int, num_rounds: int, swept: int) -> tupl
 
 @lru_cache(maxsize=8)
 def _returns(degree: int, num_rounds: int) -> Floats:
-    """For each number of rounds the chance to be back at the root of the infinite regular tree."""
+    """Chance to be back at the root of the infinite regular tree, for each number of rounds."""
     depths = np.zeros(num_rounds + 2)
     depths[0] = 1.0
     back = [1.0]

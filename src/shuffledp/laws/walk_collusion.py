@@ -1,4 +1,4 @@
-"""Crowds beside colluders: among how many honest people's reports one hides, from whoever passes reports on and tells.
+"""Crowds of honest people who hide one report from colluders, who pass reports on and tell what they see.
 
 What colluders may know of one report is all or nothing: either they can follow it, or it is anywhere with the chances
 of others', and a uniform shuffle of it and theirs is left. A `Hiding` says with which chance it is alone, and with
@@ -32,7 +32,7 @@ _DOWN, _UP = 1 - 1e-12, 1 + 1e-12
 
 
 class Crowd(NamedTuple):
-    """Others among whom a report hides: ``weight`` is the chance that it does.
+    """Crowd of other people that hides a report with probability ``weight``.
 
     Each of ``others`` is there with a ``chance``, or a sum of unequal chances is that many times it at least, and no
     more than ``most`` of them count (Hoeffding 1956).
@@ -46,7 +46,7 @@ class Crowd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """The chance that a report is ``alone``, at most, and else the crowds, those come first that are joined first.
+    """Bound on the chance that a report is ``alone``, and else its crowds in the order of joining.
 
     If a later crowd is larger, a report that comes to it late may as well have come early.
     """
@@ -57,7 +57,7 @@ class Hiding:
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Chances that reports have met no colluder, and the mean overlap among those; shape (rounds, people).
+    """Chances that reports have met no colluder, and the mean overlap of these; shape (rounds, people).
 
     Args:
         chances: for each number of rounds from 1 on, and each person, that neither she nor her report's holders are
@@ -69,14 +69,14 @@ class Unseen:
     overlaps: Floats
 
     def of_worst(self, colluders: Sequence[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """In each round the least chance, and the least overlap, of all others."""
+        """Smallest chance and smallest overlap of all honest people, in each round."""
         honest = honest_people(colluders, self.chances.shape[1])
         chances, overlaps = (each[:, honest].min(axis=1).tolist() for each in (self.chances, self.overlaps))
         return tuple(chances), tuple(overlaps)
 
 
 def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: float = 0.0) -> Unseen:
-    """What is left of everybody's walk where these people collude; reports are recognized wherever they are seen.
+    """Chances and overlaps of walks unseen by these colluders, who recognize a report wherever they see it.
 
     Args:
         graph: as for `position_distribution`.
@@ -104,7 +104,7 @@ def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: 
 def left_unseen(
     colluders: Sequence[int], graph: Ways, num_rounds: int, laziness: float
 ) -> dict[str, tuple[float, ...]]:
-    """`Unseen.of_worst` by the names of a model's fields; nothing without colluders, or of too many people."""
+    """Fields of a model from `Unseen.of_worst`; empty without colluders, or with too many people."""
     if not colluders or people_of(graph) > MOST_COMPARED:
         return {}
     chances, overlaps = unseen(graph, colluders, num_rounds, laziness=laziness).of_worst(colluders)
@@ -112,7 +112,7 @@ def left_unseen(
 
 
 def honest_people(colluders: Sequence[int], people: int) -> Integers:
-    """Everybody else, ascending; refused if a colluder is nobody, or nobody is left."""
+    """Honest people, ascending; refused if a colluder does not exist, or all people collude."""
     named = np.asarray(colluders, dtype=np.int64)
     if named.size and not 0 <= named.min() <= named.max() < people:
         raise InvalidParameterError(
@@ -125,7 +125,7 @@ def honest_people(colluders: Sequence[int], people: int) -> Integers:
 
 
 def _overlaps(laws: Floats) -> Floats:
-    """For each column v the mean over all others j of the least sum(Q_v) Q_j(i) / Q_v(i); 0 where v is alone."""
+    """Mean over all others j of the smallest sum(Q_v) Q_j(i) / Q_v(i), for each column v; 0 where v is alone."""
     honest = laws.shape[1]
     found = np.zeros(honest)
     for person in range(honest if honest > 1 else 0):
@@ -141,7 +141,7 @@ def _overlaps(laws: Floats) -> Floats:
 
 
 class _Group(NamedTuple):
-    """The worst of all groups of a round, each number by itself.
+    """Worst values over all groups of a round, each value by itself.
 
     The chance that a report goes to a colluder, honest members, reports of honest people expected with these in the
     first cycle, and in a later one.
@@ -155,7 +155,7 @@ class _Group(NamedTuple):
 
 @lru_cache(64)
 def worst_hiding(overlay: Overlay, num_colluding: int, num_rounds: int) -> Hiding:
-    """Who hides a report that is wrapped in layers, whoever they are who collude; in one round any report.
+    """Crowds that hide a report wrapped in layers, for the worst colluders; in one round they hide any report.
 
     Args:
         overlay: each round of which draws one digit.
@@ -193,7 +193,7 @@ def _crowd(weight: float, others: int, chance: float, *, equal: bool) -> Crowd:
 
 
 def _worst_group(each: OverlayRound, num_colluding: int) -> _Group:
-    """By the largest chances and loads of each group: exactly, if no addresses are shared."""
+    """Worst group by the largest chances and loads of each group: exact if no addresses are shared."""
     grid, people = each.grid, each.num_users
     drawn = grid.sum(axis=2, dtype=np.int64)
     begun = drawn.sum(axis=1, keepdims=True)  # people whose addresses begin as those of the group
@@ -211,7 +211,7 @@ def _worst_group(each: OverlayRound, num_colluding: int) -> _Group:
 
 
 def worst_first_hop(overlay: Overlay, num_colluding: int) -> float:
-    """The chance that the first to receive a report is a colluder, for somebody at least, if the worst collude."""
+    """Chance that the first receiver of a report is a colluder, for the worst colluders and the worst-off person."""
     each = OverlayRound(overlay, 0)
     drawn, members = each.grid.sum(axis=2, dtype=np.int64), each.grid.sum(axis=1, dtype=np.int64)
     least = ((drawn / drawn.sum(axis=1, keepdims=True))[:, :, None] / each.grid).min(axis=1)

@@ -1,4 +1,4 @@
-"""Walk distributions: exact laws of the positions of reports by sparse products, and rounds until walks have mixed."""
+"""Walk distributions: exact position laws of reports by sparse products, and the rounds until walks have mixed."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +88,7 @@ def position_distribution(
 def position_distributions(
     graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, starts: ArrayLike | None = None
 ) -> Iterator[tuple[Integers, Floats]]:
-    """The laws of `position_distribution` for many starts, some hundred at a time.
+    """Position laws of `position_distribution` for many starts, some hundred at a time.
 
     Time grows with starts * rounds * edges. Yields some starts and their laws, shape (starts, people).
 
@@ -116,7 +116,7 @@ def distance_from_stationarity(graph: Graph, law: ArrayLike) -> float:
 def first_round_within(
     graph: Graph, tolerance: float, *, laziness: float = 0.0, starts: ArrayLike | None = None
 ) -> int:
-    """The first round after which the laws from all starts are within a distance of the stationary law.
+    """First round after which the laws from all starts are within a distance of the stationary law.
 
     Args:
         graph: a connected graph; without laziness not a bipartite one.
@@ -148,7 +148,7 @@ def first_round_within(
 
 
 def unseen_probability(graph: Ways, colluding: ArrayLike, num_rounds: int, *, laziness: float = 0.0) -> Floats:
-    """The chance that each person's report has passed through no colluding hands, start and end included.
+    """Chance that each person's report has passed no colluder, start and end included.
 
     An average-case number about risk, and no guarantee: what colluders see of other reports tells them more. Against a
     share c of colluding neighbors, no (epsilon, delta) below the local loss has delta much below c. It is 0 for who
@@ -176,7 +176,7 @@ def graphs_of_rounds(graph: _Usual, num_rounds: int) -> tuple[Round, ...]: ...
 @overload
 def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]: ...
 def graphs_of_rounds(graph: Ways, num_rounds: int) -> tuple[AnyRound, ...]:
-    """The graph of each round: the k-th of several of the same people, and after the last the first again.
+    """Graph of each round, for one graph or several graphs in turn.
 
     Of an overlay they are its rounds; with a schedule of who is online they are the first of its rounds.
 
@@ -214,7 +214,7 @@ def people_of(graph: Ways) -> int:
 
 
 def _walked(laws: Floats, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """The laws after these rounds; one law, or one in each column."""
+    """Laws after these rounds; one law, or one in each column."""
     validate.probability(laziness=laziness, dropout=dropout)
     for matrix in transitions(graphs):
         laws = one_round(matrix, laws, laziness)
@@ -224,7 +224,7 @@ def _walked(laws: Floats, graphs: Sequence[AnyRound], laziness: float, dropout: 
 
 
 def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
-    """One round of one law, or of one in each column, if nothing is lost.
+    """Law after one round without losses; of one law, or one in each column.
 
     The matrix is a `transposed_transition`; or transposed again, to look back from what comes after.
     """
@@ -233,7 +233,7 @@ def one_round(matrix: Any, laws: Floats, laziness: float) -> Floats:
 
 
 def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
-    """The `transposed_transition` of each round; of a few graphs that take turns each is made once."""
+    """Transition matrix of each round; a few graphs in turn share theirs."""
     made: dict[int, Any] = {}
     for each in graphs:
         if id(each) not in made:
@@ -244,7 +244,7 @@ def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
 
 
 def _walk_of(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """The laws of these starts, one in each row, by the code that is faster; on graphs it may be compiled."""
+    """Laws from these starts, one in each row, by the faster of two algorithms; compiled for large graphs."""
     known = [each for each in graphs if isinstance(each, Graph)]
     if len(known) < len(graphs):
         return _walk_plainly(some, people, graphs, laziness, dropout)
@@ -253,14 +253,14 @@ def _walk_of(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: 
 
 
 def _walk_plainly(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """The laws of these starts, one in each row."""
+    """Laws from these starts, one in each row."""
     laws = np.zeros((people, some.size))
     laws[some, np.arange(some.size)] = 1.0
     return np.ascontiguousarray(_walked(laws, graphs, laziness, dropout).T)
 
 
 def _walk_narrowly(some: Integers, people: int, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
-    """Compiled `_walk_plainly`, equal digit for digit, a few starts at a time."""
+    """Compiled `_walk_plainly`, with identical digits, a few starts at a time."""
     validate.probability(laziness=laziness, dropout=dropout)
     moves: dict[int, _Moves] = {
         id(each): (each.starts, each.neighbors, 1 / np.maximum(each.degrees, 1)) for each in graphs
@@ -279,7 +279,7 @@ def _walk_narrowly(some: Integers, people: int, graphs: Sequence[Graph], lazines
 
 
 def _step(moves: _Moves, laws: Floats, moved: Floats, laziness: float, kept: float) -> None:
-    """One round of a few laws, one in each column, written into ``moved``; in the order of a sparse product."""
+    """One round of a few laws, one in each column, written into ``moved``; summed in the order of a sparse product."""
     starts, neighbors, shares = moves
     width = laws.shape[1]
     for here in range(laws.shape[0]):
@@ -301,7 +301,7 @@ _walk_for: Callable[[int], _Walk] = plain_until_worth_compiling(_walk_plainly, _
 
 
 def transposed_transition(graph: AnyRound) -> Any:
-    """A sparse matrix whose column j is the law of where j passes a report on to; who has no neighbor keeps it."""
+    """Sparse transition matrix: column j is the law of the next holder of a report at j; a person alone keeps it."""
     if not isinstance(graph, Graph):
         return graph.transposed_transition()
     import scipy.sparse as sp
@@ -314,7 +314,7 @@ def transposed_transition(graph: AnyRound) -> Any:
 
 
 class MixingRounds(NamedTuple):
-    """Bounds on the first round after which all laws are within `MIXING_TOLERANCE` of the stationary one.
+    """Bounds on the first round after which all laws are within `MIXING_TOLERANCE` of the stationary law.
 
     Args:
         least: at least.
@@ -330,7 +330,7 @@ class MixingRounds(NamedTuple):
 
 
 def mixing_rounds(graph: Graph, laziness: float = 0.0) -> MixingRounds | None:
-    """Mixing rounds by everybody's law, or for many people by the spectral gap and the laws of a few late starts.
+    """Mixing rounds by all people's laws or, for many people, by the spectral gap and the laws of a few slow starts.
 
     After t rounds the distance is at most sqrt((1 - pi) / pi) (1 - gap)^t / 2. None if walks never mix.
 
@@ -367,7 +367,7 @@ def mixing_rounds(graph: Graph, laziness: float = 0.0) -> MixingRounds | None:
 
 
 def _far_starts(graph: Graph, num_rounds: int, laziness: float) -> Integers:
-    """Starts whose laws are probably far from the stationary one, in its chi-squared distance.
+    """Starts whose laws are probably far from the stationary law, in chi-squared distance.
 
     With x = z / sqrt(pi) for numbers z of mean 0 and variance 1, less the mean under pi, the square of what is expected
     of x at the end of j's walk has that distance as its mean: so a few vectors z tell of all starts at once.

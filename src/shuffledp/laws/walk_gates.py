@@ -1,4 +1,4 @@
-"""The gate: reports are handed in once everybody's positions overlap enough given who was online, or not at all.
+"""Gate of a walk: reports are handed in once positions overlap enough given attendance, or not at all.
 
 It looks at the schedule of who is online and who hands in, and at nothing else. So for each schedule what is seen is
 nothing, or what positions that overlap enough show; and as the schedule depends on no answer, that is what holds before
@@ -19,7 +19,7 @@ from shuffledp.laws.link_slots import surplus_chances
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkGate(Described):
-    """What must be known of a schedule before reports are handed in; `shuffledp.walk_gate` works it out.
+    """Requirements on a schedule for handing in reports; made by `shuffledp.walk_gate`.
 
     Args:
         epsilon: what the gate promises at ``delta``, as it was asked for.
@@ -46,18 +46,18 @@ class WalkGate(Described):
         validate.probability(overlap=self.overlap, overflow=self.overflow)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields; ``overflow`` only where links have slots."""
+        """Dictionary of the fields; ``overflow`` only where links have slots."""
         found = super(WalkGate, self).to_dict()
         return found if self.overflow else {name: value for name, value in found.items() if name != "overflow"}
 
     def is_open(self, *, overlap: float, arriving: float = 1.0, overflow: float = 0.0) -> bool:
-        """Whether reports may be handed in at this mean overlap, with these chances to arrive, and of a surplus."""
+        """Whether reports may be handed in with this mean overlap, arrival chance, and surplus chance."""
         return overlap * arriving >= self.overlap and overflow <= self.overflow
 
     def first_open_round(
         self, ways: ChurnedWays, *, laziness: float = 0.0, dropout: float = 0.0, slots: Sequence[int] = ()
     ) -> int | None:
-        """The first round of the schedule after which the gate is open; None if it stays shut.
+        """First round of the schedule after which the gate is open; None if it stays shut.
 
         It is a function of who is online alone: so it may be asked after each round, of the schedule so far, whether
         this round is the one after which reports are handed in.

@@ -1,4 +1,4 @@
-"""Walk likeness: what the laws of everybody's position have in common, which is what hides one report among others.
+"""Walk likeness: common mass of all people's position laws, which hides one report among others.
 
 It counts how much every other's law overlaps with that of the person v who is hidden worst: a_jv, the least
 P_j(i) / P_v(i) over i. It is bounded by the extremes of P_v(i) / pi_i, which a sweep of all starts gives; of a few
@@ -45,7 +45,7 @@ _MOST_PAIRS = 160  # people for whom near-uniformity is worked out for every pai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Likeness:
-    """What the laws P_j of everybody's position have in common, if no report is lost.
+    """Likeness of the laws P_j of all people's positions, if no report is lost.
 
     Args:
         mean_overlap: the least over people v of the mean over all others j of a_jv = min over i of P_j(i) / P_v(i), or
@@ -69,7 +69,7 @@ class Likeness:
 
 
 def likeness_of(laws: Floats, *, slack: float) -> Likeness:
-    """The likeness of laws of everybody's position, one in each row, shape (people, places).
+    """Likeness of the position laws of all people, one in each row, shape (people, places).
 
     Args:
         laws: the rows.
@@ -94,7 +94,7 @@ def likeness_of(laws: Floats, *, slack: float) -> Likeness:
 
 
 def mean_overlaps(laws: Floats, arriving: Floats | None = None) -> Floats:
-    """For each person v the mean over all others j of a_jv; shape (people,). The time grows with people^2 * places.
+    """Mean overlap of each person v, the mean over all others j of a_jv; shape (people,).
 
     Args:
         laws: of everybody's position, one in each row.
@@ -119,7 +119,7 @@ def _compare_plainly(of_places: Floats, arriving: Floats, found: Floats) -> None
 
 
 def _compare(of_places: Floats, arriving: Floats, found: Floats) -> None:
-    """The same, for a few people at a time, as a law of a place is in the cache then."""
+    """Compiled mean overlaps, a few people at a time, so that a place's law stays in the cache."""
     places, people = of_places.shape
     overlaps = np.empty((_AT_ONCE, people))
     for first in range(0, people, _AT_ONCE):
@@ -146,7 +146,7 @@ _compare_for: Callable[[int], _Compare] = plain_until_worth_compiling(
 
 
 def _of_all_pairs(laws: Floats) -> float:
-    """The largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]; infinite unless all laws have the same places."""
+    """Largest log[P_j(a) P_k(b) / (P_j(b) P_k(a))]; infinite unless all laws have the same places."""
     places = laws[0] > 0
     if ((laws > 0) != places).any():
         return math.inf
@@ -183,7 +183,7 @@ def likeness(graph: Graphs, num_rounds: int, laziness: float, *, most_steps: int
 
 
 def _better(one: Likeness, other: Likeness) -> Likeness:
-    """What is known by both."""
+    """Likeness with the better of both bounds in each field."""
     return Likeness(
         mean_overlap=max(one.mean_overlap, other.mean_overlap),
         near_uniformity=min(one.near_uniformity, other.near_uniformity),
@@ -196,7 +196,7 @@ def _better(one: Likeness, other: Likeness) -> Likeness:
 
 
 def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
-    """About the first number of rounds with a mean overlap of at least ``enough``, by the laws of a few starts.
+    """Estimate of the first round with a mean overlap of at least ``enough``, by the laws of a few starts.
 
     Args:
         graph: one graph, or those that take turns; everybody has a neighbor.
@@ -230,7 +230,7 @@ def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
 
 
 def nothing_alike(people: int) -> Likeness:
-    """Where nothing is known."""
+    """Likeness of unknown laws."""
     return Likeness(
         mean_overlap=1.0 if people == 1 else 0.0,
         near_uniformity=math.inf,
@@ -243,7 +243,7 @@ def nothing_alike(people: int) -> Likeness:
 
 
 def one_law() -> Likeness:
-    """Where everybody's position has one law, that of a uniform person."""
+    """Likeness of equal laws: each person's position is a uniform person."""
     return Likeness(
         mean_overlap=1.0,
         near_uniformity=0.0,
@@ -294,7 +294,7 @@ def _of_squares(graph: Graph, num_rounds: int, laziness: float, feasible: int) -
 
 
 def _deviations(graph: Graph, num_rounds: int, laziness: float, swept_rounds: int) -> Floats:
-    """For each start the root of q_v - 1 after these rounds."""
+    """Root of q_v - 1 after these rounds, for each start."""
     if num_rounds == 0:
         return np.asarray(np.sqrt(1 / graph.stationary - 1) * (1 + _GUARD))
     sweep = swept(graph, swept_rounds, laziness=laziness)
@@ -303,7 +303,7 @@ def _deviations(graph: Graph, num_rounds: int, laziness: float, swept_rounds: in
 
 
 def mean_overlap_of_extremes(least: Floats, most: Floats) -> float:
-    """Mean overlap, from below, by everybody's extremes of P_v(i) / pi_i: a_jv is at least j's least over v's largest.
+    """Lower bound on the mean overlap by extremes of P_v(i) / pi_i: a_jv is at least j's smallest over v's largest.
 
     Args:
         least: of each person, shape (people,).

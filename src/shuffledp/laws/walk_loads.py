@@ -1,4 +1,4 @@
-"""Loads of walks: how many reports people hold and pass on after any number of rounds, and how many dummies that takes.
+"""Loads of walks: reports that people hold and pass on after any number of rounds, and the dummies needed.
 
 **Expected loads.** The expected number at i after t rounds is n_i pi_i (1 + h_t(i)), for the n_i people and the
 stationary law of i's part. On an undirected graph h_(t+1) is the average of h_t over where a report may go, so that the
@@ -43,7 +43,7 @@ _FEWEST, _MOST = 2, 100  # simulations
 
 
 class _Stop(NamedTuple):
-    """Expected loads after a number of rounds; of a settled walk, for all later rounds too."""
+    """Expected loads after a number of rounds; for a settled walk, after all later rounds too."""
 
     rounds: int
     held: Floats  # if none were lost
@@ -57,7 +57,7 @@ _STOPS: WeakCache[tuple[_Stop, ...]] = WeakCache(_MOST_GRAPHS)
 def expected_messages(
     graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0, offline: float = 0.0
 ) -> Floats:
-    """Expected number of reports that each person passes on, where everybody starts with one.
+    """Expected number of reports that each person passes on, where each starts with one.
 
     Rounds of one graph are walked once: later calls, for the same and for more rounds, begin where earlier ones ended.
 
@@ -87,7 +87,7 @@ def expected_messages(
 
 
 def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropout: float = 0.0) -> Floats:
-    """Expected number of reports that each person holds at the end, where everybody starts with one.
+    """Expected number of reports that each person holds at the end, where each starts with one.
 
     The arguments and the guarantee are those of `expected_messages`.
     """
@@ -105,7 +105,7 @@ def expected_held(graph: Ways, num_rounds: int, *, laziness: float = 0.0, dropou
 
 
 def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _Stop:
-    """The stop at this round, walked from the last stop before; the result does not depend on which that is."""
+    """Loads at this round, walked from the last stored round; the result does not depend on which one it is."""
     key = (float(staying), float(dropout))
     stops = _STOPS.get((graph,), key) or ()
     before = max((stop for stop in stops if stop.rounds <= num_rounds), key=lambda stop: stop.rounds, default=None)
@@ -123,7 +123,7 @@ def _after(graph: Graph, num_rounds: int, staying: float, dropout: float) -> _St
 
 
 def _walked_on(graph: Graph, before: _Stop, num_rounds: int, staying: float, dropout: float) -> _Stop:
-    """The stop at this round, or at the one after which everything has settled."""
+    """Loads at this round, or at the round from which all loads have settled."""
     matrix, limit = next(transitions((graph,))), _limit(graph)
     held, passed = before.held, before.passed.copy()
     for done in range(before.rounds, num_rounds):
@@ -143,7 +143,7 @@ def _limit(graph: Graph) -> Floats:
 
 
 def _further(stop: _Stop, num_rounds: int, dropout: float) -> _Stop:
-    """The stop ``num_rounds`` after a settled one."""
+    """Loads ``num_rounds`` after a settled round."""
     if not num_rounds:
         return stop
     rounds = float(num_rounds)
@@ -175,7 +175,7 @@ class _Simulated(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DummyCount:
-    """Mean and standard deviation of the number of dummies, over all places; computed when asked for.
+    """Mean and standard deviation of the number of dummies over all places; computed at first use.
 
     Everybody is to hold ``submissions`` reports. ``counted`` are shortfalls by the distributions of every start, if
     these were computed; None takes binomial ones, or simulates walks where these are off.
@@ -207,12 +207,12 @@ class DummyCount:
 
     @cached_property
     def mean(self) -> float:
-        """The expected number."""
+        """Expected number of dummies."""
         return float(self._shortfalls.mean.sum()) if self._simulated is None else self._simulated.mean
 
     @cached_property
     def error(self) -> float:
-        """The standard deviation; where walks were simulated, with the error of the mean.
+        """Standard deviation of the number of dummies; after simulations, with the error of the mean.
 
         It is at least that of the binomial law, mostly an overestimate: a few simulations may show too little.
         """
@@ -249,7 +249,7 @@ class DummyCount:
 
     @property
     def _off(self) -> float:
-        """Bound on the overestimate of the mean by the binomial distribution; infinite where not known."""
+        """Bound on the overestimate of the mean by the binomial distribution; infinite where unknown."""
         if isinstance(self.graph, Overlay):  # everybody's report is anywhere with the same chance
             return 0.0
         if not (isinstance(self.graph, Graph) and self.graph.is_connected):
@@ -259,7 +259,7 @@ class DummyCount:
 
     @cached_property
     def _by_law(self) -> float:
-        """Standard deviation by the distributions of all starts, or by the binomial one.
+        """Standard deviation by the distributions of all starts, or by the binomial distribution.
 
         Numbers at different places are correlated, since a report is in one place: to first order in the
         probabilities, Cov[f(N_i), f(N_k)] = -sum_j P_j(i) P_j(k) g_i g_k, where g_i is the probability that place i
@@ -270,7 +270,7 @@ class DummyCount:
         return math.sqrt(max(0.0, float(variance)))
 
     def _sum_of_squares(self, weights: Floats) -> float:
-        """The sum over starts j of f_j^2, where f_j is the sum over places i of P_j(i) w_i."""
+        """Sum over starts j of f_j^2, where f_j is the sum over places i of P_j(i) w_i."""
         survival = (1 - self.dropout) ** self.num_rounds
         if isinstance(self.graph, Overlay):
             return float(weights.sum() * survival) ** 2 / weights.size
@@ -284,7 +284,7 @@ class DummyCount:
         return float(found @ found) * survival**2
 
     def _mixed_squares(self, graph: Graph, weights: Floats, survival: float) -> float | None:
-        """Lower bound on the sum of squares, as good as exact where walks have mixed well; else None.
+        """Lower bound on the sum of squares, nearly exact where walks have mixed well; else None.
 
         With m the mean of w in the stationary law, and e_j = f_j - m, it is 2 m sum_j f_j - n m^2 + sum_j e_j^2 if
         nothing is lost. The first sum is w times what is expected at each place, and the last one at most (1 - gap)^2t
@@ -325,7 +325,7 @@ def shortfalls(submissions: int, load: Floats, squares: Floats, few: NDArray[np.
 
 
 def chances_of_few(load: Floats, stationary: Floats, squares: float, *, most: int) -> Floats:
-    """For k from 0 to ``most`` - 1 the mean over places of the chance that at most k reports end there, from above.
+    """Upper bound, for each k below ``most``, on the mean chance that at most k reports end at a place.
 
     Each chance is at most the binomial one of the same mean, plus the distance in total variation (Ehm 1991, Theorem
     1), the sum over reports j of (P_j(i) - p)^2 over (n + 1) p (1 - p), where p is their mean at place i; with another

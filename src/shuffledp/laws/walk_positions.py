@@ -1,4 +1,4 @@
-"""Bounds on the position distributions of all reports at once: likeness, concentration, who holds few, dummies.
+"""Bounds on the position laws of all reports: likeness, concentration, few reports held, dummies.
 
 Of a few people all distributions are worked out. Of more, `walk_likeness` knows the largest quotient u of a probability
 by the stationary one, and at most what square d^2 it deviates from 1 by, on average. With Q the sum of the k largest
@@ -30,7 +30,7 @@ _ROUND_UP = 1 + 1e-8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PositionBounds:
-    """Bounds on the position of every report after its walk, whoever sent it; each worked out at first use, and kept.
+    """Bounds on the position of every report after its walk, whoever sent it; each computed at first use.
 
     The fields are the arguments of `position_bounds`, which makes it.
     """
@@ -44,7 +44,7 @@ class PositionBounds:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """What the laws of positions have in common, if no report is lost; on an overlay everything."""
+        """Likeness of the position laws, if no report is lost; complete on an overlay."""
         if isinstance(self.graph, Overlay):
             return one_law()
         if not self._few:
@@ -54,7 +54,7 @@ class PositionBounds:
 
     @cached_property
     def ranked(self) -> tuple[tuple[float, ...], tuple[int, ...]]:
-        """Probabilities of places, descending, and the number of places with each: a law that majorizes everybody's.
+        """Probabilities of places, descending, with the number of places at each: a law that majorizes every person's.
 
         The sum of the k largest of anybody's probabilities is at most the sum of the k first, for all k.
         """
@@ -69,7 +69,7 @@ class PositionBounds:
 
     @cached_property
     def few_held(self) -> tuple[float, ...]:
-        """For k = 0, 1, ... the mean over places of the chance that at most k of the others' reports end there.
+        """Mean over places of the chance that at most k of the others' reports end there, for k = 0, 1, ....
 
         From above, whoever the others are others to; less than 1, so that there may be none.
         """
@@ -96,7 +96,7 @@ class PositionBounds:
 
     @property
     def dummies_error(self) -> float:
-        """Standard deviation of the true number from that one."""
+        """Standard deviation of the number of dummies around `dummies`."""
         return self.dummy_count.error
 
     @property
@@ -109,12 +109,12 @@ class PositionBounds:
 
     @property
     def _graphs(self) -> tuple[Graph, ...]:
-        """That of each round; none of an overlay."""
+        """Graph of each round; none for an overlay."""
         return () if isinstance(self.graph, Overlay) else graphs_of_rounds(self.graph, self.num_rounds)
 
     @property
     def _few(self) -> bool:
-        """Whether all laws are worked out."""
+        """Whether the laws of all people are computed."""
         steps = sum(each.neighbors.size + self._people for each in self._graphs)
         some = self._people <= _FEW and self._people * steps <= self.most_steps
         return some and not isinstance(self.graph, Overlay)
@@ -126,12 +126,12 @@ class PositionBounds:
 
     @property
     def _last_law(self) -> Floats:
-        """The stationary law of the last round."""
+        """Stationary law of the last round."""
         return self._graphs[-1].stationary if self._graphs else np.full(self._people, 1 / self._people)
 
     @property
     def _laws(self) -> Iterator[Floats]:
-        """The laws of all starts, some at a time, if no report is lost."""
+        """Laws of all starts in blocks, if no report is lost."""
         return (laws for _, laws in position_distributions(self.graph, self.num_rounds, laziness=self.laziness))
 
     @property
@@ -140,7 +140,7 @@ class PositionBounds:
 
     @property
     def _largest(self) -> Floats:
-        """Descending numbers of which the sum of the first k is more than anybody's k largest probabilities."""
+        """Descending numbers whose first k sum to at least the k largest probabilities of any person's law."""
         if self._few:
             return np.asarray(np.max([np.sort(laws, axis=1)[:, ::-1].max(axis=0) for laws in self._laws], axis=0))
         found = self.likeness
@@ -160,7 +160,7 @@ class PositionBounds:
         return np.asarray(np.cumsum(held, axis=0).mean(axis=1))
 
     def _few_by_squares(self) -> Floats:
-        """The binomial chances, and how far from them those of a sum of independent indicators can be."""
+        """Binomial chances, plus the largest difference to chances of a sum of independent indicators."""
         deviations, load = self.likeness.deviations, self._load
         squares = float((deviations**2).sum()) * (self._people if deviations.size == 1 else 1)
         if math.isinf(squares):
@@ -187,7 +187,7 @@ def position_bounds(
     submissions: int = 1,
     most_steps: int = MOST_STEPS,
 ) -> PositionBounds:
-    """Bounds on everybody's position after a walk.
+    """Bounds on every person's position after a walk.
 
     Args:
         graph: one graph, or one for each round; or an overlay.
@@ -226,7 +226,7 @@ def position_bounds(
 
 
 def _count(held: Floats, laws: Floats) -> None:
-    """Add independent reports, one after the other, to the distributions of the numbers that people hold."""
+    """Add independent reports, one after the other, to the distributions of the numbers held."""
     for law in laws:
         stay = 1 - law
         more = held[:-1] * law
@@ -235,7 +235,7 @@ def _count(held: Floats, laws: Floats) -> None:
 
 
 def _classes(descending: Floats, people: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    """Probabilities rounded up to the largest of their class, and the size of each class; at least one."""
+    """Probabilities rounded up to the largest of their class, and the size of each class, at least 1."""
     if not descending.size:  # all is lost
         return (0.0,), (people,)
     values: list[float] = []

@@ -1,4 +1,4 @@
-"""Walk sampling: the random walks of all reports along a graph, drawn at once."""
+"""Walk sampling: random walks of all reports along a graph, drawn at once."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -53,7 +53,7 @@ def sample_walks(
     slots: Sequence[int] = (),
     source: RandomSource | None = None,
 ) -> Walks:
-    """Draw the walks of many reports at once.
+    """Random walks of many reports at once.
 
     In each round a report is lost with chance ``dropout``, else stays with chance ``laziness``, else goes to a neighbor
     of its holder. Who has no neighbor keeps reports. On an overlay it goes where one more digit leads to; if that is
@@ -110,7 +110,7 @@ def sample_walks(
 
 
 def _let_wait(before: Positions, positions: Positions, messages: Integers, slots: int, source: RandomSource) -> int:
-    """Take those back who find no slot on their link, chosen uniformly; returns how many they are."""
+    """Undo the moves of uniformly chosen reports without a slot on their link; returns their number."""
     moved = np.flatnonzero(positions != before)
     links = before[moved].astype(np.int64) * messages.size + positions[moved]
     if not overfull(links, slots):
@@ -143,7 +143,7 @@ def _pass_on_online(
     walking: NDArray[np.intp],
     source: RandomSource,
 ) -> None:
-    """One step of these reports, whose holders are online: they stay, or draw anew, if who is drawn is offline."""
+    """One step of reports whose holders are online: a draw of a person offline means to stay, or to draw again."""
     not_yet = np.zeros_like(messages)
     while walking.size:
         before = positions[walking]
@@ -158,7 +158,7 @@ def _pass_on_online(
 def _pass_on(
     graph: Round, positions: Positions, messages: Integers, walking: NDArray[np.intp] | None, source: RandomSource
 ) -> None:
-    """One step of these reports (None is all), a word for each, and further ones for the few that are rejected."""
+    """One step of these reports (None is all), a word for each, and further words for rejected ones."""
     moving = positions if walking is None else positions[walking]
     words = np.empty(min(moving.size, _CHUNK), dtype=np.uint64)
     kernel = _kernel_of(graph, moving.size)
@@ -178,7 +178,7 @@ def _pass_on(
 
 
 def _kernel_of(graph: Round, items: int) -> "_Kernel":
-    """What moves reports by words in a round, and returns which ones were rejected."""
+    """Function that moves reports by words in a round, and returns a mask of the rejected ones."""
     if isinstance(graph, OverlayRound):
         return partial(_draw_digits, graph)
     step, starts, neighbors = _step_for(items), graph.starts, graph.neighbors
@@ -186,7 +186,7 @@ def _kernel_of(graph: Round, items: int) -> "_Kernel":
 
 
 def _draw_digits(each: OverlayRound, positions: Positions, words: Words, messages: Integers) -> Integers:
-    """Draw a digit of each report's address by its word, and one of the people there; returns which were rejected.
+    """Draw a digit of each report's address, and a person there, by its word; returns a mask of the rejected reports.
 
     A uniform person among those of the prefix has a digit with the chance that it is to be drawn with. Of a word w and
     2 W(prefix), the upper half of the product is twice that person's place, plus the coin for two who share a cell.
@@ -210,7 +210,7 @@ def _draw_digits(each: OverlayRound, positions: Positions, words: Words, message
 def _step_plainly(
     positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers
 ) -> Integers:
-    """Move each report to a neighbor by its word; returns which ones were rejected, and have not moved.
+    """Move each report to a neighbor by its word; returns a mask of the rejected reports, which have not moved.
 
     Of a word w and a degree d, the upper half of w * d is the neighbor; it is rejected if the lower half is below
     2^64 mod d (Lemire 2019).
@@ -226,7 +226,7 @@ def _step_plainly(
 
 
 def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
-    """Compiled `_step_plainly`: one report after the other."""
+    """Compiled `_step_plainly`, one report after the other."""
     rejected = np.empty(positions.size, dtype=np.int64)
     count = 0
     for place in range(positions.size):

@@ -1,4 +1,4 @@
-"""Walk sweeps: for every start and after every round, how far the law of a position is from the stationary one.
+"""Walk sweeps: for every start and after every round, the distance of a position law from the stationary law.
 
 What is kept of P_v, in terms of P_v(i) / pi_i, is its largest and its least value and its mean square: so many people
 are no matter of memory, and one sweep answers for every number of rounds up to its last. Floats are of 32 bits; what
@@ -42,7 +42,7 @@ class Sweep(NamedTuple):
 
 
 def swept(graph: Graphs, num_rounds: int, *, laziness: float, ahead: int = 0) -> Sweep:
-    """The sweep of at least so many rounds, 1 or more; where it has to be made, of a number ``ahead`` more.
+    """Sweep of at least ``num_rounds`` rounds; a new one is computed for ``ahead`` more.
 
     In each row pi is the stationary law of that round's graph. Rows do not depend on how many are asked for.
 
@@ -62,7 +62,7 @@ def swept(graph: Graphs, num_rounds: int, *, laziness: float, ahead: int = 0) ->
 
 
 def _period(graph: Graphs) -> tuple[Graph, ...]:
-    """The graphs that take turns, so that more rounds of the same are recognized."""
+    """Graphs that take turns, as a cache key for any number of rounds."""
     if isinstance(graph, Graph):
         return (graph,)
     graphs = tuple(graph)
@@ -84,7 +84,7 @@ def _of_all_starts(graphs: Sequence[Graph], people: int, laziness: float) -> Swe
 
 
 def _rounding(graphs: Sequence[Graph]) -> Floats:
-    """A sum of d products is off by d + 1 units at most, resting takes 4 more in each round, and the quotient 8.
+    """Rounding error: d + 1 units for a sum of d products, 4 more in each round for resting, 8 for the quotient.
 
     A square is off by what two laws are, by 3 units for its quotient and product, and by 7 where eight are added up.
     """
@@ -103,7 +103,7 @@ def _walk_plainly(starts: Integers, graphs: Sequence[Graph], laziness: float, fo
 
 
 def _walk_fast(starts: Integers, graphs: Sequence[Graph], laziness: float, found: Sweep) -> None:
-    """Compiled `_walk_plainly`."""
+    """Compiled form of `_walk_plainly`."""
     moves: dict[int, _Moves] = {id(each): _moves(each) for each in graphs}
     laws = np.zeros((graphs[0].num_users, starts.size), dtype=np.float32)
     laws[starts, np.arange(starts.size)] = 1.0
@@ -127,7 +127,7 @@ def _moves(graph: Graph) -> _Moves:
 def _round(
     moves: _Moves, both: tuple[_Shorts, _Shorts], rest: tuple[float, float], extremes: _Shorts, squares: Floats
 ) -> None:
-    """One round of a few laws, one in each column, from the first array into the second, and what there is to say."""
+    """One round of a few laws, one in each column, from the first array into the second, with their extremes."""
     starts, neighbors, shares, inverse = moves
     laws, moved = both
     most, least = extremes[0], extremes[1]

@@ -1,1 +1,1 @@
-"""Public structure among people: `graphs` of who passes reports to whom, `groups` of who belongs together, `strata`."""
+"""Public structure among people: `graphs` for passing reports on, `groups` to hide in, and `strata`."""

@@ -1,4 +1,4 @@
-"""Strata of people by public columns: regions, and classes of nearly equal survey weight inside each of them."""
+"""Strata of people by public columns: regions, and classes of nearly equal survey weight inside each region."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ WEIGHT_CLASSES = 5  # in each region, unless a task says another number
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Strata:
-    """The stratum of each person, and what is public of each stratum.
+    """Stratum of each person, and the public facts of each stratum.
 
     Guarantees:
         1. All people of a stratum are of one region, and all of a region who have the same weight are in one stratum.
@@ -55,7 +55,7 @@ class Strata:
         weight: str | None = None,
         weight_classes: int = WEIGHT_CLASSES,
     ) -> Self:
-        """The strata of people with these public columns.
+        """Strata of people with these public columns.
 
         In each region the people are sorted by weight and divided into ``weight_classes`` parts of equal size; each
         division moves to the nearest place where the weight changes, and is left out where a class would be too small.
@@ -94,17 +94,17 @@ class Strata:
 
     @property
     def num_users(self) -> int:
-        """People in all strata together."""
+        """Number of people in all strata together."""
         return len(self.of_person)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """People in each stratum."""
+        """Number of people in each stratum."""
         return tuple(np.bincount(self.of_person, minlength=len(self.table)).tolist())
 
     @property
     def design_effect(self) -> float:
-        """Kish's: the mean of the squared weights of the people over their squared mean; 1 for equal weights."""
+        """Design effect of Kish: the mean squared weight of the people over their squared mean; 1 for equal weights."""
         if self.weight is None:
             return 1.0
         return design_effect(np.array(self.sizes), self.table[self.weight])
@@ -136,7 +136,7 @@ def _checked(column: ArrayLike, people: int) -> Floats:
 
 
 def _classes(region: Integers, weights: Floats, most: int) -> tuple[Integers, Integers]:
-    """The stratum of each person, and the region of each stratum; classes are numbered from the least weight on."""
+    """Stratum of each person, and region of each stratum; the classes of a region ascend by weight."""
     order = np.lexsort((weights, region))
     of_person, of_stratum = np.empty(len(region), dtype=np.int64), list[int]()
     for here, people in enumerate(np.split(order, np.flatnonzero(np.diff(region[order])) + 1)):
@@ -147,7 +147,7 @@ def _classes(region: Integers, weights: Floats, most: int) -> tuple[Integers, In
 
 
 def _ends(weights: Floats, most: int) -> list[int]:
-    """Where each class of ascending weights ends: where a weight does, as near as may be to parts of equal size."""
+    """End of each class of ascending weights: a change of weight, as near as possible to parts of equal size."""
     people, parts = len(weights), np.arange(1, most) * len(weights) / most
     ties = np.append(np.flatnonzero(np.diff(weights)) + 1, people)
     after = np.searchsorted(ties, parts)

@@ -1,4 +1,4 @@
-"""Connected parts of graphs: their descriptions, and the parts of several graphs that take turns."""
+"""Connected parts of graphs: their descriptions, and the common parts of several graphs in turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,7 +110,7 @@ def describe_graph(graph: Graph, parts: Parts | None = None) -> GraphDescription
 
 
 def largest_parts(graph: Graph) -> Parts:
-    """The people and the graphs of the parts of two people or more, the largest first, at most 16 of them."""
+    """People and graphs of the parts with at least two people, the largest first, at most 16."""
     if graph.is_connected:
         return [(np.arange(graph.num_users), graph)] if graph.num_edges else []
     sizes = np.bincount(graph.components)
@@ -141,7 +141,7 @@ def _described(part: Graph, first: int) -> PartDescription:
 
 
 def together(graphs: Sequence[Graph]) -> Graph:
-    """Union of the graphs, memoized by their identity."""
+    """Union of the graphs, cached by their identity."""
     different = tuple({id(each): each for each in graphs}.values())
     if len(different) == 1:
         return different[0]
@@ -150,7 +150,7 @@ def together(graphs: Sequence[Graph]) -> Graph:
 
 
 def parts_of(graphs: Graphs) -> list[Graphs]:
-    """The graphs cut down to each connected part of their union, memoized, since each part keeps its spectrum."""
+    """Graphs restricted to each connected part of their union, cached, so that each part keeps its spectrum."""
     each = {id(graph): graph for graph in graphs}
     different, everything = tuple(each.values()), together(graphs)
     if everything.is_connected:

@@ -1,4 +1,4 @@
-"""A graph of people: undirected and simple, as sorted lists of neighbors, with an optional weight per edge."""
+"""Graph of people: undirected and simple, as sorted neighbor lists, with an optional weight per edge."""
 
 import hashlib
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _MOST_NODES = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Graph(Shown):
-    """An undirected graph on the people 0, ..., n - 1, without loops and without parallel edges.
+    """Undirected graph on the people 0, ..., n - 1, without loops and without parallel edges.
 
     Made by `from_edges`, `of` or `random_regular`. The neighbors of node v are
     ``neighbors[starts[v] : starts[v + 1]]``, ascending, and ``weights`` is aligned with them.
@@ -79,7 +79,7 @@ class Graph(Shown):
         return np.diff(self.starts)
 
     def neighbors_of(self, node: int) -> NDArray[np.int32]:
-        """The neighbors of one node, ascending."""
+        """Neighbors of one node, ascending."""
         return self.neighbors[self.starts[node] : self.starts[node + 1]]
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +97,7 @@ class Graph(Shown):
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a notebook shows: how many people, edges and neighbors."""
+        """Summary for a notebook: numbers of people, edges and neighbors."""
         least, middle, most = np.quantile(self.degrees, [0, 0.5, 1]) if self.num_users else (0, 0, 0)
         return {
             "people": f"{self.num_users:,}",
@@ -115,7 +115,7 @@ class Graph(Shown):
 
     @classmethod
     def from_edges(cls, edges: ArrayLike, num_users: int | None = None, weights: ArrayLike | None = None) -> Self:
-        """The graph with these edges, in any order and direction.
+        """Graph with these edges, in any order and direction.
 
         Directions are forgotten. Loops are dropped and counted. An edge that is named more than once, in either
         direction, is one edge, and its further mentions are counted; it keeps the largest of its weights.
@@ -148,7 +148,7 @@ class Graph(Shown):
 
     @classmethod
     def of(cls, graph: Any) -> Self:
-        """The `Graph` of a networkx or igraph graph, of a scipy sparse adjacency matrix, or of a file of edges.
+        """Graph from a networkx or igraph graph, a scipy sparse adjacency matrix, or a file of edges.
 
         Directions are forgotten. Nodes of networkx keep their numbers if those are 0, ..., n - 1, and are else numbered
         as it lists them. Weights are the edge attribute ``weight`` where every edge has one, or the entries of a
@@ -173,16 +173,16 @@ class Graph(Shown):
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
-        """The `Graph` of a networkx graph, of which nodes 0, ..., n - 1 keep their numbers; see `of`."""
+        """Graph from a networkx graph, whose nodes 0, ..., n - 1 keep their numbers; see `of`."""
         return cls.of(graph)
 
     def without_weights(self) -> Self:
-        """The graph without weights; for walks, which choose neighbors uniformly."""
+        """Same graph without weights; for walks, which choose neighbors uniformly."""
         return replace(self, weights=None)
 
     @classmethod
     def random_regular(cls, degree: int, num_users: int, source: RandomSource | None = None) -> Self:
-        """A random graph in which everybody has the same number of neighbors.
+        """Random graph in which all people have the same number of neighbors.
 
         Stubs are paired at random, and those that would make a loop or a second edge are paired anew. For degrees far
         below the square root of the number of people, this comes close to the uniform law.
@@ -209,14 +209,14 @@ class Graph(Shown):
 
     @cached_property
     def stationary(self) -> Floats:
-        """The law "pi" that a uniform walk keeps: degrees over their sum; shape (people,), zeros without an edge."""
+        """Stationary law "pi" of a uniform walk: degrees over their sum; shape (people,), zeros without an edge."""
         pi: Floats = self.degrees / max(self.neighbors.size, 1)
         pi.setflags(write=False)
         return pi
 
     @property
     def irregularity(self) -> float:
-        """The "Gamma" of papers: n times the sum of squared stationary probabilities; 1 if all degrees are equal.
+        """Irregularity "Gamma" of papers: n times the sum of squared stationary probabilities; 1 for equal degrees.
 
         Liew et al. 2022, Table 4, count each edge for its first end only, and print other numbers.
         """
@@ -230,7 +230,7 @@ class Graph(Shown):
 
     @property
     def spectrum(self) -> tuple[float, float]:
-        """The second largest and the smallest eigenvalue of the walk, to `spectrum_error`.
+        """Second largest and smallest eigenvalue of the walk, to `spectrum_error`.
 
         Of a graph in several parts the second largest is 1.
         """
@@ -247,7 +247,7 @@ class Graph(Shown):
 
     @property
     def spectral_gap(self) -> float:
-        """The "alpha" of papers: 1 less the larger absolute value of the second largest and the smallest eigenvalue.
+        """Spectral gap "alpha" of papers: 1 minus the larger absolute value of the two ends of the spectrum.
 
         0 for a graph in several parts and for a bipartite one, on which walks never forget where they began, and
         for a graph of nobody.
@@ -261,21 +261,21 @@ class Graph(Shown):
 
     @property
     def components(self) -> NDArray[np.int32]:
-        """The number of the part that each person belongs to, from 0; people of one part reach each other."""
+        """Number of each person's connected part, from 0."""
         return self._parts_and_sides[0]
 
     @property
     def is_connected(self) -> bool:
-        """True if everybody reaches everybody; False for a graph of nobody."""
+        """True if all people can reach each other; False for an empty graph."""
         return self.num_parts == 1
 
     @property
     def is_bipartite(self) -> bool:
-        """True if people fall into two sides, and all edges lead from one to the other."""
+        """True if people fall into two sides, and all edges lead from one side to the other."""
         return self._parts_and_sides[1]
 
     def largest_component(self) -> Self:
-        """Largest connected part, renumbered from 0 in the same order; of equal ones, the first."""
+        """Largest connected part, renumbered from 0 in the same order; the first one among equals."""
         if self.num_users == 0 or self.is_connected:
             return self
         return self.part(self.components == np.bincount(self.components).argmax())
@@ -290,7 +290,7 @@ class Graph(Shown):
         return tuple(self.part(self.components == number) for number in range(self.num_parts))
 
     def part(self, inside: NDArray[np.bool_]) -> Self:
-        """The people of a mask that no edge leaves, a part or several, renumbered from 0 in the same order."""
+        """Subgraph of a mask of people that no edge leaves, renumbered from 0 in the same order."""
         number, kept = np.cumsum(inside, dtype=np.int32) - 1, np.repeat(inside, self.degrees)
         starts = np.concatenate([[0], np.cumsum(self.degrees[inside])])
         return type(self)(starts, number[self.neighbors[kept]], None if self.weights is None else self.weights[kept])
@@ -303,7 +303,7 @@ class Graph(Shown):
         return text.hexdigest()
 
     def balls(self, hops: int) -> tuple[Integers, Integers]:
-        """For every node, the nodes that at most ``hops`` edges lead to, itself included.
+        """Ball of each node: all nodes within ``hops`` edges, itself included.
 
         Time and memory grow with the sum of the balls' sizes. The ball of v is ``members[starts[v] : starts[v + 1]]``,
         ascending, of the starts and the members that are returned.
@@ -327,7 +327,7 @@ class Graph(Shown):
 
 
 def union(graphs: Sequence[Graph]) -> Graph:
-    """Union of graphs: walks along them in turn stay in its parts.
+    """Union of graphs, in whose parts all walks along these graphs in turn stay.
 
     Args:
         graphs: one or more, of the same people; weights are left out of several.

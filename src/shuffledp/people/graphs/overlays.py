@@ -1,4 +1,4 @@
-"""Overlays by design: people have addresses, and each round of a walk draws one digit of a report's address anew.
+"""Overlays by design: people have addresses, and each round of a walk draws one digit of the address anew.
 
 A graph that people happen to have mixes slowly; with contacts that are chosen for it, a walk needs one round a digit.
 Let n = m_1 ... m_r, an address be r digits, digit i one of m_i, and everybody have one of their own. In round i whoever
@@ -36,7 +36,7 @@ _MOST_ENTRIES = 10**8  # of the matrix of one round
 
 @dataclass(frozen=True)
 class Overlay:
-    """Contacts of people for walks that end with each of them equally likely, after as many rounds as there are sizes.
+    """Overlay of contacts for walks that end exactly uniformly after one round for each of the ``sizes``.
 
     Args:
         num_users: people, 2 or more.
@@ -65,7 +65,7 @@ class Overlay:
 
     @classmethod
     def in_rounds(cls, num_users: int, num_rounds: int) -> Self:
-        """The overlay of so many rounds with few contacts: groups of nearly equal sizes, the smallest first.
+        """Overlay of ``num_rounds`` rounds with few contacts: groups of nearly equal sizes, the smallest first.
 
         Where the number of people has such factors nobody shares an address, unless somebody would need more contacts
         then. With small groups first, fewer reports leave their sender in the first round. As many rounds as possible
@@ -92,7 +92,7 @@ class Overlay:
 
     @classmethod
     def within(cls, num_users: int, *, contacts: int) -> Self:
-        """The first of `in_rounds` in which nobody needs more contacts: messages and exposure grow with rounds.
+        """Overlay with the fewest rounds of `in_rounds` and at most ``contacts`` for each person.
 
         Args:
             num_users: 2 or more.
@@ -112,22 +112,22 @@ class Overlay:
 
     @property
     def num_rounds(self) -> int:
-        """Rounds after which a report is with each person equally likely: one for each digit."""
+        """Number of rounds after which a report is uniformly distributed: one for each digit."""
         return len(self.sizes)
 
     @property
     def num_cells(self) -> int:
-        """Different addresses."""
+        """Number of different addresses."""
         return math.prod(self.sizes)
 
     @property
     def least_contacts(self) -> int:
-        """Contacts of everybody if nobody shared an address, and of somebody at least: the sum of m_i - 1."""
+        """Sum of m_i - 1: each person's contacts without shared addresses, and a lower bound on the most."""
         return sum(self.sizes) - self.num_rounds
 
     @cached_property
     def occupants(self) -> NDArray[np.int32]:
-        """People of each cell, one or two; shape (cells,).
+        """Number of people in each cell, one or two; shape (cells,).
 
         Those who are k = 0, 1, ... too many go to the prefixes of r - 1 digits in turn, so that these have equally many
         people, or one more; and in each prefix to one last digit after the other, the prefixes beginning differently.
@@ -142,21 +142,21 @@ class Overlay:
 
     @cached_property
     def starts(self) -> Integers:
-        """The first person of each cell, and the number of all people; shape (cells + 1,)."""
+        """First person of each cell, followed by the number of people; shape (cells + 1,)."""
         found = np.concatenate([[0], np.cumsum(self.occupants, dtype=np.int64)])
         found.setflags(write=False)
         return found
 
     @cached_property
     def cells(self) -> NDArray[np.int32]:
-        """The cell of each person, ascending; shape (people,)."""
+        """Cell of each person, ascending; shape (people,)."""
         found = np.repeat(np.arange(self.num_cells, dtype=np.int32), self.occupants)
         found.setflags(write=False)
         return found
 
     @cached_property
     def most_contacts(self) -> int:
-        """Contacts of whoever has most: people whom somebody may pass a report on to, or get one from, in any round."""
+        """Largest number of contacts of a person: recipients and senders of reports in any round."""
         if self.num_users == self.num_cells:
             return self.least_contacts
         shared = self.occupants - 1
@@ -173,7 +173,7 @@ class Overlay:
 
 @dataclass(frozen=True)
 class OverlayRound:
-    """One round on an overlay, in which one digit is drawn.
+    """Round on an overlay in which one digit is drawn.
 
     Args:
         overlay: whose.
@@ -185,32 +185,32 @@ class OverlayRound:
 
     @property
     def num_users(self) -> int:
-        """People."""
+        """Number of people."""
         return self.overlay.num_users
 
     @property
     def size(self) -> int:
-        """How many values the digit has."""
+        """Number of values of the digit."""
         return self.overlay.sizes[self.place]
 
     @property
     def below(self) -> int:
-        """Cells that begin alike up to this digit, the digit included."""
+        """Number of cells with the same digits up to this one, inclusive."""
         return math.prod(self.overlay.sizes[self.place + 1 :])
 
     @property
     def grid(self) -> NDArray[np.int32]:
-        """People by the digits before this one, this one, and those after it; shape (prefixes, size, below)."""
+        """Number of people by the digits before, at and after this one; shape (prefixes, size, below)."""
         return self.overlay.occupants.reshape(-1, self.size, self.below)
 
     @property
     def num_contacts(self) -> NDArray[np.int32]:
-        """Whom people of each cell may pass on to in this round, besides themselves; shape (cells,)."""
+        """Number of possible recipients in this round besides the person, by cell; shape (cells,)."""
         reached = self.grid.sum(axis=1, keepdims=True, dtype=np.int32) - 1
         return np.broadcast_to(reached, self.grid.shape).reshape(-1)
 
     def contacts_of(self, person: int) -> Integers:
-        """Whom this person may pass on to in this round, and get reports from, ascending; not the person."""
+        """Contacts of this person in this round, ascending, both recipients and senders; without the person."""
         cell, starts = int(self.overlay.cells[person]), self.overlay.starts
         first = cell - cell // self.below % self.size * self.below
         cells = first + self.below * np.arange(self.size)
@@ -219,7 +219,7 @@ class OverlayRound:
         return others
 
     def transposed_transition(self) -> Any:
-        """A sparse matrix whose column j is the law of where j passes a report on to, j included."""
+        """Sparse matrix whose column j is the law of the recipient of a report held by j, j included."""
         import scipy.sparse as sp
 
         overlay, starts = self.overlay, self.overlay.starts
@@ -243,17 +243,17 @@ class OverlayRound:
 
 
 def rounds_of(overlay: Overlay, num_rounds: int) -> tuple[OverlayRound, ...]:
-    """The digits of so many rounds, in turn; after the last digit the first again."""
+    """Overlay rounds for the first ``num_rounds`` rounds; the digits repeat after the last."""
     return tuple(OverlayRound(overlay, place % overlay.num_rounds) for place in range(num_rounds))
 
 
 def most_rounds(num_users: int) -> int:
-    """The largest number of digits of two values or more that addresses of so many people can have."""
+    """Largest number of digits, of two values or more, in addresses of this number of people."""
     return num_users.bit_length() - 1
 
 
 def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
-    """Sizes of so many groups for so many people, nearly equal, the smallest first, each as large as possible.
+    """Nearly equal group sizes for this number of people and rounds, the smallest first, each as large as possible.
 
     Args:
         num_users: 2 or more.
@@ -268,7 +268,7 @@ def fitting_sizes(num_users: int, num_rounds: int) -> tuple[int, ...]:
 
 
 def _even_factors(number: int, count: int, least: int = 2) -> tuple[int, ...] | None:
-    """So many factors of a number, ascending, each at least this large, with the least sum; None if there are none."""
+    """Ascending factors of a number with the smallest sum, ``count`` of them, each at least ``least``; else None."""
     if count == 1:
         return (number,) if number >= least else None
     found: tuple[int, ...] | None = None
@@ -282,7 +282,7 @@ def _even_factors(number: int, count: int, least: int = 2) -> tuple[int, ...] | 
 
 
 def _root(number: int, degree: int) -> int:
-    """The largest integer whose power of this degree is at most the number."""
+    """Integer root, rounded down."""
     found = max(round(math.pow(number, 1 / degree)), 1)
     while found**degree > number:
         found -= 1
@@ -292,7 +292,7 @@ def _root(number: int, degree: int) -> int:
 
 
 def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
-    """Refuse sizes of groups that an overlay of so many people cannot have, and name some that it can."""
+    """Refuse group sizes that an overlay of this number of people cannot have; the error names possible ones."""
     integer_at_least(2, num_users=num_users)
     instance_of(Sequence, sizes=sizes)
     if not sizes:
@@ -311,7 +311,7 @@ def check_sizes(num_users: int, sizes: Sequence[int]) -> None:
 
 
 def check_cycles(num_rounds: int, laziness: float, cycle: int) -> None:
-    """Refuse walks on an overlay that do not end exactly uniformly: unfinished cycles, and reports that stay."""
+    """Refuse walks on an overlay that do not end exactly uniformly: unfinished cycles, and laziness."""
     integer_at_least(1, num_rounds=num_rounds)
     if num_rounds % cycle:
         raise invalid(f"{cycle} on this overlay, one for each digit, or a multiple of it", num_rounds=num_rounds)

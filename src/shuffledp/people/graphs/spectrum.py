@@ -1,4 +1,4 @@
-"""Spectrum of the walk on a graph: its second largest and smallest eigenvalue, the gap, and the mixing time.
+"""Spectrum of the walk on a graph: second largest and smallest eigenvalue, gap, and mixing time.
 
 Both are found by Lanczos' method, to 1e-9. On graphs of a million people, whose eigenvalues lie close together at the
 ends, that takes too long; what is certain even so is the bound of docs/proofs.md, "Ends of a spectrum": with r the
@@ -30,7 +30,7 @@ _UNLUCKY = 5e-13  # for each end, the share of the first vectors for which what 
 
 
 class Spectrum(NamedTuple):
-    """Both ends of the spectrum of a uniform walk, the eigenvalue 1 of the stationary law left out.
+    """Both ends of the spectrum of a uniform walk, without the eigenvalue 1 of the stationary law.
 
     The true ends lie beyond these by at most ``error``, for all but a share of 1e-12 of the vectors that the method may
     begin with.
@@ -42,7 +42,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum:
-    """Both ends; see `shuffledp.Graph.spectrum`.
+    """Both ends of the spectrum, see `shuffledp.Graph.spectrum`.
 
     Args:
         graph: any graph.
@@ -63,7 +63,7 @@ def spectrum(graph: "Graph", *, most_products: int = _MOST_PRODUCTS) -> Spectrum
 
 
 def lazy_gap(graph: "Graph", laziness: float = 0.0) -> float:
-    """The spectral gap of the walk that stays where it is with chance ``laziness`` in each round.
+    """Spectral gap of the walk that stays in place with chance ``laziness`` in each round.
 
     Raises:
         InvalidParameterError: if it is out of range.
@@ -78,7 +78,7 @@ def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
-    """log(n) / gap of the lazy walk, in rounds: what papers recommend; infinite for a graph that never mixes.
+    """Mixing time log(n) / gap of the lazy walk, in rounds, as recommended by papers; infinite without a gap.
 
     It is no guarantee: `shuffledp.laws.first_round_within` says when the law of positions is within a given distance.
 
@@ -90,13 +90,13 @@ def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
 
 
 def _normalized(graph: "Graph") -> Any:
-    """B^(-1/2) A B^(-1/2), which has the eigenvalues of the walk and is symmetric; B holds the degrees."""
+    """Symmetric matrix B^(-1/2) A B^(-1/2) with the eigenvalues of the walk; B holds the degrees."""
     roots = 1 / np.sqrt(np.maximum(graph.degrees, 1))
     return adjacency(graph.starts, graph.neighbors, np.repeat(roots, graph.degrees) * roots[graph.neighbors])
 
 
 def _ends(graph: "Graph", most_products: int) -> Spectrum:
-    """The largest and the smallest eigenvalue, the eigenvector of 1 left out, by Lanczos' method.
+    """Largest and smallest eigenvalue, without the eigenvector of 1, by Lanczos' method.
 
     Vectors are not made orthogonal again: that brings further copies of eigenvalues that were found, and both ends are
     as they should be (Paige 1980). No step uses BLAS, whose threads wait for each other on a busy machine.
@@ -127,7 +127,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
 
 
 def any_direction(size: int) -> Floats:
-    """Numbers like independent normal ones, by Box and Muller from the words of SplitMix64 (Steele et al. 2014)."""
+    """Pseudorandom normal numbers, by Box and Muller from the words of SplitMix64 (Steele et al. 2014)."""
     words = np.arange(1, 2 * size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
@@ -137,7 +137,7 @@ def any_direction(size: int) -> Floats:
 
 
 def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
-    """Error bound of the ends found after a number of steps: the "x" of the module's bound."""
+    """Error bound of the ends found after this number of steps: the "x" of the module's bound."""
     share = math.log(math.pi / (4 * people)) + 2 * math.log(_UNLUCKY)
 
     def contradicted(x: float) -> bool:
@@ -160,7 +160,7 @@ def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
 
 
 def _ritz_ends(diagonal: list[float], beside: list[float]) -> tuple[tuple[float, float], float]:
-    """The ends of the spectrum of the tridiagonal matrix, and the larger of their residuals."""
+    """Ends of the tridiagonal matrix's spectrum, and the larger of their residuals."""
     from scipy.linalg import eigh_tridiagonal
 
     if len(diagonal) == 1:

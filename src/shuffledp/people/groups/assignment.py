@@ -1,4 +1,4 @@
-"""Groups: which people belong together, from public information only."""
+"""Groups of people by public information."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 
 @dataclass(frozen=True, eq=False)
 class Groups(Shown):
-    """A family of groups of the people 0, ..., n - 1, which may overlap; every person has a group of their own.
+    """Family of groups of the people 0, ..., n - 1, which may overlap; every person has their own group.
 
     Groups come from public information: whoever sees them learns nothing new. People with the same public values form a
     *site*, and a group is a set of sites, kept as runs of numbers: at most 8 bytes times the sum of the groups' sizes
@@ -63,7 +63,7 @@ class Groups(Shown):
 
     @classmethod
     def from_radius(cls, points: ArrayLike, radius: ArrayLike, metric: str = "euclidean") -> Self:
-        """A person's group is everybody within a radius of them.
+        """Groups by distance: a person's group is all people within a radius.
 
         Args:
             points: public numbers, shape (people,) for a line (ages, incomes) or (people, columns); for "haversine"
@@ -87,7 +87,7 @@ class Groups(Shown):
 
     @classmethod
     def from_neighbors(cls, points: ArrayLike, neighbors: int, metric: str = "euclidean") -> Self:
-        """A person's group is the smallest ball around them that holds at least ``neighbors`` other people.
+        """Groups by number: a person's group is the smallest ball with at least ``neighbors`` other people.
 
         People at the same distance, up to a factor of 1 + 1e-12, are in or out together, so that a group can be larger;
         so are all who are nearer than 1e-149 times the largest coordinate. Groups are not always symmetric.
@@ -110,7 +110,7 @@ class Groups(Shown):
 
     @classmethod
     def from_graph(cls, graph: Any, hops: int | None = None, neighbors: int | None = None) -> Self:
-        """A person's group is everybody near them in a graph whose nodes are the people.
+        """Groups in a graph: a person's group is all people near the person's node.
 
         Args:
             graph: a `shuffledp.people.graphs.Graph`, or what `shuffledp.people.graphs.Graph.of` accepts.
@@ -135,7 +135,7 @@ class Groups(Shown):
 
     @classmethod
     def from_labels(cls, labels: ArrayLike) -> Self:
-        """A person's group is everybody with the same label: a region, a school class.
+        """Groups by label, such as a region or a school class: a person's group is all people with the same label.
 
         Args:
             labels: one label per person, text or numbers, none of them missing.
@@ -198,13 +198,13 @@ class Groups(Shown):
         return (self[number] for number in range(len(self)))
 
     def __getitem__(self, number: int) -> Integers:
-        """The people of group ``number``, ascending."""
+        """People of group ``number``, ascending."""
         if not 0 <= number < len(self):
             raise IndexError(f"there are {len(self)} groups; got {number}")
         return np.sort(self._people[members(self._seats[self._runs_of(number)])])
 
     def members(self, person: int) -> Integers:
-        """The people of a person's own group, ascending, that person included."""
+        """People of a person's own group, ascending, the person included."""
         integer_at_least(0, person=person)
         if person >= self.num_users:
             raise invalid(f"below the number of people, {self.num_users}", person=person)
@@ -212,7 +212,7 @@ class Groups(Shown):
 
     @cached_property
     def sizes(self) -> Integers:
-        """Number of people in each group, in the order of iteration; ``sizes[own]`` is that of each person's own."""
+        """Number of people in each group, in the order of iteration; ``sizes[own]`` is for each person's own group."""
         return np.add.reduceat(np.diff(self._seats, axis=1)[:, 0], self.sets.starts[:-1])
 
     @property
@@ -227,7 +227,7 @@ class Groups(Shown):
 
     @property
     def first_people(self) -> Integers:
-        """The first person at each site."""
+        """First person at each site."""
         first = np.empty(self.site_sizes.size, dtype=np.int64)
         for start in range(0, self.num_users, _AT_A_TIME)[::-1]:
             part = self.sites[start : start + _AT_A_TIME]
@@ -236,7 +236,7 @@ class Groups(Shown):
 
     @property
     def sites_held(self) -> Integers:
-        """Number of sites that each group has."""
+        """Number of sites in each group."""
         lengths = np.diff(self.sets.runs, axis=1)[:, 0].astype(np.int64)
         return np.add.reduceat(lengths, self.sets.starts[:-1])
 
@@ -259,7 +259,7 @@ class Groups(Shown):
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a notebook shows: how many people and groups, and how large groups are."""
+        """Summary for a notebook: numbers of people and groups, and sizes of groups."""
         least, middle, most = np.quantile(self.sizes, [0, 0.5, 1]) if len(self) else (0, 0, 0)
         return {
             "people": f"{self.num_users:,}",
@@ -276,12 +276,12 @@ class Groups(Shown):
 
     @cached_property
     def _people(self) -> Integers:
-        """The people site by site."""
+        """People, site by site."""
         return np.argsort(self.sites, kind="stable")
 
     @cached_property
     def _seats(self) -> Integers:
-        """The runs as runs of places in ``_people``."""
+        """Runs of sites as runs of places in ``_people``."""
         return np.append(0, np.cumsum(self.site_sizes))[self.sets.runs]
 
 
@@ -300,7 +300,7 @@ def _as_radii(radius: ArrayLike, people: int) -> Floats:
 
 
 def _strongest(graph: Graph, neighbors: int | None) -> tuple[Integers, Integers]:
-    """Everybody with the other ends of their heaviest edges, as starts and ascending members."""
+    """Other ends of each person's heaviest edges, as starts and ascending members, the person included."""
     integer_at_least(1, neighbors=neighbors)
     if graph.weights is None:
         raise InvalidParameterError("graph must have edge weights for its strongest ties; give hops instead.")

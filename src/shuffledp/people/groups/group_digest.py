@@ -19,7 +19,7 @@ _BYTES = 8
 
 
 def digest_of(groups: "Groups") -> str:
-    """What `shuffledp.Groups.digest` says; memory for the sites, the groups' hashes and a part of the people."""
+    """Digest of `shuffledp.Groups.digest`; memory for the sites, the groups' hashes and a part of the people."""
     of_site = _classes(groups)
     form = hashlib.sha256(b"shuffledp/1/groups" + groups.num_users.to_bytes(_BYTES, "little"))
     for start in range(0, groups.num_users, _AT_A_TIME):
@@ -29,7 +29,7 @@ def digest_of(groups: "Groups") -> str:
 
 
 def _classes(groups: "Groups") -> Integers:
-    """For every site the class of people in the same groups, classes numbered by their first person."""
+    """Class of each site, shared by sites in the same groups; classes are numbered by their first person."""
     marks = _marks(groups.sets, groups.sizes > 1)[: groups.site_sizes.size]
     order = np.lexsort(marks.T)
     new = np.append(True, (marks[order[1:]] != marks[order[:-1]]).any(axis=1))
@@ -41,7 +41,7 @@ def _classes(groups: "Groups") -> Integers:
 
 
 def _marks(sets: Runs, counted: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """For every site the sum modulo 2^64, in each of two lanes, of the names of the groups that it is in."""
+    """Mark of each site: in each of two lanes, the sum modulo 2^64 of the names of its groups."""
     marks = np.zeros((int(sets.runs.max()) + 1, 2), dtype=np.uint64)
     of_run = np.repeat(np.arange(counted.size), np.diff(sets.starts))
     runs = sets.runs[counted[of_run]]
@@ -54,7 +54,7 @@ def _marks(sets: Runs, counted: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _forms(groups: "Groups", of_site: Integers) -> Iterator[bytes]:
-    """The classes of each group of two people or more, ascending; many groups are sorted at a time."""
+    """Ascending classes of each group of two people or more; many groups are sorted at a time."""
     starts, held, first = groups.sets.starts, groups.sites_held, 0
     passed = np.append(0, np.cumsum(held))
     while first < held.size:

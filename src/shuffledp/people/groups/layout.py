@@ -1,4 +1,4 @@
-"""Groups laid along an order: the pieces of it that each group occupies, its median, and a local search.
+"""Groups along an order: the pieces of ranks that each group occupies, its median, and a local search.
 
 People of one site who follow each other in the order form an *atom*. Sites whose atoms follow each other, upwards or
 downwards, make one *piece* of a group, so that an interval of a line costs the same whether it has ten members or a
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the pieces of one group, and buckets that are empty whenever nobody works with them."""
+    """Working memory for the pieces of one group, and buckets that are empty between uses."""
 
     lows: Integers
     highs: Integers
@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 
 def lay(groups: Groups, order: Integers) -> Layout:
-    """The groups along an order (a permutation of the people), which is given from rank 0 on."""
+    """Layout of the groups along an order (a permutation of the people), given from rank 0 on."""
     start = _starts_of_atoms(groups, order)
     stop = np.append(start[1:], order.size)
     site = groups.sites[order[start]]
@@ -75,7 +75,7 @@ def lay(groups: Groups, order: Integers) -> Layout:
 
 
 def _starts_of_atoms(groups: Groups, order: Integers) -> Integers:
-    """The ranks at which another site begins than that of the rank before."""
+    """Ranks that begin a new atom: the person's site differs from the one before."""
     found, last = [], -1
     for first in range(0, order.size, _AT_A_TIME):
         sites = groups.sites[order[first : first + _AT_A_TIME]]
@@ -85,7 +85,7 @@ def _starts_of_atoms(groups: Groups, order: Integers) -> Integers:
 
 
 def scratch(layout: Layout) -> Scratch:
-    """Room for the largest group."""
+    """Working memory for the largest group."""
     room = min(layout.start.size, int(layout.sizes.max()))
     return Scratch(
         *(np.empty(room, dtype=np.int64) for _ in range(3)), *(np.zeros(_BUCKETS, dtype=np.int64) for _ in range(2))
@@ -93,7 +93,7 @@ def scratch(layout: Layout) -> Scratch:
 
 
 def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
-    """Write a group's pieces in no special order, and return how many: piece i is ranks ``lows[i]`` up to ``highs[i]``.
+    """Write a group's pieces in any order, and return their number: piece i is ranks ``lows[i]`` up to ``highs[i]``.
 
     For the compiler; `ranks_by_group` is its plain form.
     """
@@ -112,7 +112,7 @@ def pieces(layout: Layout, group: int, lows: Integers, highs: Integers) -> int:
 
 
 def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
-    """Of ``size`` members in ``count`` pieces: the lowest rank, the highest, the middle one and the footrule's value.
+    """Lowest, highest and middle rank of ``size`` members in ``count`` pieces, and the footrule's value.
 
     The middle one is the rank r_{h+1} of the ascending ranks, with h = floor(size / 2): the h members below it are the
     lower half. The value is 2 sum over i <= h of (r_{size+1-i} - r_i). Pieces are counted and summed in buckets of
@@ -157,14 +157,14 @@ def middle(room: Scratch, count: int, size: int) -> tuple[int, int, int, int]:
 
 
 def ranks_of(layout: Layout, group: int) -> Integers:
-    """The ascending ranks of one group."""
+    """Ascending ranks of one group."""
     runs = layout.runs[layout.set_starts[group] : layout.set_starts[group + 1]]
     atoms = members(layout.atoms[runs])
     return np.sort(members(np.column_stack([layout.start[atoms], layout.stop[atoms]])))
 
 
 def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
-    """The ascending ranks of every group: what the compiled kernels work on, without any of their devices."""
+    """Ascending ranks of every group: a plain form of the compiled kernels' input."""
     rank = invert(order)
     return [np.sort(rank[group]) for group in groups]
 
@@ -173,7 +173,7 @@ def ranks_by_group(groups: Groups, order: Integers) -> list[Integers]:
 
 
 def improved(groups: Groups, order: Integers) -> Integers:
-    """Local search: the best order of sites that it meets from ``order``, by exact Kendall sensitivity.
+    """Best order of sites in a local search from ``order``, by exact Kendall sensitivity.
 
     The sites have scores, at first their places. A step moves them with momentum against the derivative of the groups'
     footrule values, averaged with weights that fall with the distance from the largest; the new order is that of the
@@ -210,7 +210,7 @@ def improved(groups: Groups, order: Integers) -> Integers:
 
 
 def _slope(layout: Layout, kendall: Integers, centre: Integers, heat: float) -> Floats:
-    """The direction in which the softened largest sensitivity grows; its largest entry is 1 in size."""
+    """Gradient of the softened largest sensitivity, scaled to a largest entry of size 1."""
     weights = np.exp((kendall / max(int(kendall.max()), 1) - 1.0) / heat)
     weights[weights < _FAINT] = 0.0
     pull = np.zeros(layout.atoms.size - 1)
@@ -219,7 +219,7 @@ def _slope(layout: Layout, kendall: Integers, centre: Integers, heat: float) -> 
 
 
 def _site_layout(groups: Groups, order: Integers) -> Layout:
-    """Layout of an order of the sites: each is one atom; see `lay`."""
+    """Layout of an order of the sites, one atom per site; see `lay`."""
     sizes = groups.site_sizes[order]
     ends = np.cumsum(sizes)
     start, stop = (np.empty(order.size, dtype=np.int32) for _ in range(2))
@@ -230,7 +230,7 @@ def _site_layout(groups: Groups, order: Integers) -> Layout:
 
 
 def _halves(layout: Layout, room: Scratch) -> tuple[Integers, Integers]:
-    """Kendall sensitivity of every group, and the rank that parts its halves."""
+    """Kendall sensitivity of every group, and the rank between its halves."""
     kendall, centre = (np.empty(layout.sizes.size, dtype=np.int64) for _ in range(2))
     _halve_kernel(layout, room, kendall, centre)
     return kendall, centre
@@ -245,7 +245,7 @@ def _halve(layout: Layout, room: Scratch, kendall: Integers, centre: Integers) -
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
-    """Add to each site the derivative of the groups' weighted footrule values by the site's place, up to a factor.
+    """Add to each site's entry the scaled derivative of the groups' weighted footrule by the site's place.
 
     A site with m members of a group of g, with b others before it, changes the value by
     2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it

@@ -1,4 +1,4 @@
-"""Reference orders of people before the shuffle, along which groups lie close together."""
+"""Reference orders of people before the shuffle, in which groups lie close together."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ _DENSE_SITES = 200
 
 
 def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, method: str = "auto") -> Integers:
-    """An order of the people along which groups lie close together: the lower its sensitivity, the less noise.
+    """Order of the people in which groups lie close together: the lower its sensitivity, the less noise.
 
     To find the best order is NP-hard [MRCJ22, Theorem A.3]. No method draws at random: equal groups give equal orders.
 
@@ -84,7 +84,7 @@ def reference_order(groups: Groups, *, coordinates: ArrayLike | None = None, met
 
 
 def _people_along(groups: Groups, sites: Integers) -> Integers:
-    """The people in an order of their sites, those of one site by their numbers."""
+    """People in an order of their sites; people of one site by their numbers."""
     from scipy.sparse import csr_array
 
     # People by the rank of their site, counted instead of compared: a matrix that has a row for each person and a
@@ -123,7 +123,7 @@ def _improved(groups: Groups, order: Integers) -> Integers:
 
 
 def _along(groups: Groups, columns: Floats) -> Iterator[Integers]:
-    """The sites by the mean of each coordinate over their people."""
+    """Sites ordered by the mean of each coordinate over their people."""
     for column in columns.T:
         means = np.bincount(groups.sites, weights=column) / groups.site_sizes
         yield np.argsort(means, kind="stable")
@@ -157,19 +157,19 @@ def _check_links(count: int, most: int) -> None:
 
 
 def _num_shared(groups: Groups) -> int:
-    """Pairs of sites that a group holds, counted for each group."""
+    """Number of pairs of sites in a common group, counted for each group."""
     return int((groups.sites_held**2).sum())
 
 
 class _Links(NamedTuple):
-    """The neighbors of every site, in the order in which they are visited: those of s are from starts[s] on."""
+    """Neighbors of every site in visiting order; site s has those from starts[s] to starts[s + 1]."""
 
     starts: Integers
     neighbors: Integers
 
 
 def _links(groups: Groups) -> _Links:
-    """Stars, not cliques; neighbors ascending by the sites' first people."""
+    """Links from each group's center to its other sites (stars, not cliques), ascending by the sites' first people."""
     _check_links(_num_links(groups), _MOST_LINKS)
     size = groups.site_sizes.size
     first = groups.first_people
@@ -185,7 +185,7 @@ def _links(groups: Groups) -> _Links:
 
 
 def _centers(groups: Groups) -> Integers:
-    """The site of each group's first owner; of a group that is nobody's own, its first site."""
+    """Center of each group: the site of its first owner; without an owner, its first site."""
     owner = np.full(len(groups), groups.num_users, dtype=np.int64)
     np.minimum.at(owner, groups.own, np.arange(groups.num_users))
     of_nobody = owner == groups.num_users
@@ -198,7 +198,7 @@ def _centers(groups: Groups) -> Integers:
 
 
 class _Walk(NamedTuple):
-    """State of a breadth-first walk: ``level`` of a site, -1 if not visited, and the sites in order."""
+    """State of a breadth-first walk: ``level`` of each site, -1 before the visit, and the visited sites in order."""
 
     level: Integers
     order: Integers
@@ -231,7 +231,7 @@ def _cuthill_mckee(groups: Groups, links: _Links) -> Integers:
 
 
 def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> int:
-    """George and Liu: while that gives more levels, begin again at a site of least degree in the last level."""
+    """Visit a component from an end of it: while that adds levels, restart at the last level's site of least degree."""
     depth = -1
     while True:
         after = _visit_kernel(links, walk, root, filled)
@@ -245,7 +245,7 @@ def _visit_from_an_end(links: _Links, walk: _Walk, root: int, filled: int) -> in
 
 
 def _visit(links: _Links, walk: _Walk, root: int, filled: int) -> int:
-    """Append a component to the first ``filled`` sites of the order, breadth first, and return how many there are."""
+    """Append a component, breadth first, to the first ``filled`` sites of the order; return the new count."""
     level, order = walk
     order[filled] = root
     level[root] = 0
@@ -265,7 +265,7 @@ _visit_kernel = compiled(_visit)
 
 
 def _fiedler(groups: Groups) -> Integers:
-    """Each component by its eigenvector, components by their first site."""
+    """Sites of each component by its eigenvector, components by their first site."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components, laplacian
 
@@ -280,7 +280,7 @@ def _fiedler(groups: Groups) -> Integers:
 
 
 def _along_eigenvector(laplacian: Any) -> Integers:
-    """The places of one component's sites by the eigenvector of the second smallest eigenvalue."""
+    """Sites of one component by the eigenvector of the second smallest eigenvalue."""
     size = laplacian.shape[0]
     if size <= 2:
         return np.arange(size)

@@ -1,4 +1,4 @@
-"""Public points, numbered so that near ones have near numbers, and the balls around them as runs of numbers.
+"""Public points, numbered so that near points have near numbers, and balls as runs of numbers.
 
 A ball over neighboring numbers takes a few runs, however many numbers it holds.
 """
@@ -36,7 +36,7 @@ class Runs(NamedTuple):
 
 
 def as_runs(starts: Integers, members: Integers) -> Runs:
-    """The sets whose members, ascending, are ``members[starts[h] : starts[h + 1]]``; none may be empty."""
+    """Sets as runs, from ascending members ``members[starts[h] : starts[h + 1]]``; no set may be empty."""
     new = np.ones(members.size, dtype=np.bool_)
     new[1:] = members[1:] != members[:-1] + 1
     new[starts[:-1]] = True
@@ -47,7 +47,7 @@ def as_runs(starts: Integers, members: Integers) -> Runs:
 
 
 def joined(parts: Iterable[Runs]) -> Runs:
-    """All sets of several parts, one part after the other."""
+    """Sets of several parts, one part after the other."""
     starts, runs = zip(*parts, strict=True)
     offsets = np.cumsum([0, *(len(each) for each in runs)])
     shifted = [each[:-1] + offset for each, offset in zip(starts, offsets[:-1], strict=True)]
@@ -55,14 +55,14 @@ def joined(parts: Iterable[Runs]) -> Runs:
 
 
 def members(runs: NDArray[np.integer]) -> Integers:
-    """The integers of one set after the other, as many as the runs hold."""
+    """Integers of all runs, one run after the other."""
     lengths = (runs[:, 1] - runs[:, 0]).astype(np.int64)
     before = np.cumsum(lengths) - lengths
     return np.repeat(runs[:, 0] - before, lengths) + np.arange(lengths.sum())
 
 
 class PublicPoints:
-    """The distinct points among the rows of ``points``, each with a number; in degrees for the metric "haversine".
+    """Distinct points among the rows of ``points``, each with a number; in degrees for the metric "haversine".
 
     ``of_person`` is the number of every person's place, and ``sizes`` how many people are at each.
 
@@ -98,7 +98,7 @@ class PublicPoints:
         self.sizes: Integers = np.bincount(inverse)
 
     def reach(self, people: int) -> Floats:
-        """For each place, the distance within which this many people are, it included, rounded up by 1e-12.
+        """Distance within which each place has ``people`` people, its own included, rounded up by 1e-12.
 
         In kilometers or the units of the points; where others are needed at least about 1e-150 of the largest
         coordinate.
@@ -123,7 +123,7 @@ class PublicPoints:
         return reach
 
     def balls(self, centers: Integers, radii: Floats) -> Iterator[Runs]:
-        """The places within each radius of each center, in parts of several balls."""
+        """Places within each radius of each center, in parts of several balls."""
         if self._line:
             yield self._intervals(centers, radii)
             return
@@ -140,7 +140,7 @@ class PublicPoints:
             step = int(np.clip(_AT_A_TIME // max(int(sizes.mean()), 1), 1, 1 << 16))
 
     def _in_tree(self, radii: Floats) -> Floats:
-        """Radii as the tree measures them."""
+        """Radii in the units of the search tree."""
         if self._globe:  # the chord through the ball below an arc of this length
             return 2.0 * np.sin(np.minimum(radii / EARTH_RADIUS, np.pi) / 2.0) * _SLACK
         with np.errstate(over="ignore", under="ignore"):
@@ -151,7 +151,7 @@ class PublicPoints:
         return scaled
 
     def _intervals(self, centers: Integers, radii: Floats) -> Runs:
-        """On a line every ball is one run: j with |x_i - x_j| <= r, the difference as floats give it."""
+        """Balls on a line, each a single run: j with |x_i - x_j| <= r, with the difference in floats."""
         x = self._x
         with np.errstate(over="ignore"):  # a difference that is no float is larger than every finite radius
             low = _first_true(lambda j: x[centers] - x[j] <= radii, np.zeros_like(centers), centers)
@@ -160,12 +160,12 @@ class PublicPoints:
 
 
 def rows_of(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The columns side by side; a single one is not copied."""
+    """Columns side by side as rows; a single column is not copied."""
     return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns)
 
 
 def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
-    """The distinct rows in ascending order, and for every row the place of its equal among them."""
+    """Distinct rows in ascending order, and for every row the index of its equal among them."""
     order = np.argsort(columns[:, 0]) if columns.shape[1] == 1 else np.lexsort(columns.T[::-1])
     new = np.ones(len(order), dtype=np.bool_)
     inverse, found = np.empty(len(order), dtype=np.int64), -1
@@ -180,7 +180,7 @@ def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
 
 
 def _first_true(holds: Callable[[Integers], NDArray[np.bool_]], low: Integers, high: Integers) -> Integers:
-    """For each place, the first number from ``low`` on for which a monotone condition holds, else ``high``."""
+    """First number from ``low`` on at which a monotone condition holds, for each place; else ``high``."""
     while (open_ := low < high).any():
         middle = (low + high) // 2
         held = holds(np.where(open_, middle, 0))
@@ -208,7 +208,7 @@ def _as_columns(points: ArrayLike) -> Floats:
 
 
 def _normal_angles(degrees: Floats) -> Floats:
-    """Latitude and longitude so that equal places have equal numbers."""
+    """Latitude and longitude in a normal form: equal places have equal numbers."""
     if degrees.shape[1] != 2:
         raise InvalidParameterError(
             "points must be columns of latitude and longitude for the metric 'haversine'; "

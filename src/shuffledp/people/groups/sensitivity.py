@@ -40,7 +40,7 @@ class Windows:
     kendall: Integers
 
     def sensitivities(self, distance: str = "kendall", alphabet: int | None = None) -> Integers:
-        """The sensitivity of each group alone, as `order_sensitivity` says."""
+        """Sensitivity of each group alone, see `order_sensitivity`."""
         one_of(DISTANCES, distance=distance)
         if alphabet is not None:
             integer_at_least(2, alphabet=alphabet)
@@ -58,7 +58,7 @@ class Windows:
 
 
 class Blocks(NamedTuple):
-    """Stretches of an order that no group crosses: block b is the ranks ``starts[b]`` up to ``starts[b + 1]``.
+    """Blocks of an order that no group crosses: block b is the ranks ``starts[b]`` up to ``starts[b + 1]``.
 
     ``sensitivities[b]`` is the sensitivity of the groups within block b, 0 for a person who is alone.
     """
@@ -75,7 +75,7 @@ class Blocks(NamedTuple):
 def order_sensitivity(
     groups: Groups, order: ArrayLike, *, distance: str = "kendall", alphabet: int | None = None
 ) -> int:
-    """The exact sensitivity of a reference order, over all groups and all permutations within a group.
+    """Exact sensitivity of a reference order, over all groups and all permutations within a group.
 
     With r_1 < ... < r_g the ranks of a group of g people, it is the largest over the groups of
 
@@ -115,7 +115,7 @@ def order_sensitivity(
 
 
 def order_width(groups: Groups, order: ArrayLike) -> int:
-    """The largest difference between the highest and the lowest rank of a group.
+    """Largest difference between the highest and the lowest rank of a group.
 
     Raises:
         InvalidParameterError: if ``order`` is no permutation of the people.
@@ -142,7 +142,7 @@ def windows(groups: Groups, order: ArrayLike) -> Windows:
 
 
 def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alphabet: int | None = None) -> Blocks:
-    """The finest cuts of an order that no group crosses, and the sensitivity within each block.
+    """Finest division of an order into blocks that no group crosses, and the sensitivity within each block.
 
     Blocks can be shuffled independently, each at its own concentration: a permutation within a group touches one block.
 
@@ -163,7 +163,7 @@ def blocks(groups: Groups, order: ArrayLike, *, distance: str = "kendall", alpha
 
 
 def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, power: int = 1) -> Floats:
-    """For each group, sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with t the positions of its ranks.
+    """Spread of each group: sum over i = 1, ..., g of ``abs(t_(g+1-i) - t_(i)) ** power``, with its ranks' positions t.
 
     It is the largest sum of ``abs(move) ** power`` by which a permutation of the group can move its members, and what a
     noisy sort with keys at these positions loses (power 1: Laplace; power 2, its root: Gaussian), rounded up by a
@@ -187,7 +187,7 @@ def position_spreads(groups: Groups, order: ArrayLike, positions: ArrayLike, *, 
 
 
 def checked_order(groups: Groups, order: ArrayLike) -> Integers:
-    """The order as an int64 array, if it is a permutation of the groups' people."""
+    """Order as an int64 array; refused unless it is a permutation of the groups' people."""
     instance_of(Groups, groups=groups)
     array = np.asarray(order)
     if not is_permutation(array) or array.size != groups.num_users:
