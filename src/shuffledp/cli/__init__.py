@@ -19,7 +19,7 @@ _NEEDED = ("typer", "rich", "pyarrow", "matplotlib", "jinja2")
 
 
 def main() -> None:
-    """Run the command line; says which packages to install where the extra is missing."""
+    """Run the command line; if its packages are missing, say how to install them."""
     asked = _end_in_order()
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing and sys.argv[1:] == ["--version"]:
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _end_in_order() -> list[int]:
-    """So that outputs begun are taken away when the process is asked to end; the signals that came, so far none."""
+    """Turn signals that end the process into an orderly exit; returns the list of signals received, empty at first."""
     asked: list[int] = []
 
     def end(number: int, _: object) -> None:

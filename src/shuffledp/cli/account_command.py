@@ -1,4 +1,4 @@
-"""The commands that need no data: `account` and `calibrate`, and `leakage`, which says what can be guessed."""
+"""The commands that need no data: `account`, `calibrate` and `leakage` (what can be guessed about one person)."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -136,7 +136,7 @@ def account(
 
 
 def _orders(renyi: str | None) -> tuple[float, ...]:
-    """The orders of an option such as "2,8,32"."""
+    """The orders in an option such as "2,8,32"."""
     if renyi is None:
         return ()
     try:
@@ -148,7 +148,7 @@ def _orders(renyi: str | None) -> tuple[float, ...]:
 
 
 def _check_figure(figure: Path) -> None:
-    """Before anything is computed: a picture or a page, and a new one."""
+    """Refuse, before any computing, a figure with an unknown ending, and a file that exists."""
     from shuffledp.core.validate import one_of
 
     one_of(_ENDINGS, figure=figure.suffix.lower())
@@ -157,7 +157,7 @@ def _check_figure(figure: Path) -> None:
 
 
 def _draw(found: "Examination", figure: Path, *, published_only: bool) -> None:
-    """All theorems together as a page or a picture, the same for the same numbers."""
+    """Write all theorems together as a page or a picture; equal numbers give equal files."""
     from shuffledp.documents.account_document import figure_of
     from shuffledp.files.writing import new_file
 
@@ -229,7 +229,7 @@ def calibrate(
 def _needed(
     asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
 ) -> "PeoplePlan":
-    """The people for a wanted error, of a randomizer without a task."""
+    """The number of people for a wanted error, for a randomizer without a task."""
     from shuffledp.core.local_models import FrequencyModel, MeanModel
     from shuffledp.planning import PeoplePlan, fewest_people, people_for
     from shuffledp.randomizers import model_of_kind
@@ -240,7 +240,7 @@ def _needed(
     def family(epsilon0: float) -> "LocalModel":
         return model_of_kind(asked.kind, epsilon0=epsilon0, **asked.parameters)
 
-    model = family(1.0 if asked.epsilon0 is None else asked.epsilon0)  # refuses what is missing, whatever is looked for
+    model = family(1.0 if asked.epsilon0 is None else asked.epsilon0)  # refuses missing parameters in every case
     if not isinstance(model, FrequencyModel | MeanModel):
         raise InvalidParameterError(
             "--randomizer must be named beside --target-error, since the error depends on it (such as k-rr "
@@ -321,7 +321,7 @@ def leakage(
 def _examined(
     model: "ProtocolModel", about: dict[str, Any], *, adversary: str, compare: bool, whole: bool
 ) -> "TargetExamination | Comparison":
-    """What the protocol tells about one person; unless ``whole``, the comparison alone where the rest is refused."""
+    """Examination of one person's leakage; the comparison alone if the rest is not known and not ``whole``."""
     from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed
 
     try:
@@ -333,7 +333,7 @@ def _examined(
 
 
 def _shares(prior: str) -> list[float]:
-    """Of an option such as "0.2,0.3,0.5" or "1/3,2/3"."""
+    """The probabilities in an option such as "0.2,0.3,0.5" or "1/3,2/3"."""
     parts = [part.strip() for part in prior.split(",")]
     try:
         if max(map(len, parts)) > _LONGEST:

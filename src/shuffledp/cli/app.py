@@ -68,7 +68,7 @@ for group in (
 
 
 def run_app(asked: Sequence[int] = ()) -> None:
-    """Run the command line; whatever goes wrong is one line and an exit code, and shows nobody's answer.
+    """Run the command line; each failure is one line and an exit code, and shows no answer.
 
     Args:
         asked: the signals that have asked the process to end; then their number is the exit code, whatever a library
@@ -76,7 +76,7 @@ def run_app(asked: Sequence[int] = ()) -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters than a task
+            stream.reconfigure(errors="backslashreplace")  # a task may have letters that the terminal does not
     try:
         _run_quietly(asked)
     except ShuffleDPError as error:
@@ -84,7 +84,7 @@ def run_app(asked: Sequence[int] = ()) -> None:
     except MemoryError:
         _fail("there is not enough memory for this.", 1)
     except OSError as error:
-        sys.stdout = io.StringIO()  # else Python tries in vain, and complains, to print the rest when it ends
+        sys.stdout = io.StringIO()  # otherwise Python fails to print the rest at exit, and complains
         reason = os.strerror(error.errno) if error.errno else "the operating system gives no reason"
         _fail(
             f"printing, or reading, failed: {reason} ({_place(error)}). Outputs that are in their place are whole.", 1
@@ -94,7 +94,7 @@ def run_app(asked: Sequence[int] = ()) -> None:
 
 
 def _run_quietly(asked: Sequence[int]) -> None:
-    """Run a command; once the process has been asked to end, nothing but that counts."""
+    """Run a command; after a signal to end, the exit code is the signal's."""
     try:
         app(prog_name="shuffledp")  # also for ``python -m shuffledp``
     except BaseException:
@@ -105,7 +105,7 @@ def _run_quietly(asked: Sequence[int]) -> None:
 
 
 def _in_options(message: str) -> str:
-    """An error of the library about what an option gave, in the words of the command line."""
+    """An error of the library in the words of the command line, if it is about a given option."""
     name, must, rest = message.partition(" must ")
     option = named({**PARAMETERS, "num_users": "users", "orders": "renyi"}.get(name, name))
     if option in {each.partition("=")[0] for each in sys.argv}:
@@ -115,13 +115,13 @@ def _in_options(message: str) -> str:
 
 def _fail(message: str, code: int) -> NoReturn:
     line = " ".join(message.splitlines())
-    with suppress(OSError):  # nobody may be able to hear it
-        sys.stderr.write(f"shuffledp: {printable(line)}\n")  # a file's name may hold what would command the terminal
+    with suppress(OSError):  # the error stream may be closed
+        sys.stderr.write(f"shuffledp: {printable(line)}\n")  # a file's name may hold control sequences
     sys.exit(code)
 
 
 def _place(error: Exception) -> str:
-    """The type of an error and where in this library it arose, without its text."""
+    """Type of an error and its place in this library, without its text."""
     package = Path(__file__).parents[1]
     frames = [
         frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(package)

@@ -25,11 +25,11 @@ collect_app = typer.Typer(
     rich_markup_mode=None,
 )
 _CODE = ".svg"  # how the file of a link as a QR code ends, beside its collection's
-_PATIENCE = 10.0  # seconds for which a service that does not answer is asked again
+_PATIENCE = 10.0  # seconds of retries if a service does not answer
 
 
 class TransportName(StrEnum):
-    """How devices reach the shuffler."""
+    """Way of reports from devices to the shuffler."""
 
     DIRECT = "direct"
     TOKEN = "token"  # noqa: S105  the name of a transport
@@ -203,7 +203,7 @@ def close(
 
 
 def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:
-    """What the shuffler says of a collection."""
+    """The shuffler's answer about the state of a collection."""
     require_extra("service", "asking", ["httpx"])
     from shuffledp.service.client import asked, new_client
 
@@ -228,7 +228,7 @@ def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> N
 
 
 def _check_pairs(*, issuer: str | None, issuer_key: Path | None, page_name: str | None, web: str | None) -> None:
-    """Refuse an option without the one that it goes with."""
+    """Refuse an option without the option that it needs."""
     if (issuer is None) != (issuer_key is None):
         raise InvalidParameterError("--issuer and --issuer-key must be given together, or neither of them.")
     if page_name is not None and web is None:
@@ -236,7 +236,7 @@ def _check_pairs(*, issuer: str | None, issuer_key: Path | None, page_name: str 
 
 
 def _service(url: str, key: Path) -> "Service":
-    """A party at an address, with the key in a public file."""
+    """A party at an address, with its key from a public file."""
     from shuffledp.survey import Service
 
     return Service(url=url, key=_published(key))
@@ -249,7 +249,7 @@ def _published(key: Path) -> "PublishedKey":
 
 
 def _check_addresses(**given: str | None) -> None:
-    """Refuse by its option what is no address: what is made of them calls each the url."""
+    """Refuse an invalid address under the name of its option; later errors would name it "url"."""
     from shuffledp.survey.addresses import check_address
 
     for name, url in given.items():
@@ -258,14 +258,14 @@ def _check_addresses(**given: str | None) -> None:
 
 
 def _check_walk(collection: "Collection", directory: "Directory") -> None:
-    """Refuse a walk that cannot be, before anything of it is written."""
+    """Refuse an impossible walk before any file of it is written."""
     from shuffledp.relay.terms import RelayTerms
 
     _ = RelayTerms(collection=collection, directory=directory).shuffler
 
 
 def _write(collection: "Collection", output: Path, web: str | None, *, force: bool) -> "Collection":
-    """Write a collection, and the page for people if it will be at some address; the collection that was written."""
+    """Write a collection, and its page if it has an address for one; returns the collection as written."""
     from shuffledp.files.writing import new_file
     from shuffledp.survey import WebPage
 
@@ -288,7 +288,7 @@ def _write(collection: "Collection", output: Path, web: str | None, *, force: bo
 
 
 def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
-    """A warning where parties of two names have the same address of the network, as far as this machine can tell."""
+    """A warning if parties with two host names share a network address, as far as this machine can tell."""
     from shuffledp.documents.document import Role, told
     from shuffledp.survey.parties import at_one_address
 
@@ -304,7 +304,7 @@ def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
 
 
 def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
-    """What is to be done with the files."""
+    """Next steps with the written files."""
     from shuffledp.documents.document import Role, told
 
     parties = "both parties" if collection.issuer is None else "all three parties"
@@ -332,7 +332,7 @@ def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file is a collection, its page or its link's QR code, which may be replaced by another."""
+    """Whether a file is a collection, its page or the QR code of its link, which may be replaced."""
     from shuffledp.client.link_codes import is_link_code
     from shuffledp.client.respondents_page import is_page
     from shuffledp.survey import Collection

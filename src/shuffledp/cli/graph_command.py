@@ -1,4 +1,4 @@
-"""The commands about graphs of people and overlays, along which reports walk: `graph inspect`, `graph design`."""
+"""The commands about graphs and overlays of people, along which reports walk: `graph inspect` and `graph design`."""
 
 from pathlib import Path
 from typing import Annotated

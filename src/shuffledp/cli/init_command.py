@@ -1,4 +1,4 @@
-"""The command that writes a task file to begin with: `init`."""
+"""The command that writes a first task file: `init`."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _PEOPLE = 1000
 
 
 class TaskKind(StrEnum):
-    """What a task is about: a template each."""
+    """Kind of task; each has its own template."""
 
     SURVEY = "survey"
     HISTOGRAM = "histogram"
@@ -40,7 +40,7 @@ _BY = {TaskKind.PLACES: 2, TaskKind.GROUPS: 1, TaskKind.REGIONS: 1}  # public co
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What was asked for: the kind (None: as the columns are), private and public columns, categories, people."""
+    """Options of `init`: kind (None: chosen by the columns), private and public columns, categories, people."""
 
     kind: TaskKind | None
     values: tuple[str, ...]
@@ -50,18 +50,18 @@ class _Wanted:
 
     @property
     def title(self) -> str:
-        """The template."""
+        """Name of the template."""
         return self.kind or TaskKind.SURVEY
 
     @property
     def public(self) -> tuple[str, ...]:
-        """The public columns that the kind works by."""
+        """The public columns that the kind needs."""
         from shuffledp.survey.task_templates import BY_DEFAULT
 
         return self.by or BY_DEFAULT.get(self.title, ())
 
     def check(self, table: Path | None) -> None:
-        """Refuse what does not go together."""
+        """Refuse options that do not fit together."""
         from shuffledp.core.validate import integer_at_least
         from shuffledp.survey.task_templates import FORM_OF_KIND
 
@@ -84,7 +84,7 @@ class _Wanted:
             integer_at_least(1, users=self.users)
 
     def forms(self, found: "Sequence[Found]") -> Iterator[str]:
-        """How the answers in each column are taken, from what a table holds, if there is one."""
+        """Form of the answers in each column, from the content of a table if there is one."""
         from shuffledp.survey.task_templates import FORM_OF_KIND
 
         for each in found:
@@ -173,7 +173,7 @@ def init(
 def _write(
     file: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]", answers: Path | None
 ) -> None:
-    """Write the task; one that is made from a table, with as many people and so small a batch that it runs on that."""
+    """Write the task; a task from a table gets a number of people and a smallest batch with which it runs on it."""
     from shuffledp.files.looked_through import fit_of
     from shuffledp.survey.task_templates import task_text
 
@@ -208,7 +208,7 @@ def _write(
 
 
 def _checked(file: Path, read: "Sequence[Asked]") -> "Task":
-    """The task; an error about categories that were ``read`` from a column shows none of them."""
+    """The task in a file; an error about categories ``read`` from a column does not show them."""
     from shuffledp.survey import Task
 
     try:
@@ -224,7 +224,7 @@ def _checked(file: Path, read: "Sequence[Asked]") -> "Task":
 
 
 def _is_task(file: Path) -> bool:
-    """Whether a file is a task, which may be replaced by another."""
+    """Whether a file is a task, which may be replaced."""
     from shuffledp.survey import Task
 
     try:

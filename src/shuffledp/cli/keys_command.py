@@ -26,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 
 class KeyRole(StrEnum):
-    """Whose key it is."""
+    """Role of the key's owner."""
 
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"
@@ -35,7 +35,7 @@ class KeyRole(StrEnum):
 
 
 class KemName(StrEnum):
-    """How reports are sealed to an analyzer's key."""
+    """Method by which reports are sealed to an analyzer's key."""
 
     X25519 = "x25519"
     HYBRID = "mlkem768-x25519"

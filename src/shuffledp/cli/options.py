@@ -1,4 +1,4 @@
-"""Options that several commands share, each composed once, and what is printed of a result."""
+"""Options that several commands share, and printing of results."""
 
 import importlib.util
 import inspect
@@ -21,11 +21,11 @@ from shuffledp.core.errors import InvalidParameterError
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
 
-_MOST_DIGITS = 4300  # as many as Python reads
+_MOST_DIGITS = 4300  # limit of Python's own parser
 
 
 def whole_number(typed: str | int) -> int:
-    """A whole number as people type it: 10000, 10_000 or 1e4."""
+    """A whole number in any usual spelling: 10000, 10_000 or 1e4."""
     with suppress(InvalidOperation):
         number = Decimal(str(typed))
         if number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS and number == number.to_integral_value():
@@ -38,7 +38,7 @@ def whole(help: str) -> Any:  # noqa: A002
     return typer.Option(parser=whole_number, metavar="NUMBER", help=help)
 
 
-# An input that may not be read is said in a line where it is opened, and not by the parser of arguments, in three.
+# Unreadable inputs are refused where they are opened, in one line; the parser of arguments would take three.
 TaskFile = Annotated[
     Path, typer.Argument(metavar="TASK.toml", readable=False, help="The task, fixed before collection.")
 ]
@@ -71,9 +71,9 @@ OfColumn = Annotated[
 Png = Annotated[bool, typer.Option("--png", help="Write each picture as a PNG file too, beside its SVG file.")]
 NoFigures = Annotated[bool, typer.Option("--no-figures", help="Draw no pictures, neither on the page nor as files.")]
 
-# What parameters of randomizers are called here; all others are called as in the library.
+# Option names of randomizer parameters, where they differ from the library's.
 PARAMETERS = {"domain_size": "categories", "delta0": "local_delta"}
-# What describes a protocol without a task file.
+# Options that describe a protocol without a task file.
 Kind = Annotated[
     str | None,
     typer.Option(metavar="KIND", help="ldp (any randomizer of loss epsilon0; the default), k-rr, laplace, oue, ..."),
@@ -94,7 +94,7 @@ Published = Annotated[bool, typer.Option("--published-only", help="Leave out wha
 
 
 class Engine(StrEnum):
-    """What does the work: this machine, or PySpark."""
+    """Engine that does the work: this machine, or PySpark."""
 
     ONE_MACHINE = "one-machine"
     SPARK = "spark"
@@ -106,12 +106,12 @@ OnEngine = Annotated[
 
 
 def named(option: str) -> str:
-    """An option as it is typed."""
+    """An option as typed, such as --local-delta."""
     return f"--{option.replace('_', '-')}"
 
 
 def require_extra(extra: str, what: str, packages: Sequence[str]) -> None:
-    """Refuse a command whose packages are not installed, and say how they are."""
+    """Refuse a command whose packages are not installed; the error says how to install them."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise InvalidParameterError(
@@ -124,7 +124,7 @@ def require_extra(extra: str, what: str, packages: Sequence[str]) -> None:
 
 
 class Color(StrEnum):
-    """When there are colors: where the output is a terminal, always, or never."""
+    """Choice of colors: if the output is a terminal, always, or never."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -133,7 +133,7 @@ class Color(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """How much a command prints, and when in colors."""
+    """Amount of text that a command prints, and its choice of colors."""
 
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print all there is to say: theorem, hypotheses, lower bounds, ...")
@@ -150,7 +150,7 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 
 def on_screen(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of a `Screen`, which holds while it runs."""
+    """The command with the further options of a `Screen`, which holds while the command runs."""
     own, options = inspect.signature(command), inspect.signature(Screen).parameters
 
     @wraps(command)
@@ -167,12 +167,12 @@ def on_screen(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def screen() -> Screen:
-    """The screen of the command that is running."""
+    """The screen of the running command."""
     return _SCREEN.get() or Screen()
 
 
 def show_result(found: Any, document: "Callable[[], Document]", *, as_json: bool) -> None:
-    """A result as one JSON object, or on the screen; the document is only made where it is shown."""
+    """Print a result as one JSON object or as a document; the document is made only if it is printed."""
     if as_json:
         print_json(found.to_dict())
     else:
@@ -180,7 +180,7 @@ def show_result(found: Any, document: "Callable[[], Document]", *, as_json: bool
 
 
 def show_document(document: "Callable[[], Document]") -> None:
-    """A document on the screen, as wide as the terminal; into a pipe or a file, in whole lines."""
+    """Print a document: in the terminal's width, or in whole lines into a pipe or file."""
     from rich.console import Console
 
     from shuffledp.documents.terminal import COLORS, show, whole_lines
@@ -196,6 +196,6 @@ def show_document(document: "Callable[[], Document]") -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object, and nothing else."""
+    """Print one JSON object, and no other text."""
     sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
-    sys.stdout.flush()  # here, so that a reader who has left is noticed while somebody still listens to errors
+    sys.stdout.flush()  # a closed pipe fails here, where the error can still be reported

@@ -1,4 +1,4 @@
-"""The commands that look ahead of a collection: `plan`, `planner` and `audit`."""
+"""The commands before a collection: `plan`, `planner` and `audit`."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -90,7 +90,7 @@ def plan(
 def _plan_people(
     task: Path, error: float | None, epsilon: float | None, given: Mapping[str, object], *, as_json: bool
 ) -> None:
-    """People for a wanted error, of a task file."""
+    """Print the number of people that a task needs for a wanted error."""
     from shuffledp.documents.plan_document import people_document
     from shuffledp.survey import Task, people_for_error
 
@@ -165,7 +165,7 @@ def audit(
     if output is not None and output.suffix.lower() != ".html":
         raise InvalidParameterError(f"output must be the name of a page, ending in .html; got output={str(output)!r}.")
     with ExitStack() as stack:
-        # Before the runs, which may take minutes: a place that cannot be written to is known at once.
+        # Checked before the runs, which may take minutes: the place must be writable.
         page = None if output is None else stack.enter_context(new_file(output, force=force, is_ours=is_audit_page))
         watch = stack.enter_context(watching("runs"))
         grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)

@@ -1,4 +1,4 @@
-"""How far a command is, on the error stream."""
+"""Progress of a command, on the error stream."""
 
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from shuffledp.files import Watch
 
 
 class _Bars(Watch):
-    """Bars for steps, and what is said when they are gone."""
+    """Progress bars for steps, and notices that are printed after them."""
 
     def __init__(self, bars: Progress | None) -> None:
         self._bars = bars
@@ -22,22 +22,22 @@ class _Bars(Watch):
         self.notices: list[str] = []
 
     def progress(self, step: str, done: int, total: int | None) -> None:
-        """A bar for each step."""
+        """Show the progress of a step in its own bar."""
         if self._bars is None:
             return
         if step not in self._steps:
-            self._steps[step] = self._bars.add_task(printable(step), total=total)  # it may name a column
+            self._steps[step] = self._bars.add_task(printable(step), total=total)  # a step may name a column
         self._bars.update(self._steps[step], completed=done, total=total)
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
-        """To be said in the end."""
+        """Keep a notice about clipped answers until the end."""
         self.notices.append(
             f"shuffledp: {count:,} of {received:,} answers in column {column!r} were outside the range. {clipping} "
             "No file holds this number: it depends on answers, so do not publish it.\n"
         )
 
     def decimals(self, column: str, commas: int, points: int) -> None:
-        """To be said in the end."""
+        """Keep a notice about decimal commas until the end."""
         del points
         if commas:
             self.notices.append(
@@ -47,7 +47,7 @@ class _Bars(Watch):
 
 @contextmanager
 def watching(unit: str = "rows") -> Iterator[Watch]:
-    """Bars on the error stream while rows, or runs, go by, if that is a terminal; in the end what no file may hold."""
+    """Progress bars on the error stream, if it is a terminal; at the end notices that no file may hold."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -23,7 +23,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the command line says about a protocol; None for every option left out.
+    """Description of a protocol by options; None for each option left out.
 
     Args:
         task: a task file; then everything but the number of users and delta is in it.
@@ -55,7 +55,7 @@ class Asked:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What the kind takes besides epsilon0, as far as it was given; refused if it needs something else, or less."""
+        """Given parameters of the kind besides epsilon0; refuses missing ones, and ones that the kind does not take."""
         known = parameters_of_kind(self.kind)
         elsewhere = [name for name, required in known.items() if required and name not in PARAMETERS]
         if elsewhere:
@@ -87,7 +87,7 @@ class Asked:
         return ProtocolModel(local=self._local(), shuffle=_shuffle(self.shuffler or "uniform", self._people(None)))
 
     def model_of_run(self) -> ProtocolModel:
-        """The protocol's public description as a run has it: with the groups of an input, or a graph."""
+        """The protocol's public description as in a run: with the groups of an input, or a graph."""
         from shuffledp.cli.progress_bars import watching
         from shuffledp.survey import Task, shuffler_of
         from shuffledp.survey.task_planning import planned_people
@@ -110,11 +110,11 @@ class Asked:
         return column.model(num_users, shuffler_of(column, grouping, graphs, num_users=num_users))
 
     def answers(self) -> tuple[str, ...]:
-        """Names of what people answer, as far as a task names them; else their numbers, from 0 on, are all there is."""
+        """Names of the answers in the task; empty without a task, where answers are numbers from 0."""
         return () if self.task is None else self._column().targets
 
     def share(self, others: str) -> str:
-        """That all is about one of several columns, and what ``others`` do to it; "" if there is only one."""
+        """A clause: results are about one of several columns; ``others`` says what the rest add; "" for one column."""
         if self.task is None:
             return ""
         from shuffledp.survey import Task
@@ -124,7 +124,7 @@ class Asked:
         return f"About column {self._column().value!r} alone, {others}"
 
     def remainder(self) -> float:
-        """Delta: what the option says, or else the task."""
+        """Delta from its option, else from the task."""
         if self.delta is None and self.task is not None:
             return self._column().release.delta
         return self._given("delta")
@@ -145,7 +145,7 @@ class Asked:
         )
 
     def _column(self) -> "Column":
-        """The private column that is meant."""
+        """The private column named by the options, or the task's only one."""
         from shuffledp.survey import Task
 
         task = Task.read(self.task or "")
@@ -181,7 +181,7 @@ class Asked:
 
 
 def _shuffle(asked: str, users: int) -> ShuffleModel:
-    """Of an option such as "uniform", "mallows:0.5" or "imperfect:0.5", as the registry of shufflers knows it."""
+    """The model of a shuffler in an option such as "uniform", "mallows:0.5" or "imperfect:0.5"."""
     from shuffledp.shufflers.shuffler_kinds import KINDS
 
     known = {name: each for kind in KINDS.values() for name, each in kind.described.items()}
@@ -204,7 +204,7 @@ def _wrong(option: str, condition: str, value: object) -> InvalidParameterError:
 
 
 def check_people(task: "Task", people: Path | None) -> None:
-    """Refuse a table of the people where it is not needed, and none where it is; of strata it may be left out."""
+    """Refuse a table of people that the task does not need, and a missing one that it needs; strata need none."""
     if task.shuffler.needs_strata:
         return
     if (task.groups is None) != (people is None):
@@ -218,7 +218,7 @@ def check_people(task: "Task", people: Path | None) -> None:
 def read_surroundings(
     task: "Task", folder: Path, *, users: int | None, people: Path | None, progress: Progress
 ) -> "tuple[Grouping | Strata | None, Contacts | None]":
-    """What a task's shuffler needs besides the task: groups or strata, of which public columns are read, or graphs.
+    """Groups or strata of the people, and graphs of walks, as far as a task's shuffler needs them.
 
     `check_people` has been asked; ``users`` take part, for a graph that is drawn.
     """

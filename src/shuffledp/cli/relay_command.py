@@ -107,7 +107,7 @@ def directory(
 def _signed(
     before: "Directory | None", entries: list[Path], without: list[str], key: Path | None, output: Path | None
 ) -> "Directory":
-    """The directory of all these members."""
+    """The directory of all these members, signed."""
     from shuffledp.files.key_files import read_key
     from shuffledp.relay.directory import Directory
     from shuffledp.relay.member_keys import Entry
@@ -136,7 +136,7 @@ def _show(found: "Directory", *paths: str, as_json: bool) -> None:
 
 
 def _is_directory(file: Path) -> bool:
-    """Whether a file is a directory, which may be replaced by another."""
+    """Whether a file is a directory, which may be replaced."""
     from shuffledp.relay.directory import Directory
 
     try:
@@ -282,7 +282,7 @@ def _terms(collection: Path, directory: Path) -> "RelayTerms":
 
 
 def _own_report(terms: "RelayTerms", journal: "Journal", values: list[str]) -> "Callable[[], bytes]":
-    """Makes the member's own report; the answer is asked for only where it is needed."""
+    """Maker of the member's own report; asks for the answer only if it is needed."""
     from shuffledp.cli.send_command import answers_typed
     from shuffledp.files.devices import randomize_each
     from shuffledp.relay.sealed_hand_ins import sealed_report
@@ -313,7 +313,7 @@ async def _take_part(
 def _transport(
     terms: "RelayTerms", key: "MemberKey | None", folder: Path | None, ca: Path | None, patience: float
 ) -> "Iterator[Transport]":
-    """Letters by a shared folder, or else by the post office; without a key nothing can be sent."""
+    """Transport of letters by a shared folder, or else by the post office; without a key it can only receive."""
     from shuffledp.core import validate
     from shuffledp.relay.folder_transport import FolderTransport
     from shuffledp.relay.http_transport import HttpTransport

@@ -176,7 +176,7 @@ def _run(
     engine: Engine = Engine.ONE_MACHINE,
     demonstration: bool = False,
 ) -> "tuple[Outcome, Document]":
-    """All stages at once, and their pages."""
+    """The outcome of all stages, and the last page written."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.documents.release_document import write_release
     from shuffledp.files import stages
@@ -194,7 +194,7 @@ def _run(
 
 
 def _on_spark(done: str, task: "Task", taken: "Path | TableFiles", place: Path, **further: Any) -> Any:
-    """What a function of the engine does, in a session that spills into the private folder of the output."""
+    """Result of one function of the Spark engine, in a session that uses the output's private folder."""
     from shuffledp import distributed
     from shuffledp.cli.progress_bars import watching
 
@@ -204,7 +204,7 @@ def _on_spark(done: str, task: "Task", taken: "Path | TableFiles", place: Path, 
 
 
 def _in_files(given: "Input") -> "Path | TableFiles":
-    """What workers can read by themselves."""
+    """The input as files, which workers read by themselves."""
     from shuffledp.files.in_memory import TableFiles
 
     if not isinstance(given, Path | TableFiles):
@@ -213,14 +213,14 @@ def _in_files(given: "Input") -> "Path | TableFiles":
 
 
 def show_release(outcome: "Outcome", document: "Document", folder: Path, *, as_json: bool) -> None:
-    """A release, and where everything is."""
+    """Print a release, and where its files are."""
     from shuffledp.documents.release_document import with_places
 
     show_result(outcome, lambda: with_places(document, outcome, folder), as_json=as_json)
 
 
 def _warn_of_release(output: Path, task: "Task") -> None:
-    """Warn where a folder holds a release of the same task already, which a new one replaces, and does not undo."""
+    """Warn if a folder holds a release of the same task: a new release replaces it, but does not undo it."""
     try:
         held = json_of((output / "statement.json").read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -245,7 +245,7 @@ def _stage(
     as_json: bool,
     **further: Path,
 ) -> None:
-    """One stage, from the file (or folder) that it takes to another; a file of secrets is warned of.
+    """Run one stage from its input file (or folder) to its output; warns about files that hold secrets.
 
     On an engine the other is always a folder, of parts.
     """
@@ -268,7 +268,7 @@ def _stage(
         else:
             source = _source(seed)
             if source is not None and name != "randomize":
-                # A stage of its own: with the seed of `randomize`, the order must not repeat the words of the reports.
+                # Its own substream: with the seed of `randomize`, the order must not repeat the reports' random words.
                 source = source.substream(name)
             with watching() as watch:
                 outcome = getattr(stages, name)(task, given, place, source=source, watch=watch, **further)
@@ -281,7 +281,7 @@ def _stage(
 
 
 def _held(answers: Sequence[Path]) -> "Input":
-    """The answers, of which those from standard input are held in memory, and written nowhere."""
+    """The answers; from standard input they are held in memory only."""
     from shuffledp.files.in_memory import CsvInMemory
     from shuffledp.files.table_files import table_files
 
@@ -289,20 +289,20 @@ def _held(answers: Sequence[Path]) -> "Input":
         return table_files(answers)
     if len(answers) > 1:
         raise InvalidParameterError("--input must be - alone, or files alone; got both.")
-    if sys.stdin is None:  # what Python makes of one that is closed
+    if sys.stdin is None:  # Python sets it to None if it is closed
         raise InvalidParameterError("--input must be a table where standard input is closed; got -.")
     return CsvInMemory.of(sys.stdin.buffer)
 
 
 def _drawn(*, png: bool, no_figures: bool) -> dict[str, bool]:
-    """Whether there are pictures, and also as PNG files."""
+    """Options for pictures: whether to draw any, and whether to write PNG files too."""
     if png and no_figures:
         raise InvalidParameterError("--png must be left out beside --no-figures, with which there are no pictures.")
     return {"png": png, "figures": not no_figures}
 
 
 def _is_demo(folder: Path) -> bool:
-    """Whether a folder holds what `demo` writes, and nothing else."""
+    """Whether a folder holds only files written by `demo`."""
     from shuffledp.demo import is_survey
     from shuffledp.files import is_release
 
@@ -311,13 +311,13 @@ def _is_demo(folder: Path) -> bool:
 
 
 def _require_apart(inputs: Sequence[Path], output: Path) -> None:
-    """Refuse to write the output in the place of an input, by whatever name, or into a folder of inputs."""
+    """Refuse an output that is an input, by whatever name, or that lies in a folder of inputs."""
     for taken in inputs:
         try:
             same = output.exists() and output.samefile(taken)
             inside = taken.is_dir() and output.resolve().parent.samefile(taken)
         except OSError:
-            return  # whatever is wrong with one of them will be said where it is opened
+            return  # opening the path will report the error
         if same:
             raise InvalidParameterError(f"output must be another file than input; got output={str(output)!r}.")
         if inside:
@@ -325,7 +325,7 @@ def _require_apart(inputs: Sequence[Path], output: Path) -> None:
 
 
 def _require_parquet(output: Path) -> None:
-    """Refuse a name that promises another format than reports and views are written in."""
+    """Refuse a file name with the ending of a format that reports and views are not written in."""
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise InvalidParameterError(
             "output must be the name of a Parquet file, such as reports.parquet: reports and views are written in no "

@@ -1,4 +1,4 @@
-"""The command of those who answer a collection: `send`."""
+"""The command for people who answer a collection: `send`."""
 
 import csv
 import io
@@ -102,7 +102,7 @@ def _show(collection: "Collection", receipt: "Receipt", left_out: int, *, simula
 
 
 def _check(table: Path | None, typed: Sequence[str] | None, *, simulated: bool) -> None:
-    """Refuse a table of answers that is not said to be of simulated people, or beside an answer."""
+    """Refuse a table of answers without the option for simulated people, or beside a typed answer."""
     if table is None and simulated:
         raise InvalidParameterError("--people-are-simulated must be left out without --input, a table of them.")
     if table is not None and typed:
@@ -115,7 +115,7 @@ def _check(table: Path | None, typed: Sequence[str] | None, *, simulated: bool) 
 
 
 def _check_crowd(collection: "Collection", table: Path | None) -> None:
-    """Refuse simulated people where real ones answer: the release would say that all of them did."""
+    """Refuse simulated people in a real collection, whose release would count them as real."""
     if table is not None and not collection.demonstration:
         raise InvalidParameterError(
             "--people-are-simulated must be left out of a collection that is no demonstration, where simulated people "
@@ -124,7 +124,7 @@ def _check_crowd(collection: "Collection", table: Path | None) -> None:
 
 
 def _check_invitation(collection: "Collection", table: Path | None, invitation: Path | None) -> None:
-    """Refuse an invitation to what needs none, and a crowd where each person has one."""
+    """Refuse an invitation where none is needed, and simulated people where each person needs one."""
     if invitation is not None and collection.issuer is None:
         raise InvalidParameterError("--invitation must be left out: anybody may answer this collection.")
     if table is not None and collection.issuer is not None:
@@ -133,7 +133,7 @@ def _check_invitation(collection: "Collection", table: Path | None, invitation: 
 
 @dataclass(frozen=True, slots=True)
 class _Device:
-    """One person's device, which answers a collection."""
+    """The device of one person who answers a collection."""
 
     collection: "Collection"
     folder: Path
@@ -142,7 +142,7 @@ class _Device:
     certificates: Path | None
 
     def answer(self, values: Sequence[str], public: Sequence[str], invitation: Path | None) -> "Receipt":
-        """What became of the answer; of the one that was left to be sent, if there is one."""
+        """The receipt of this answer, or of an earlier answer that was not sent yet."""
         from shuffledp.files.devices import randomize_each
         from shuffledp.service.answered import Answered, answer_once
         from shuffledp.service.own_token import OwnToken
@@ -159,7 +159,7 @@ class _Device:
         return receipt
 
     def _token(self, own: "OwnToken", file: Path | None) -> str:
-        """The header field that shows this person's token, which is asked for unless it is kept."""
+        """The header field with this person's token, which is fetched unless it was kept."""
         from shuffledp.service.client import new_client
         from shuffledp.service.invitations import Invitation
 
@@ -169,7 +169,7 @@ class _Device:
 
 
 def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patience: float) -> "tuple[Receipt, int]":
-    """What became of the answers of simulated people, and how many left a question out."""
+    """The receipt for the answers of simulated people, and the number of people who left out a question."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.files.devices import randomize_each
     from shuffledp.service.client import send
@@ -184,7 +184,7 @@ def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patien
 def answers_typed(
     collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool
 ) -> "CsvInMemory":
-    """This person's answers as a table of one row; those that were not given are asked for, if they are needed."""
+    """This person's answers as a table of one row; missing ones are asked for if needed."""
     from shuffledp.files.in_memory import CsvInMemory
 
     columns = collection.task.columns
@@ -210,7 +210,7 @@ def answers_typed(
 
 
 def _typed(given: Sequence[str], columns: Sequence[str], *, option: str, only: bool = False) -> dict[str, str]:
-    """What was typed as COLUMN=VALUE, or as a value alone where there is only one column."""
+    """Typed values by column, from COLUMN=VALUE, or from a value alone if there is only one column."""
     found: dict[str, str] = {}
     for text in given:
         column, equals, value = text.partition("=")

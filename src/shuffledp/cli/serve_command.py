@@ -1,4 +1,4 @@
-"""The commands that run the parties of a collection: `serve shuffler`, `analyzer` and `issuer`, and `all` for show."""
+"""The commands that run a collection's parties: `serve shuffler`, `analyzer`, `issuer`, and `all` for show."""
 
 import asyncio
 import json
@@ -122,7 +122,7 @@ def all_roles(
 
 
 def _num_people(found: Mapping[str, Any]) -> int:
-    """How many people a release is about, from its statement.json."""
+    """Number of people in a release, from its statement.json."""
     first = found["columns"][0] if "columns" in found else found
     return int(first["num_reports"])
 
@@ -133,7 +133,7 @@ def run_service(
     certificate: str | None,
     key: str | None,
 ) -> None:
-    """Run a service with its log on the error stream, until the process is asked to end."""
+    """Run a service, with its log on the error stream, until a signal ends the process."""
     from shuffledp.service.event_log import EventLog
 
     if certificate is not None or key is not None:

@@ -1,4 +1,4 @@
-"""The commands about tokens: an invitation for each person by `tokens issue`, and others by `tokens replace`."""
+"""The commands about tokens: `tokens issue` makes an invitation for each person, `tokens replace` makes new ones."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -128,7 +128,7 @@ def replace(
 
 
 def _needs_sheet(collection: "Collection", output: Path, *, no_sheet: bool) -> bool:
-    """Whether there will be a sheet to print; refused if nothing of all that can be written."""
+    """Whether a sheet to print will be written; refused if its packages are missing or the output exists."""
     sheet = collection.page is not None and not no_sheet
     if sheet:
         require_extra("service", "printing QR codes (--no-sheet: do without)", ["segno"])
@@ -148,7 +148,7 @@ def _write(
     *,
     sheet: bool,
 ) -> None:
-    """Write a folder of invitations for the people of a table, whose first row is its header line."""
+    """Write a folder of invitations for the people of a table, whose first row is the header."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.files.writing import new_folder
     from shuffledp.service import invitations
@@ -166,7 +166,7 @@ def _write(
 
 
 def _counted(links: Sequence[tuple[str, str]], watch: "Watch") -> Iterator[tuple[str, str]]:
-    """The same, while it is shown how far one is."""
+    """The same links, with progress shown for each."""
     for number, each in enumerate(links):
         watch.progress("QR codes", number, len(links))
         yield each

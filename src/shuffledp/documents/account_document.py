@@ -1,4 +1,4 @@
-"""What is known about a protocol without any data, in words, tables and pictures: promise, bracket, every theorem."""
+"""Account of a protocol without any data, in words, tables and pictures: promise, bracket, every theorem."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -52,12 +52,12 @@ _SOLVED = {
 
 
 def account_document(found: Examination) -> Document:
-    """The promise and the bracket, and every theorem if they were asked for."""
+    """The promise and the bracket, and every theorem if asked for."""
     return Document(promise=_promise(found), sections=(_theorems(found),) if found.theorems else ())
 
 
 def bracket_document(found: Bracket) -> Document:
-    """Both ends of a bracket, and what each rests on."""
+    """Both ends of a bracket, and the basis of each."""
     sides = (("at least", found.lower, found.lower_basis), ("at most", found.upper, found.upper_basis))
     rows = tuple(
         (Cell(text=side, before="epsilon"), Cell(text=in_digits(value, side), bold=True), basis.theorem, basis.citation)
@@ -70,7 +70,7 @@ def bracket_document(found: Bracket) -> Document:
 
 
 def calibration_document(solved: "Calibration") -> Document:
-    """The solved parameter first, then what holds with it."""
+    """The solved parameter first, then the statement that holds with it."""
     value = f"{solved.value:,}" if solved.solved == "num_users" else in_digits(solved.value, "at least", digits=6)
     wanted = Text(f"Wanted: epsilon = {solved.target_epsilon:g}. {_SOLVED[solved.solved].format(value)}")
     promise = _promise(solved.found)
@@ -88,7 +88,7 @@ def calibration_document(solved: "Calibration") -> Document:
 
 
 def _promise(found: Examination) -> Promise:
-    """The statement, what it means, and how far it is from the best possible."""
+    """The statement, its meaning, and its distance from the best possible."""
     details = list[str]()
     if found.releases == 1 and 1 < found.amplification < math.inf:
         local, factor = in_digits(found.model.local.epsilon0, ""), in_digits(found.amplification, "at least", digits=3)
@@ -117,14 +117,14 @@ def _promise(found: Examination) -> Promise:
 
 
 def _protocol_of(found: Examination) -> tuple[str, ...]:
-    """How many reports there are, of what loss, and how often."""
+    """Number of reports, local loss, and number of releases."""
     model = found.counted
     counted = with_loss(sent(model, model.num_users * model.local.num_messages), model.local.guarantee)
     return (counted, f"{found.releases} releases") if found.releases > 1 else (counted,)
 
 
 def bracket_of(found: Examination) -> str:
-    """Between which ends the best possible epsilon lies."""
+    """The two ends between which the best possible epsilon lies, in words."""
     if found.epsilon_lower is None or found.slack is None:
         upper = in_digits(found.epsilon_upper, "at most")
         return f"Epsilon is at most {upper}; how much smaller the best possible one is, no theorem says."
@@ -132,7 +132,7 @@ def bracket_of(found: Examination) -> str:
 
 
 def best_possible(lower: float, upper: float, slack: float) -> str:
-    """Between which ends the best possible epsilon lies, and by how much what is stated may exceed it."""
+    """The interval of the best possible epsilon, and the largest possible slack of the statement, in words."""
     return (
         f"The best possible epsilon is between {in_digits(lower, 'at least')} and {in_digits(upper, 'at most')}: "
         f"what is stated is at most {in_digits(slack, 'at most')} times the best possible."
@@ -140,7 +140,7 @@ def best_possible(lower: float, upper: float, slack: float) -> str:
 
 
 def _theorems(found: Examination) -> Section:
-    """Every theorem with what it gives, or why it does not apply, and the limit of many people."""
+    """Every theorem with its number or the reason why it does not apply, and the limit of many people."""
     stated = {statement.basis.theorem for statement in found.statements}
     apply = [each for each in found.theorems if each.epsilon is not None]
     others = [each for each in found.theorems if each.epsilon is None]
@@ -157,13 +157,13 @@ def _theorems(found: Examination) -> Section:
 
 
 def _listed(findings: Sequence[Finding], own: frozenset[int] = frozenset()) -> Table:
-    """What each theorem gives."""
+    """Result of each theorem, one row each."""
     columns = (Column("theorem", left=True), Column("epsilon"), Column("", left=True, folds=True))
     return Table("", columns, tuple((each.theorem, *_what(each)) for each in findings), own=own)
 
 
 def _what(finding: Finding) -> tuple[str, str]:
-    """Epsilon, and whose theorem it is or why it does not apply."""
+    """Epsilon, and the theorem's source or the reason why it does not apply."""
     own = "; proven in this project" if finding.status is Status.OWN_PROOF else ""
     source = finding.reasons[0] if finding.reasons else f"{finding.citation}{own}"
     if finding.epsilon is None:
@@ -173,7 +173,7 @@ def _what(finding: Finding) -> tuple[str, str]:
 
 
 def _limit(found: Examination) -> str:
-    """What a protocol comes to in the limit of many people; "" where that is not known."""
+    """The protocol's limit for many people, in words; "" where that is not known."""
     if found.limit is None:
         return ""
     mu = _from_to(found.limit.mu_lower, found.limit.mu_upper)
@@ -197,7 +197,7 @@ def _from_to(lower: float, upper: float) -> str:
 
 
 def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
-    """What each theorem says about a protocol, and from how many users on it applies."""
+    """Result of each theorem about a protocol, and the fewest users for which it applies."""
     rows = []
     for curve in curves:
         theorem = curve.theorem
@@ -215,7 +215,7 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
 
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
-    """What is promised to more people, drawn; None if a report may tell everything, and for groups and graphs."""
+    """Promise for larger numbers of people, drawn; None for groups, graphs and reports that may tell everything."""
     task, least = outcome.column, outcome.model.shuffle.worst_off
     people, whole = least.num_honest, least is outcome.model.shuffle
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
@@ -242,7 +242,7 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
 
 
 def _amplified(curves: Curves, people: int, *, flat: bool) -> Iterable[Block]:
-    """What shuffling makes of the local loss."""
+    """Effect of shuffling on the local loss."""
     epsilon0 = f"epsilon0 = {number(curves.epsilon0, 'exactly')}"
     if flat:
         local = f"Whatever the number of users, only the local guarantee of {epsilon0} is known to hold for this task."
@@ -255,7 +255,7 @@ def _amplified(curves: Curves, people: int, *, flat: bool) -> Iterable[Block]:
 
 
 def figure_of(found: Examination, ending: str, *, published_only: bool = False) -> bytes:
-    """All theorems about one release together, against the number of users, the local loss and delta, as a file.
+    """All theorems about one release against the number of users, the local loss and delta, as a file.
 
     A page (".html") has a table too; ".svg" and ".png" are one picture of all panels. With ``published_only`` promises
     that only this project proves are left out. Refused where nobody loses anything, whatever changes.
@@ -269,7 +269,7 @@ def figure_of(found: Examination, ending: str, *, published_only: bool = False) 
 
 
 def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:
-    """The promise, a picture for each panel, and every theorem."""
+    """The promise, one picture per panel, and every theorem."""
     pictures: list[Block] = []
     for curves in panels:
         chart = bounds_chart(curves, name=f"bounds-{curves.axis}", who="here", releases=found.releases)
@@ -290,7 +290,7 @@ def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:
 
 
 def _panels(found: Examination, *, published_only: bool) -> tuple[Curves, ...]:
-    """A panel for each of the three that can change and has anything to show; the loss of a matrix cannot change."""
+    """Panels for users, local loss and delta, as far as each can change; the loss of a matrix cannot."""
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})
     own = [each for each in THEOREMS if each.kind.promises and each.status is Status.OWN_PROOF]
     wanted["theorems"] = [each for each in THEOREMS if not (published_only and each in own)]
@@ -320,5 +320,5 @@ def _summary(found: Examination) -> str:
 
 
 def _one_release(found: Examination) -> str:
-    """What tells numbers about one release from a promise about several."""
+    """A note that the numbers are about one release, if the promise is about several; "" otherwise."""
     return ", for one release" if found.releases > 1 else ""

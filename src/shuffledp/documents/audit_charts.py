@@ -1,4 +1,4 @@
-"""Pictures of an audit: claims beside what attacks show, and how often an attacker is right and wrong."""
+"""Pictures of an audit: claims beside the attack's limits, and rates at which an attacker is right and wrong."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ _NAMES = {"local-dp": "one report", "central-dp": "what is released", "d-sigma":
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One audited claim, as it is drawn.
+    """One audited claim, ready to draw.
 
     Args:
         label: what the claim is about.
@@ -47,7 +47,7 @@ class Bar:
 
 
 def loss_and_delta(finding: Finding) -> tuple[float, float]:
-    """What is claimed: epsilon (of orders alpha), and delta; infinite where the claim is of another kind."""
+    """Claimed epsilon (at order alpha) and delta; infinite for another kind of claim."""
     claim = finding.statement.guarantee
     if isinstance(claim, DSigmaPrivacy):
         return claim.alpha, claim.delta
@@ -55,7 +55,7 @@ def loss_and_delta(finding: Finding) -> tuple[float, float]:
 
 
 def bars_of(findings: Iterable[Finding], leakage: LeakageFinding | None) -> list[Bar]:
-    """All claims that an attack was held against."""
+    """Bars for all claims that were attacked."""
     bars = []
     for finding in findings:
         if (found := finding.evidence) is not None:
@@ -74,7 +74,7 @@ def _about(finding: Finding) -> str:
 
 
 def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
-    """For each claim, one or more, the limits of what the strongest attack shows beside it; an axis for each unit."""
+    """Each claim beside the limits that the strongest attack shows; one pair of axes for each unit."""
     panels: dict[str, list[Bar]] = {}
     for bar in bars:
         panels.setdefault(bar.unit, []).append(bar)
@@ -91,7 +91,7 @@ def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
 
 def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Figure":
     left = 100 if width <= NARROW else 170
-    # As high as the fullest one: panels of one figure are of one height.
+    # Panels of one figure have equal heights, set by the fullest one.
     height = _ROW * max(len(bars) for _, bars in panels) + 70
     figure, places = new_figures(len(panels), width, height, left=left, right=24, top=20, bottom=48)
     for axes, (unit, bars) in zip(places, panels, strict=True):
@@ -109,12 +109,12 @@ def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Fi
 def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
     color = LIGHT["vermilion"] if bar.refuted else LIGHT["green"]
     measured, lower, upper = bar.shown
-    upper = min(upper, axes.get_xlim()[1])  # an infinite one reaches to the end of the axis
+    upper = min(upper, axes.get_xlim()[1])  # an infinite limit ends at the axis
     axes.barh(row, upper - lower, left=lower, height=0.26, color=color, alpha=0.3)
     if math.isfinite(measured):
         axes.plot([measured], [row], "o", markersize=7, color=color)
     axes.vlines(bar.claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
-    left = bar.claimed > axes.get_xlim()[1] / 2  # of the tick there is room for the text
+    left = bar.claimed > axes.get_xlim()[1] / 2  # side of the tick with room for the text
     place, side = ((-4, 4), "right") if left else ((4, 4), "left")
     claimed = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
     annotate(axes, claimed, (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL)
@@ -122,7 +122,7 @@ def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
 
 
 def roc_chart(finding: Finding, *, name: str) -> Chart:
-    """How often the attacker is right against how often wrong, and the area that the claim leaves to anybody."""
+    """True against false positive rate of the attacker, and the area that the claim allows to any attacker."""
     return Chart(
         name=name,
         title=f"Right against wrong guesses: {_about(finding)}",
@@ -140,7 +140,7 @@ def _draw_roc(finding: Finding, width: int) -> "Figure":
     evidence, (epsilon, delta) = finding.evidence, loss_and_delta(finding)
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     axes.grid()
-    axes.tick_params(length=0, pad=7)  # apart, where both axes begin with 0
+    axes.tick_params(length=0, pad=7)  # keeps the zeros of both axes apart
     axes.set_xlabel("false positive rate", labelpad=4)
     annotate(axes, "true positive rate", (0, 1), (-40, 12), xycoords="axes fraction", color=LIGHT["soft"], ha="left")
     wrong = np.linspace(0, 1, 401)
@@ -161,7 +161,7 @@ def _draw_roc(finding: Finding, width: int) -> "Figure":
 
 
 def _allowed(wrong: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:
-    """The largest true positive rate at a false positive rate: by the event, and by its complement."""
+    """Largest true positive rate at a false positive rate, by the event or by its complement."""
     by_event = math.exp(min(epsilon, 700.0)) * wrong + delta
     by_complement = 1 - math.exp(-epsilon) * (1 - delta - wrong)
     return np.clip(np.minimum(by_event, by_complement), 0, 1)

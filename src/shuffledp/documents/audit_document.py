@@ -1,4 +1,4 @@
-"""What came of an audit, in words: each claim with its verdict, and pictures of what attacks show."""
+"""Result of an audit in words: each claim with its verdict, and pictures of the attacks."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ _NOT_AUDITED = "not audited"
 
 
 def audit_document(audited: TaskAudit) -> Document:
-    """What came of everything, then each column, then the task."""
+    """The overall result, then each column, then the task."""
     columns = [_column_section(audited, place) for place in range(len(audited.columns))]
     reasons = told(*(f"\nNOT-AUDITED: {each}" for each in audited.not_audited), on=TERMINAL, role=Role.OPEN)
     left_out = Section(anchor="not-audited", title="", blocks=reasons)
@@ -62,7 +62,7 @@ def audit_document(audited: TaskAudit) -> Document:
 
 
 def report_document(report: AuditReport) -> Document:
-    """What came of the claims about a pipeline, which no task describes."""
+    """Result of an audit of a pipeline without a task."""
     blocks = (*told(report.opening), _claims(ColumnAudit(value="", report=report)))
     return Document(sections=(Section(anchor="claims", title="", blocks=blocks),))
 
@@ -81,9 +81,9 @@ def _kicker(audited: TaskAudit) -> str:
 
 
 def _outcome(audited: TaskAudit) -> Iterable[Block]:
-    """The verdicts together, and the confidence of all limits."""
+    """All verdicts together, and the joint confidence of all limits."""
     columns = audited.columns
-    if len(columns) > 1 or columns[0].leakage is not None or audited.not_audited:  # else the column says it
+    if len(columns) > 1 or columns[0].leakage is not None or audited.not_audited:  # otherwise the column says it
         worst = next((verdict for verdict in Verdict if audited.verdicts[verdict]), Verdict.NOT_AUDITED)
         limits = f"All limits hold together with confidence {audited.confidence:g}{_shared(len(columns))}."
         yield Text(f"{audited.outcome} {limits}", _ROLES[worst], on=DETAIL)
@@ -95,7 +95,7 @@ def _outcome(audited: TaskAudit) -> Iterable[Block]:
 
 
 def _about(audited: TaskAudit) -> Iterable[Block]:
-    """What the attacker tries, and what was played how often."""
+    """Goal of the attacker, the batch that was played, and the number of runs."""
     reports = [column.report for column in audited.columns]
     stood, statistics = audited.verdicts[Verdict.CONSISTENT] > 0, reports[0].mode is Mode.STATISTICS
     tries = "Somebody who knows everybody else's answer tries to tell which of two answers one person gave."
@@ -113,7 +113,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
     yield from told(proven, drawn, seeded, on=PAGE)
     models = [report.model for report in reports]
     shufflers = sorted({played(model.shuffle).removeprefix("through ") for model in models})
-    # Games stop early where all is refuted.
+    # Games stop early if every claim is refuted.
     runs = {each.evidence.trials for report in reports for each in report.findings if each.evidence is not None}
     facts = {
         "Randomizer": listed(sorted({model.local.kind for model in models})) + _strength(models),
@@ -128,7 +128,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
 
 
 def _strength(models: Sequence[ProtocolModel]) -> str:
-    """The local loss of a report, or the largest of them; "" where a report promises nothing by itself."""
+    """Largest local loss of a report, in words; "" if some report by itself promises nothing."""
     losses = [model.local.epsilon0 for model in models]
     if not all(map(math.isfinite, losses)):
         return ""
@@ -137,7 +137,7 @@ def _strength(models: Sequence[ProtocolModel]) -> str:
 
 
 def _settings(audited: TaskAudit) -> str:
-    """What the task says of its shuffler besides the kind."""
+    """Keys of the task's shuffler besides its kind."""
     settings = {key: text for key, text in parameters_of(audited.task.shuffler.to_dict()) if text != NOTHING}
     return "".join(f", {key} = {text}" for key, text in settings.items() if key not in ("kind", "sha256"))
 
@@ -147,7 +147,7 @@ def _shared(columns: int) -> str:
 
 
 def _column_section(audited: TaskAudit, place: int) -> Section:
-    """One private column: its claims and their pictures."""
+    """Section of one private column: its claims and their pictures."""
     column = audited.columns[place]
     outcome = outcome_of(column.verdicts, column.weak) if len(audited.columns) > 1 else ""
     blocks = (
@@ -160,7 +160,7 @@ def _column_section(audited: TaskAudit, place: int) -> Section:
 
 
 def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
-    """For each claim a line with the claim beside what the strongest attack shows, and a paragraph with the verdict."""
+    """For each claim, one line with the attack's result beside it, and a paragraph with the verdict."""
     yield Text(column.report.opening, on=DETAIL)
     for finding in column.report.findings:
         yield from _verdict(_short(finding, confidence), finding)
@@ -169,7 +169,7 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
 
 
 def _verdict(short: tuple[str, str], finding: Finding | LeakageFinding) -> Iterable[Text]:
-    """A line that says it in short, or two if it is wider than a terminal, and the paragraph."""
+    """The verdict in one line, or in two if one is too wide for a terminal, and a paragraph."""
     line = "; ".join(short)
     shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
     verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict
@@ -180,7 +180,7 @@ def _verdict(short: tuple[str, str], finding: Finding | LeakageFinding) -> Itera
 
 
 def _short(finding: Finding, confidence: float) -> tuple[str, str]:
-    """What is claimed, and what is shown."""
+    """The claim in short, and the attack's result in short."""
     claim, relation = finding.statement.guarantee, finding.statement.kind.relation
     if claim.is_trivial or not isinstance(claim, DSigmaPrivacy | DifferentialPrivacy):
         return f"claimed {claim.type}{': no bound' if claim.is_trivial else ''}", _NOT_AUDITED
@@ -193,7 +193,7 @@ def _short(finding: Finding, confidence: float) -> tuple[str, str]:
 
 
 def _guessed(finding: LeakageFinding, confidence: float) -> tuple[str, str]:
-    """Which chance of a right guess is claimed, and between which limits the attack's lies."""
+    """Claimed chance of a right guess, and the limits of the attack's chance."""
     guessing = finding.guessing
     if guessing is None:
         return "claimed chance of a right guess", _NOT_AUDITED
@@ -216,7 +216,7 @@ def _percent(confidence: float) -> str:
 
 
 def _claims(column: ColumnAudit) -> Table:
-    """What is claimed, and what the strongest attack shows."""
+    """Each claim, beside the result of the strongest attack."""
     rows = (*map(_row, column.report.findings), *(() if column.leakage is None else (_leakage_row(column.leakage),)))
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
@@ -224,7 +224,7 @@ def _claims(column: ColumnAudit) -> Table:
 
 
 def _row(finding: Finding) -> tuple[Cell, ...]:
-    """One claim, in words."""
+    """One claim as a row."""
     claimed, delta = loss_and_delta(finding)
     relation, evidence = finding.statement.kind.relation, finding.evidence
     guarantee = Cell(text=finding.statement.guarantee.type, note=finding.statement.basis.theorem, code=True)
@@ -236,7 +236,7 @@ def _row(finding: Finding) -> tuple[Cell, ...]:
 
 
 def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
-    """The stated success of guesses, in words."""
+    """The claim about the chance of right guesses, as a row."""
     stated, guessing, claim = finding.vulnerability, finding.guessing, Cell(text="")
     if stated is not None:
         relation = stated.kind.relation
@@ -252,7 +252,7 @@ def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
 
 
 def _shown(finding: Finding | LeakageFinding, shown: str, evidence: str) -> Cell:
-    """The verdict, what an attack shows, or why none was held against the claim."""
+    """The verdict with the attack's result, or the reason why there was no attack."""
     look = "" if finding.verdict is Verdict.REFUTED else "quiet" if finding.reason else "promise"
     tags = (Tag(_WORDS[finding.verdict], look), *((Tag("too few trials"),) if finding.weak else ()))
     if finding.reason:
@@ -261,7 +261,7 @@ def _shown(finding: Finding | LeakageFinding, shown: str, evidence: str) -> Cell
 
 
 def _pictures(column: ColumnAudit, place: int) -> Iterable[Block]:
-    """Claims beside attacks, and the rates of each attack."""
+    """Pictures of claims beside attacks, and of the rates of each attack."""
     findings = column.report.findings
     shown = [finding for finding in findings if finding.evidence is not None]
     bars = bars_of(findings, column.leakage)

@@ -1,4 +1,4 @@
-"""Collections and keys in words: who the parties are, what is asked and until when, and what will be guaranteed."""
+"""Collections and keys in words: parties, questions, dates, and the promised guarantee."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ _UNKNOWN = (
     "What will be guaranteed depends on who comes, and where they are: `shuffledp plan TASK.toml --input PEOPLE.csv` "
     "says it of people like them."
 )
-_CALLED = {"analyzer": "analyst"}  # parties that statements call by another word
+_CALLED = {"analyzer": "analyst"}  # parties that have another name in statements
 _CLAIMED = "Names in quotation marks are what whoever made the collection calls the parties: nobody has checked them."
 _COMPARE = (
     "Members who compare this fingerprint know that they have the same keys of everybody. It is fixed in the "
@@ -30,7 +30,7 @@ _COMPARE = (
 
 
 def collection_document(collection: Collection) -> Document:
-    """The promise at the smallest batch first, then the questions, the parties and the dates."""
+    """The promise for the smallest batch first, then questions, parties and dates."""
     statements, least = collection.promised(), count_of(collection.minimum, "report")
     sections = (Section(anchor="collection", title="The collection", blocks=_about(collection, bool(statements))),)
     if collection.directory is not None:
@@ -47,7 +47,7 @@ def collection_document(collection: Collection) -> Document:
 
 
 def _dangers(collection: Collection) -> Iterator[str]:
-    """What whoever makes a collection, or is invited to it, must know first."""
+    """Warnings for people who make a collection or are invited to it."""
     if collection.demonstration:
         yield DEMONSTRATION
     if roles := collection.one_operator:
@@ -57,7 +57,7 @@ def _dangers(collection: Collection) -> Iterator[str]:
 
 
 def _few(collection: Collection, statements: Sequence[PrivacyStatement]) -> tuple[str, ...]:
-    """What becomes of too few answers, and what the shuffle of the fewest is worth."""
+    """Consequences of too few answers, and the effect of shuffling for the smallest batch."""
     if collection.directory is not None:
         return ()
     lost = all_or_nothing(collection.minimum, collection.task.people.expected)
@@ -65,7 +65,7 @@ def _few(collection: Collection, statements: Sequence[PrivacyStatement]) -> tupl
 
 
 def collection_as_dict(collection: Collection) -> dict[str, Any]:
-    """The id, the parties' fingerprints, what is promised, and all that the file says."""
+    """The collection's id, fingerprints and promise, with all keys of its file."""
     return {
         "collection_id": in_text(collection.id),
         "fingerprints": {role.value: key.fingerprint for role, key in collection.keys.items()},
@@ -75,7 +75,7 @@ def collection_as_dict(collection: Collection) -> dict[str, Any]:
 
 
 def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
-    """What is asked, who the parties are, when it opens and closes, and what leaves when."""
+    """Questions, parties, dates of opening and closing, and the time of each release."""
     task = collection.task
     rule = f"when it closes, if there are {collection.minimum:,} reports or more"
     if collection.every is not None:
@@ -110,7 +110,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
 
 
 def _question(column: Column) -> str:
-    """A private column with its answers, as far as they are few."""
+    """A private column, with its answers if they are few."""
     answers = column.randomizer.targets if column.randomizer.answers == "category" else ()
     named = column.label if column.question is None else f"{column.question} as {column.label}"
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
@@ -131,7 +131,7 @@ def _party(collection: Collection, role: str) -> str:
 
 
 def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
-    """The fingerprint of a key first, then what it is for; at the end where it is written."""
+    """A key's fingerprint first, then its purpose, and last the path of its file."""
     facts = key_as_dict(key, now)
     until = "" if key.expires is None else f" until {shown(key.expires)}"
     pairs = [("Algorithm", facts["algorithm"]), ("Used", f"from {shown(key.active_from)}{until}")]
@@ -147,7 +147,7 @@ def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
 
 
 def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
-    """What `key_document` says; times in UTC, fingerprints of successors, the config id of one that is sealed to."""
+    """The content of `key_document`: times in UTC, fingerprints of successors, the config id of a sealing key."""
     config_id = key.config.id if key.kem else None
     return {
         "role": key.role.value,
@@ -162,7 +162,7 @@ def key_as_dict(key: PublishedKey, now: datetime) -> dict[str, Any]:
 
 
 def member_document(name: str, fingerprint: str, *paths: str) -> Document:
-    """The fingerprint of a member's keys, and where they are written."""
+    """The fingerprint of a member's keys, and the paths of the files."""
     blocks = (
         Text(f"{fingerprint}   keys of member {name}", Role.LEAD),
         *told("Whoever knows you can compare it with the directory's: then nobody has enrolled in your name."),
@@ -172,7 +172,7 @@ def member_document(name: str, fingerprint: str, *paths: str) -> Document:
 
 
 def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], digest: str, *paths: str) -> Document:
-    """The fingerprint of a directory, how many are in it, and in detail who, each with name and fingerprint."""
+    """Fingerprint and size of a directory, and in detail each member's name and fingerprint."""
     blocks = (
         Text(f"{fingerprint}   directory of {count_of(len(members), 'member')}", Role.LEAD),
         *told(_COMPARE),
@@ -184,7 +184,7 @@ def directory_document(fingerprint: str, members: Sequence[tuple[str, str]], dig
 
 
 def handed_in_document(collection: Collection, refused: int) -> Document:
-    """A member's part has ended; so many reports in layers went no further with this member."""
+    """A member's part has ended, with the number of layered reports that this member could not pass on."""
     said = (
         f"{collection.task.name}: more than half of the members voted that they saw the same rounds. What came to "
         "you is handed in, sealed to the analyst; nothing of it is kept here."

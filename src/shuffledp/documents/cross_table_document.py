@@ -1,4 +1,4 @@
-"""A cross table as a table: rows by columns with margins, shares in each row, and how these differ."""
+"""A cross table in words: rows by columns with margins, shares in each row, and their difference."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,14 +10,14 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.documents.document import PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
 from shuffledp.documents.words import NOTHING, Scale
 
-_WIDTH = 80  # letters that a table may take on a terminal
-_MOST_ROWS = 10  # there
+_WIDTH = 80  # width of a table on a terminal, in letters
+_MOST_ROWS = 10  # on a terminal
 _APART = 2
 _ALL = "all"
 
 
 def cross_on_page(estimate: CrossTable, scale: Scale) -> Iterator[Block]:
-    """Shares of all people with margins, shares in each row, and what is to be known of both."""
+    """Shares of all people with margins, shares in each row, and notes on both."""
     names, level = estimate.categories, f"with {estimate.level * 100:.4g}% intervals"
     rows, columns = len(names[0]), len(names[1])
     margins = _cells(estimate.margins, scale)
@@ -45,7 +45,7 @@ _HOW_TO_READ = (
 
 
 def cross_on_terminal(estimate: CrossTable, scale: Scale) -> Iterator[Block] | None:
-    """The table, as precise as there is room for, or without intervals; None if it is too large."""
+    """The table, with intervals if there is room; None if it is too wide even without."""
     coarser = replace(scale, decimals=max(scale.decimals - 1, 0))
     for shown, with_ends in ((scale, True), (coarser, True), (scale, False)):
         table = _on_terminal(estimate, shown, with_ends=with_ends)
@@ -61,7 +61,7 @@ def cross_on_terminal(estimate: CrossTable, scale: Scale) -> Iterator[Block] | N
 
 
 def _on_terminal(estimate: CrossTable, scale: Scale, *, with_ends: bool) -> Table:
-    """Shares of all people with margins, and with intervals if they are asked for."""
+    """Shares of all people with margins, and with intervals if asked for."""
     names = estimate.categories
     cells, margins = (_plain(each, scale, with_ends=with_ends) for each in (estimate, estimate.margins))
     rows = np.array(cells[: len(names[0]) * len(names[1])]).reshape(len(names[0]), -1).tolist()
@@ -92,14 +92,14 @@ def _cells(estimate: Estimate, scale: Scale) -> list[Cell]:
 
 
 def _plain(estimate: Estimate, scale: Scale, *, with_ends: bool) -> list[str]:
-    """Each estimate, and where there is room its interval."""
+    """Texts of the estimates, with intervals if asked for."""
     columns = zip(estimate.estimate, estimate.lower, estimate.upper, strict=True)
     numbers = [[scale.plain(each, unit=False) for each in row] for row in columns]
     return [f"{middle} ({low} to {high})" if with_ends else middle for middle, low, high in numbers]
 
 
 def _missing(estimate: CrossTable, write: Callable[..., str]) -> str:
-    """The share of the people who did not answer, where they are counted."""
+    """A sentence about the share of people who did not answer; "" where these are not counted."""
     cells = len(estimate.categories[0]) * len(estimate.categories[1])
     if len(estimate.target) == cells:
         return ""
@@ -108,7 +108,7 @@ def _missing(estimate: CrossTable, write: Callable[..., str]) -> str:
 
 
 def _difference(estimate: CrossTable, *, plain: bool = False) -> str:
-    """For two rows and two columns, by how much the share in the second row is larger; "" for others."""
+    """For a table of two rows and two columns, the difference of the rows' shares, in words; "" for any other."""
     found = estimate.differences
     if len(found.target) > 1:
         return ""

@@ -1,4 +1,4 @@
-"""What every theorem says about a protocol, over a range of numbers of users, of local losses or of deltas."""
+"""Result of every theorem about a protocol over a range of users, local losses or deltas."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ from shuffledp.core.statement_terms import Kind
 
 _PER_DECADE, _LOSS_POINTS, _DELTA_POINTS = 4, 18, 9
 _DECADES_BELOW, _DECADES_ABOVE, _LEAST_DECADES = 1, 3, 5
-_FARTHEST = 10**9  # users up to which we look for the first number at which a theorem applies
-_LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # what a picture spans at least
+_FARTHEST = 10**9  # limit of the search for the fewest users of a theorem
+_LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # least range of a picture
 
 
 class Axis(StrEnum):
-    """What changes along a picture."""
+    """Quantity on the horizontal axis of a picture."""
 
     USERS = "users"
     EPSILON0 = "epsilon0"
@@ -33,7 +33,7 @@ class Axis(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
-    """What one theorem says along an axis.
+    """Result of one theorem along an axis.
 
     Args:
         theorem: the theorem.
@@ -51,12 +51,12 @@ class Curve:
 
     @property
     def is_lower(self) -> bool:
-        """True for a lower bound."""
+        """Whether the theorem gives a lower bound."""
         return self.theorem.kind is Kind.LOWER_BOUND
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to draw: on a logarithmic axis 0 is not."""
+        """Whether there is nothing to draw: zeros have no place on a logarithmic axis."""
         return not np.isfinite(shown(self.epsilon)).any()
 
 
@@ -88,7 +88,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
         best_only: bool = False,
     ) -> "Curves":
-        """Evaluate every theorem, from a tenth of the people to a thousand times as many.
+        """All theorems from a tenth of the people to a thousand times their number.
 
         With ``best_only`` none is evaluated where another one supersedes it, nor a lower bound where the loss is exact.
         """
@@ -115,7 +115,7 @@ class Curves:
         theorems: Sequence[Theorem] = THEOREMS,
         points: int = _LOSS_POINTS,
     ) -> "Curves":
-        """Evaluate every theorem for local losses around the model's own, as far as there are such randomizers."""
+        """All theorems for local losses around the model's own, where such randomizers exist."""
         here = model.local.epsilon0
         grid = np.geomspace(min(_LOSSES[0], here / 2), max(_LOSSES[1], here * 2), points)
 
@@ -129,7 +129,7 @@ class Curves:
     def over_delta(
         cls, model: ProtocolModel, *, delta: float, theorems: Sequence[Theorem] = THEOREMS, points: int = _DELTA_POINTS
     ) -> "Curves":
-        """Evaluate every theorem for remainders around the one given."""
+        """All theorems for deltas around the given one."""
         grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
         return cls._along(
             Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
@@ -156,7 +156,7 @@ class Curves:
 
     @property
     def tallest(self) -> float:
-        """The largest loss worth showing: a local one; if none is finite, what is stated, or else what is drawn."""
+        """Largest loss worth showing: the local loss; if infinite, the stated loss, else the largest drawn loss."""
         candidates = (self.local, self.stated, *(curve.epsilon for curve in self.drawn))
         return next(float(np.nanmax(shown(each))) for each in candidates if np.isfinite(shown(each)).any())
 
@@ -167,7 +167,7 @@ class Curves:
 
     @property
     def corners(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The line of what is stated: where in ``values`` each corner lies, and its epsilon; both shape (corners,).
+        """Corners of the stated line: index in ``values``, and epsilon; both of shape (corners,).
 
         Where a theorem that is the best at one of two neighbors does not apply at the other, the larger epsilon goes on
         to the smaller one's value: somewhere between the two the theorem starts to apply, and nobody has looked where.
@@ -184,16 +184,16 @@ class Curves:
         return np.array(places, dtype=np.intp), np.array(heights, dtype=np.float64)
 
     def _breaks(self, place: int) -> bool:
-        """Whether every best theorem of this value or of the one before applies at only one of the two."""
+        """Whether the best theorem changes between this value and the one before by starting or ceasing to apply."""
         pairs = [curve.epsilon[place - 1 : place + 1] for curve in self.curves if curve.theorem.kind.promises]
         best = np.fmin.reduce(pairs)
         return any(all(np.isnan(pair).any() for pair in pairs if pair[side] == best[side]) for side in range(2))
 
     @property
     def unreachable(self) -> NDArray[np.float64]:
-        """The largest lower bound, or exact value, at each value, NaN where there is none; shape (values,)."""
+        """The largest lower bound or exact value at each value, NaN without one; shape (values,)."""
         known = [curve for curve in self.curves if curve.is_lower or curve.theorem.kind is Kind.EXACT]
-        found = self._extreme(np.fmax, known)  # an exact value is from above, and may be a hair above another bound
+        found = self._extreme(np.fmax, known)  # an exact value is rounded up, and may slightly exceed another bound
         return np.where(found > self.stated, self.stated, found)
 
     def _extreme(self, ufunc: np.ufunc, curves: list[Curve]) -> NDArray[np.float64]:
@@ -202,13 +202,13 @@ class Curves:
 
 
 def shown(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part that a logarithmic axis can show; NaN elsewhere."""
+    """Epsilons that a logarithmic axis can show; NaN in place of others."""
     return np.where((epsilon > 0) & np.isfinite(epsilon), epsilon, math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Family:
-    """Protocols with their deltas, one for each value of what changes.
+    """Protocols with their deltas, one for each value on the axis.
 
     Args:
         at: the protocol of a value.
@@ -219,7 +219,7 @@ class _Family:
     best: Callable[[float], Sequence[Theorem]] | None = None
 
     def losses(self, values: NDArray[Any]) -> dict[float, float]:
-        """The local loss at each value of which there is such a protocol."""
+        """The local loss at each value, for values that have a protocol."""
         found = {}
         for value in values.tolist():
             with suppress(InvalidParameterError):
@@ -227,19 +227,19 @@ class _Family:
         return found
 
     def failing(self, theorem: Theorem, value: float) -> dict[str, str]:
-        """The hypotheses that do not hold, by name."""
+        """The failing hypotheses of a theorem at a value, by name."""
         model, delta = self.at(value)
         return {each.name: each.text for each in theorem.hypotheses(model, delta=delta) if not each.holds}
 
     def epsilon(self, theorem: Theorem, value: float) -> float | None:
-        """Epsilon, if the theorem applies."""
+        """Epsilon of a theorem at a value; None if it does not apply."""
         model, delta = self.at(value)
         if not self._is_worth(theorem, value) or self.failing(theorem, value):
             return None
         return theorem.epsilon(model, delta=delta)
 
     def _is_worth(self, theorem: Theorem, value: float) -> bool:
-        """Whether the theorem is asked for, and can change what is promised or known to be impossible."""
+        """Whether the theorem is asked for and can improve the promise or the lower bound."""
         if self.best is None:
             return True
         best = self.best(value)
@@ -259,7 +259,7 @@ class _Family:
         )
 
     def start(self, theorem: Theorem) -> int | None:
-        """The least number of users at which the hypotheses hold, if users change, and more never break them."""
+        """Fewest users from which on the hypotheses always hold; None on other axes, or if there are none."""
         low, high = 0, _FARTHEST
         if self.failing(theorem, high):
             return None
@@ -269,7 +269,7 @@ class _Family:
         return high
 
     def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
-        """The theorem at each number of users; the reason is one that more users do not mend, if there is one."""
+        """The theorem at each number of users; its reason is one that more users do not remove, if there is one."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)

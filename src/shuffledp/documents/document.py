@@ -1,4 +1,4 @@
-"""What a result says, in parts that a terminal or a page can show. The words are in them; whoever shows them adds none.
+"""Parts of a document that a terminal or a page can show; they hold all words, and a medium adds none.
 
 A document opens with its promise in four parts (headline, meaning, trust, grounds), and goes on in sections. Parts are
 made of blocks. A block says on which media it belongs: a terminal has room for few of them.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Medium(Flag):
-    """Where a block belongs; DETAIL is a terminal whose reader has asked for all there is."""
+    """Media on which a block is shown; DETAIL is a terminal with --verbose."""
 
     TERMINAL = auto()
     DETAIL = auto()
@@ -26,7 +26,7 @@ TERMINAL, DETAIL, PAGE = Medium.TERMINAL, Medium.DETAIL, Medium.PAGE
 
 
 class Place(IntEnum):
-    """Where on a page a section stands: results come before what they mean, details after it, and the origin last."""
+    """Places of sections on a page, in order: results, meaning, details, origin."""
 
     RESULTS = auto()
     DETAILS = auto()
@@ -34,7 +34,7 @@ class Place(IntEnum):
 
 
 class Role(StrEnum):
-    """What a text is there for."""
+    """Role of a text."""
 
     PLAIN = "plain"
     LEAD = "lead"
@@ -62,18 +62,18 @@ class Block:
 
     @property
     def kind(self) -> str:
-        """What a page shows it as."""
+        """The kind of block, by which a page chooses how to show it."""
         return type(self).__name__.lower()
 
     @property
     def inside(self) -> "tuple[Block, ...]":
-        """The blocks in it."""
+        """Blocks inside this one."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A word or two in a frame before a text; ``look`` is "promise", "quiet", or "" for what is to be noticed."""
+    """A framed word or two before a text; ``look`` is "promise", "quiet", or "" for a remarkable one."""
 
     text: str
     look: str = ""
@@ -81,7 +81,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Text(Block):
-    """A paragraph, or a heading; ``bold`` and ``code`` are pieces of it that stand out, or are typed."""
+    """A paragraph or a heading; pieces in ``bold`` stand out, pieces in ``code`` are to be typed."""
 
     text: str
     role: Role = Role.PLAIN
@@ -92,7 +92,7 @@ class Text(Block):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Block):
-    """Items below each other, some of them ``bold``; ``look`` is "trust" or "remarks"."""
+    """Items in a list, some of them ``bold``; ``look`` is "trust" or "remarks"."""
 
     items: tuple[str, ...]
     look: str = "remarks"
@@ -122,7 +122,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What stands in one place of a table: tags, words before the value, the value, and a note about it."""
+    """Content of one place in a table: tags, words before the value, the value, and a note about it."""
 
     text: str
     note: str = ""
@@ -133,12 +133,12 @@ class Cell:
 
     @classmethod
     def of(cls, content: "str | Cell") -> "Cell":
-        """A cell of a text."""
+        """A cell made from a text; a cell stays as it is."""
         return content if isinstance(content, Cell) else cls(text=content)
 
     @property
     def plain(self) -> str:
-        """On one line, without its note."""
+        """The cell in one line, without its note."""
         return f"{self.before} {self.text}".strip()
 
 
@@ -170,13 +170,13 @@ class Table(Block):
 
     @property
     def cells(self) -> tuple[tuple[Cell, ...], ...]:
-        """The rows, every place of them a cell."""
+        """The rows, with every entry as a cell."""
         return tuple(tuple(map(Cell.of, row)) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A number with its name, drawn as a bar; ``length``, and that of a part before it, are in percent of its place."""
+    """A number with its name, drawn as a bar; ``length`` and the length before it are percentages of its place."""
 
     name: str
     value: str
@@ -188,7 +188,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars(Block):
-    """Numbers drawn as bars below each other; ``heads`` name the columns for people who do not see them."""
+    """Bars below each other; ``heads`` name the columns for screen readers."""
 
     caption: str
     heads: tuple[str, str, str]
@@ -217,7 +217,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Picture(Block):
-    """A chart in its place; ``has_files`` says whether it is written as a file too."""
+    """A chart in its place on a page; ``has_files`` says whether it is also written as a file."""
 
     chart: Chart
     has_files: bool = True
@@ -225,7 +225,7 @@ class Picture(Block):
 
 @dataclass(frozen=True, slots=True)
 class Fold(Block):
-    """Blocks that are shown when somebody asks for them."""
+    """Blocks that a page shows on request."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -233,26 +233,26 @@ class Fold(Block):
 
     @property
     def inside(self) -> tuple[Block, ...]:
-        """The blocks in it."""
+        """The folded blocks."""
         return self.blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Beside(Block):
-    """Groups of blocks beside each other, where there is room; ``look`` is "columns", "columns apart" or "opening"."""
+    """Groups of blocks, side by side if there is room; ``look`` is "columns", "columns apart" or "opening"."""
 
     groups: tuple[tuple[Block, ...], ...]
     look: str = "columns"
 
     @property
     def inside(self) -> tuple[Block, ...]:
-        """The blocks in it."""
+        """The blocks of all groups."""
         return tuple(block for group in self.groups for block in group)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs(Block):
-    """Names and what they stand for; ``look`` is "pairs" or "files"."""
+    """Names with their values; ``look`` is "pairs" or "files"."""
 
     pairs: tuple[tuple[str, str], ...]
     look: str = "pairs"
@@ -260,14 +260,14 @@ class Pairs(Block):
 
 @dataclass(frozen=True, slots=True)
 class Code(Block):
-    """What can be typed, in pieces that stay on one line."""
+    """A command to type, in pieces that stay on one line."""
 
     pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Link(Block):
-    """The way to another page, and what is there."""
+    """A link to another page, with a word about its content."""
 
     target: str
     text: str
@@ -276,7 +276,7 @@ class Link(Block):
 
 @dataclass(frozen=True, slots=True)
 class Headline(Block):
-    """The promise itself: numbers shown large, the main one first, the sentence, and that it is weak, if it is."""
+    """Large numbers of a promise, the main one first, its sentence, and a note if it is weak."""
 
     numbers: tuple[tuple[str, str], ...]
     sentence: str
@@ -285,20 +285,20 @@ class Headline(Block):
 
 @dataclass(frozen=True, slots=True)
 class Meter(Block):
-    """A chance between that of a coin toss and certainty, drawn; ``text`` is the chance in percent."""
+    """A chance drawn between a coin toss and certainty; ``text`` is the chance in percent."""
 
     share: float
     text: str
 
     @property
     def length(self) -> str:
-        """Of what is drawn, in percent."""
+        """Length of the drawn part, in percent."""
         return f"{200 * self.share - 100:.1f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What is promised, in parts that a medium may arrange: how much, and always first; its meaning for one person.
+    """The promise in parts, which each medium arranges: the numbers always first, and the meaning for one person.
 
     Then whom one must trust; why it holds, and what else is known. ``facts`` are the numbers for one line.
     """
@@ -313,7 +313,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One part of a document after its promise; ``titled`` are the media that show the heading."""
+    """One section of a document, after the promise; ``titled`` lists the media that show its heading."""
 
     anchor: str
     title: str
@@ -324,7 +324,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """All that is said about a result.
+    """A whole document about one result.
 
     Args:
         title: the name of the task, or what the result is; "" for a result without one.
@@ -358,7 +358,7 @@ class Document:
         return replace(self, sections=(*self.sections, *sections))
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks from the top, those inside others too."""
+        """All blocks from top to bottom, nested ones included."""
         own = self.promise
         parts = [own.headline, own.meaning, own.trust, own.grounds] if own is not None else []
         for part in [*parts, *(section.blocks for section in self.sections)]:
@@ -366,7 +366,7 @@ class Document:
 
     @property
     def dangers(self) -> tuple[Text, ...]:
-        """What a reader of a terminal must know first; empty if there is nothing."""
+        """Warnings for readers of a terminal; empty if there are none."""
         found = (block for block in self.blocks() if isinstance(block, Text) and block.role in MUST_KNOW)
         return tuple(dict.fromkeys(block for block in found if TERMINAL in block.on))
 
@@ -383,16 +383,16 @@ def _unfolded(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def told(*texts: str, on: Medium = Medium.BOTH, role: Role = Role.PLAIN) -> tuple[Text, ...]:
-    """Paragraphs of the texts that are not empty."""
+    """One paragraph for each text that is not empty."""
     return tuple(Text(text, role, on=on) for text in texts if text)
 
 
 def text_document(value: object) -> Document:
-    """What a value prints, in paragraphs."""
+    """A document of the paragraphs that a value prints."""
     return Document(sections=(Section(anchor="text", title="", blocks=told(*str(value).split("\n\n"))),))
 
 
 def facts_document(value: Any) -> Document:
-    """The facts that a value tells of itself, under the name of its class."""
+    """A document of a value's own facts, under the name of its class."""
     pairs = Pairs(tuple(value.facts.items()))
     return Document(title=type(value).__name__, sections=(Section(anchor="facts", title="", blocks=(pairs,)),))

@@ -1,4 +1,4 @@
-"""The house style of all charts, and the three ways out of it: into the page, into an SVG file, into a PNG file.
+"""The house style of all charts, and their three forms: in a page, as an SVG file, as a PNG file.
 
 Nothing here touches matplotlib's global state: the style is a context, and figures are made without pyplot.
 """
@@ -51,7 +51,7 @@ _POINTS_PER_INCH = 72
 _EDGE = 14  # pixels around a chart in a file
 _SHARPNESS = 2  # PNG pixels per pixel of the page
 _STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same layout on every machine
+    "font.family": "DejaVu Sans",  # part of matplotlib, so the layout is the same on every machine
     "font.size": TEXT,
     "text.color": LIGHT["ink"],
     "text.parse_math": False,  # a category may contain dollar signs
@@ -78,7 +78,7 @@ _STYLE = {
 def new_figure(
     width: int, height: int, *, left: float, right: float, top: float, bottom: float
 ) -> "tuple[Figure, Axes]":
-    """A figure of this many pixels with one pair of axes inside these margins."""
+    """A figure of this size in pixels, with one pair of axes inside these margins."""
     figure, (axes,) = new_figures(1, width, height, left=left, right=right, top=top, bottom=bottom)
     return figure, axes
 
@@ -86,7 +86,7 @@ def new_figure(
 def new_figures(
     number: int, width: int, height: int, *, left: float, right: float, top: float, bottom: float
 ) -> "tuple[Figure, list[Axes]]":
-    """A figure with pairs of axes one below the other, each with these margins in an area of this many pixels."""
+    """A figure with several pairs of axes below each other, each inside margins in an area of this many pixels."""
     from matplotlib.figure import Figure
 
     whole = number * height
@@ -105,19 +105,19 @@ def new_figures(
 
 
 def text_width(text: str, size: float = TEXT) -> float:
-    """Pixels that a line of text takes, on the safe side."""
+    """Upper bound on the width of a line of text, in pixels."""
     return sum(size if ord(character) > 0x2E7F else 0.62 * size for character in text)
 
 
 def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[float, float], **style: Any) -> None:
-    """Text at an offset in pixels from a place, inside the axes or not."""
+    """Put a text at an offset in pixels from a place, inside the axes or not."""
     placed: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "va": "center"} | style
     axes.annotate(text, place, xytext=offset, **placed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A chart that has been drawn: SVG documents for wide screens and files, and for narrow ones; the wide figure."""
+    """A drawn chart: SVG documents for wide and for narrow screens, and the wide figure for files."""
 
     chart: Chart
     wide: bytes
@@ -128,12 +128,12 @@ class Drawn:
         return f"{type(self).__name__}({self.chart.title!r})"
 
     def inline(self) -> str:
-        """Two SVG elements, whose text and colors are the page's own."""
+        """Two SVG elements in the page's own text style and colors."""
         both = (("wide", self.wide), ("narrow", self.narrow))
         return "\n".join(_embeddable(document, self.chart, variant) for variant, document in both)
 
     def _repr_svg_(self) -> str:
-        """For a notebook: the picture on white, under its own title."""
+        """The picture for a notebook, on white, under its own title."""
         return self.as_file(".svg", heading="").decode()
 
     def save(self, path: str | Path) -> None:
@@ -147,7 +147,7 @@ class Drawn:
         Path(path).write_bytes(self.as_file(ending, heading=""))
 
     def as_file(self, ending: str, *, heading: str, mark: str | None = None) -> bytes:
-        """The chart on white, with what a picture must say when it travels alone: whose it is, and a mark.
+        """The chart on white, as a file that also names its source and may carry a mark.
 
         ``ending`` is ".svg" or ".png"; the mark are words that must not get lost, such as that the run is withdrawn.
         """
@@ -166,7 +166,7 @@ class Drawn:
 
 
 def draw(chart: Chart) -> Drawn:
-    """Draw a chart, once for each width."""
+    """A chart drawn twice: once for each width."""
     with _style({"svg.fonttype": "none"}):
         figure = chart.draw(WIDE)
         options = {"format": "svg", "transparent": True, "metadata": {"Date": None}}
@@ -175,7 +175,7 @@ def draw(chart: Chart) -> Drawn:
 
 
 def _head(figure: "Figure", title: str, mark: str | None) -> None:
-    """Lines of text above everything else, outside the figure's own area."""
+    """Put lines of text above the figure's own area."""
     for text, above, color in ((title, _EDGE, LIGHT["ink"]), (mark, 2.6 * _EDGE, LIGHT["vermilion"])):
         if text:
             height = figure.get_figheight() * _POINTS_PER_INCH
@@ -183,7 +183,7 @@ def _head(figure: "Figure", title: str, mark: str | None) -> None:
 
 
 def _framed(document: bytes, title: str, mark: str | None) -> bytes:
-    """An SVG document on white with lines of text above it: what `_head` writes, without drawing again."""
+    """An SVG document on white with the lines of `_head` above it, without drawing again."""
     for prefix, name in (("", _SVG), ("xlink", "http://www.w3.org/1999/xlink")):
         ElementTree.register_namespace(prefix, name)
     root = ElementTree.fromstring(document)  # noqa: S314 (what matplotlib has just written)
@@ -194,7 +194,7 @@ def _framed(document: bytes, title: str, mark: str | None) -> bytes:
         "viewBox": " ".join(f"{each:g}" for each in box),
         "width": f"{box[2]:g}",
         "height": f"{box[3]:g}",
-        "style": "max-width: 100%; height: auto",  # beside other things, such as in a notebook, there may be less room
+        "style": "max-width: 100%; height: auto",  # a notebook may have less room
     }
     x, y, right, bottom = (f"{each:g}" for each in box)
     paper = {"x": x, "y": y, "width": right, "height": bottom, "style": f"fill: {LIGHT['paper']}"}
@@ -211,7 +211,7 @@ def _framed(document: bytes, title: str, mark: str | None) -> bytes:
 
 @contextmanager
 def _style(extra: dict[str, Any]) -> Iterator[None]:
-    """Matplotlib's defaults, whatever the user's settings are, and ours on top; put back at the end."""
+    """Matplotlib's defaults with our style on top, whatever the user's settings are, which come back at the end."""
     import warnings
 
     from matplotlib import style
@@ -228,7 +228,7 @@ def _saved(figure: "Figure", **options: Any) -> bytes:
 
 
 def _embeddable(document: bytes, chart: Chart, variant: str) -> str:
-    """An SVG document as an element inside a page.
+    """An SVG document as an element for a page.
 
     No namespaces, metadata or styles of its own; unique ids; the page's font; its colors as CSS variables.
     """
@@ -261,7 +261,7 @@ def _local(name: str) -> str:
 
 
 def _rewritten(value: str, prefix: str) -> str:
-    """An attribute with the page's colors, font and ids."""
+    """An attribute rewritten with the page's colors, font and ids."""
 
     def font(found: re.Match[str]) -> str:
         return f"font-size: {found[2]}{'; font-weight: 700' * bool(re.search('bold|[6-9]00', found[1]))}"

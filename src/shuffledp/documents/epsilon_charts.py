@@ -1,4 +1,4 @@
-"""Pictures of epsilon on logarithmic axes: for all theorems against n, epsilon0 or delta; of walks against rounds."""
+"""Pictures of epsilon on logarithmic axes: theorems against n, epsilon0 or delta, and walks against rounds."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _LABEL = 11  # pixels
 _TIE = 16  # pixels from a curve's end to its name
-_HEADROOM = 1.6  # how far above the local loss curves are drawn
-_ROOM = 1.5  # the same of the chart of rounds, and twice as far below
-_BAND = ("promised", "best possible")  # above and below
+_HEADROOM = 1.6  # curves are drawn up to this multiple of the local loss
+_ROOM = 1.5  # headroom of the chart of rounds; twice this factor below
+_BAND = ("promised", "best possible")  # names of the upper and lower edge
 _WITHDRAWN = "The run on this page is withdrawn: none of this holds for it."
 _TITLES = {
     Axis.USERS: "Epsilon against the number of users",
@@ -51,7 +51,7 @@ _TICKS: dict[Axis, Callable[[float, Any], str]] = {
 
 
 def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False, releases: int = 1) -> Chart:
-    """Thin curves for theorems, a thick one for what is stated, and the bracket of the best possible between.
+    """A thin curve per theorem, a thick curve for the statement, and the bracket of the best possible epsilon.
 
     ``who`` is what the dot is, such as "this task"; ``releases`` are what the promise beside the chart is about, which
     itself is about one.
@@ -78,7 +78,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
 
 
 def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
-    """What is promised against the number of users, and the best that is possible; no theorem is named."""
+    """The promise against the number of users, beside the best possible epsilon, without names of theorems."""
     caption = [f"Dot: {who}."]
     if withdrawn:
         caption.append(_WITHDRAWN)
@@ -92,7 +92,7 @@ def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) 
 
 
 def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
-    """Several such pictures as one, below each other, for a file that travels alone."""
+    """Several such pictures below each other as one file."""
     return Chart(
         name=name,
         title=title,
@@ -117,7 +117,7 @@ def _draw(panels: Sequence[Curves], who: str, withdrawn: bool, width: int, *, by
 
 
 def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool, by_theorem: bool) -> None:
-    """Thin curves for theorems if they are asked for, a thick one for what is stated, labels at their ends."""
+    """Thin curves for theorems if asked for, a thick curve for the statement, and labels at their ends."""
     _set_axes(axes, curves, narrow=narrow)
     places, stated = curves.corners
     low, high = (np.clip(edge, *axes.get_ylim()) for edge in (curves.unreachable[places], stated))
@@ -137,12 +137,12 @@ def _draw_panel(axes: "Axes", curves: Curves, *, narrow: bool, by_theorem: bool)
 
 
 def _within(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of a curve that is not far above the local loss, where a bound is of no use."""
+    """The part of a curve that is not far above the local loss; bounds beyond it are useless."""
     return np.where(values <= curves.local * _HEADROOM, shown(values), math.nan)
 
 
 def _weaker(curves: Curves, curve: Curve) -> NDArray[np.float64]:
-    """The part of a lower bound that lies below the best one, up to where the two meet."""
+    """The part of a lower bound below the best one, up to the point where the two meet."""
     below = curve.epsilon < curves.unreachable
     near = below.copy()
     near[1:] |= below[:-1]
@@ -163,7 +163,7 @@ def _set_axes(axes: "Axes", curves: Curves, *, narrow: bool) -> None:
 
 
 def _set_ticks(axes: "Axes", below: str, ticks: Callable[[float, Any], str], *, few: bool) -> None:
-    """Epsilon upward; ticks at 1, 2 and 5 where there are few powers of ten."""
+    """Scale the axis of epsilon; ticks at 1, 2 and 5 if there are few powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     axes.grid(which="major")
@@ -187,7 +187,7 @@ def _label(name: str, narrow: bool) -> str:
 
 
 def _ends_of_theorems(axes: "Axes", curves: Curves, *, narrow: bool) -> "list[_End]":
-    """Each curve's, with the theorem's name."""
+    """Ends of all curves, named by their theorems."""
     ends = []
     for curve in curves.drawn:
         color = LIGHT["vermilion"] if curve.is_lower else LIGHT["ink"]
@@ -196,13 +196,13 @@ def _ends_of_theorems(axes: "Axes", curves: Curves, *, narrow: bool) -> "list[_E
 
 
 def _ends_of_band(axes: "Axes", curves: Curves, *, narrow: bool) -> "list[_End]":
-    """Both edges', with what they are."""
+    """Ends of both edges of the band, with their names."""
     edges = zip((curves.stated, curves.unreachable), _BAND, (LIGHT["blue"], LIGHT["vermilion"]), strict=True)
     return [end for edge, name, color in edges for end in _end(axes, curves, edge, _label(name, narrow), color)]
 
 
 def _end(axes: "Axes", curves: Curves, epsilon: NDArray[np.float64], name: str, color: str) -> "list[_End]":
-    """Where a curve ends, as far as it is drawn; empty if it is not."""
+    """The last drawn point of a curve, as an end; empty if no point is drawn."""
     drawn = np.flatnonzero(np.isfinite(_within(curves, epsilon)))
     if not drawn.size:
         return []
@@ -212,7 +212,7 @@ def _end(axes: "Axes", curves: Curves, epsilon: NDArray[np.float64], name: str, 
 
 
 def _label_beside(axes: "Axes", ends: "list[_End]") -> None:
-    """Names to the right of the picture, each tied to the end of its curve."""
+    """Write names to the right of the picture, each tied to the end of its curve."""
     low, high = (float(axes.transAxes.transform((0, height))[1]) for height in (0, 1))
     heights = _apart([end.y for end in ends], [end.height for end in ends], low, high)
     tie = {"arrowstyle": "-", "color": LIGHT["line"], "linewidth": 0.8, "shrinkA": 2, "shrinkB": 0}
@@ -222,7 +222,7 @@ def _label_beside(axes: "Axes", ends: "list[_End]") -> None:
 
 
 def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
-    """Names above the ends of rising curves, one on top of the other where they would overlap; else to the right."""
+    """Write names above the ends of rising curves, stacked where they would overlap; other names to the right."""
     placed: list[_End] = []
     for end in sorted(ends, key=lambda end: (end.y, end.x)):
         if end.falls:
@@ -236,7 +236,7 @@ def _label_inside(axes: "Axes", ends: "list[_End]") -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """The end of a curve, in pixels, its name, and whether the curve falls."""
+    """The end of a curve: its position in pixels, its name, and whether the curve falls."""
 
     x: float
     y: float
@@ -245,7 +245,7 @@ class _End:
     falls: bool
 
     def place(self, axes: "Axes") -> tuple[float, float]:
-        """The end in the units of the axes."""
+        """The end's position in units of the axes."""
         x, y = axes.transData.inverted().transform((self.x, self.y)).tolist()
         return x, y
 
@@ -263,7 +263,7 @@ class _End:
 
 
 def _apart(wanted: list[float], heights: list[float], low: float, high: float) -> list[float]:
-    """Middles of labels near the wanted ones, which ascend: none on top of another, and all between the two ends."""
+    """Middles of labels near the wanted ones, in ascending order, without overlap, all between the two ends."""
     middles, top = [], low
     for middle, height in zip(wanted, heights, strict=True):
         middles.append(max(middle, top + height / 2))
@@ -282,7 +282,7 @@ def _mark_here(axes: "Axes", curves: Curves, who: str, *, hollow: bool) -> None:
 
 
 def _mark(axes: "Axes", at: tuple[float, float], text: str, above: float, *, hollow: bool, **style: Any) -> None:
-    """A dot, a line down from it to the axis, and what it is, in the emptier lower corner."""
+    """Draw a dot, a line down to the axis, and the label in the emptier lower corner."""
     x, bottom = at[0], axes.get_ylim()[0]
     inner, edge = (LIGHT["paper"], LIGHT["blue"]) if hollow else (LIGHT["blue"], LIGHT["paper"])
     axes.vlines(x, bottom, at[1], color=LIGHT["blue"], linewidth=1)
@@ -301,7 +301,7 @@ def _mark(axes: "Axes", at: tuple[float, float], text: str, above: float, *, hol
 
 
 def rounds_chart(plan: "NetworkPlan", *, epsilon0: float, withdrawn: bool) -> Chart:
-    """Epsilon after each number of rounds, between what a report loses by itself and what a uniform shuffle would."""
+    """Epsilon after each number of rounds, between the local loss and the epsilon of a uniform shuffle."""
     caption = [
         "Both axes are logarithmic. Dots: what is guaranteed after this number of rounds; other numbers were not "
         "computed. Dashed: a uniform shuffle of everybody. Dotted: no shuffling."
@@ -346,7 +346,7 @@ def _draw_rounds(plan: "NetworkPlan", epsilon0: float, withdrawn: bool, width: i
 
 
 def _set_cost(axes: "Axes", plan: "NetworkPlan") -> None:
-    """What a person passes on, at the top: it grows with the rounds, and as they do but for losses."""
+    """Add an axis on top for the reports a person passes on, which grow with the rounds, less any losses."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     rows = [row for row in plan.by_rounds if row.rounds > 0 and row.messages > 0]

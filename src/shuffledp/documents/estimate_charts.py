@@ -1,4 +1,4 @@
-"""Pictures of estimates: a dot with an interval for each, the largest first where the names have no order."""
+"""Pictures of estimates: a dot with an interval each, the largest first if the names have no order."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
 
 
 def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates") -> Chart:
-    """A dot and a line for each estimate; of too many to be read, the largest are drawn. Bins are drawn as bars."""
+    """A dot and a line for each estimate, or bars for bins; only the largest if there are too many to read."""
     if isinstance(estimate, Histogram):
         return histogram_chart(estimate, scale, column, name=name)
     estimate = replace(estimate, target=estimate.names, where=None)
@@ -63,7 +63,7 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
 
 
 def _drawn_of_many(estimate: Estimate, scale: Scale) -> tuple[Estimate, NDArray[np.intp], str]:
-    """The largest rows, whose intervals hold for all rows together; else the first ones. And which they are."""
+    """Rows to draw, their indices, and a note: the largest rows if intervals hold for all jointly, else the first."""
     rows, together = count(len(estimate.target)), simultaneous(estimate)
     if together is None:
         return estimate, np.arange(MOST_DRAWN), f" Of {rows} only the first {MOST_DRAWN} are drawn; the table has all."
@@ -82,21 +82,21 @@ def picture_of(estimate: Estimate) -> Drawn:
 
 
 def _by_size(estimate: Estimate, shown: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The largest first, and last that somebody did not answer; as they are where numbers order the names."""
+    """Indices with the largest first and missing answers last; unchanged if numbers order the names."""
     if _are_in_order([name for name in estimate.target if name != MISSING_CATEGORY]):
         return shown
     return np.array(sorted(shown, key=lambda row: (estimate.target[row] == MISSING_CATEGORY, -estimate.estimate[row])))
 
 
 def _are_in_order(names: Sequence[str]) -> bool:
-    """Whether each name begins with a larger number than the one before, as ages and sizes do."""
+    """Whether the number at the start of each name is larger than the one before, as for ages and sizes."""
     found = [_LEADING_NUMBER.match(name) for name in names]
     numbers = [float(each[1]) for each in found if each is not None]
     return len(numbers) == len(names) and all(low < high for low, high in pairwise(numbers))
 
 
 def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str, width: int) -> "Figure":
-    """One line per row: name, dot and interval, value; on narrow screens name and value stand above the line."""
+    """One line per row with name, dot, interval and value; on narrow screens the text stands above the line."""
     narrow = width <= NARROW
     pitch = 44 if narrow else (44 if len(shown) <= 5 else 32 if len(shown) <= 15 else 24)
     names = [shortened(estimate.target[row], _LONGEST_NAME) for row in shown]
@@ -122,7 +122,7 @@ def _draw(estimate: Estimate, scale: Scale, shown: NDArray[np.intp], label: str,
 
 
 def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: NDArray[np.intp], *, narrow: bool) -> None:
-    """The axis; values that no truth can have are shaded."""
+    """Scale the axis, and shade values that are impossible for the truth."""
     first, last = _ends(estimate, scale, shown)
     style_rows(axes, scale.unit, _MOST_TICKS // 2 if narrow else _MOST_TICKS)
     for end, beyond in _impossible(scale, first, last):
@@ -132,7 +132,7 @@ def _draw_range(axes: "Axes", estimate: Estimate, scale: Scale, shown: NDArray[n
 
 
 def _impossible(scale: Scale, first: float, last: float) -> list[tuple[float, float]]:
-    """Where the range of the truth ends inside the axis, and where the axis does."""
+    """Intervals inside the axis that lie outside the range of the truth."""
     if scale.bounds is None:
         return []
     low, high = (scale.factor * end for end in scale.bounds)
@@ -140,7 +140,7 @@ def _impossible(scale: Scale, first: float, last: float) -> list[tuple[float, fl
 
 
 def style_numbers(axes: "Axes", unit: str, axis: Literal["x", "y"], most_ticks: int) -> None:
-    """The axis of the estimates."""
+    """Style the axis of the estimates."""
     axes.grid(axis=axis)
     axes.tick_params(length=0)
     axes.locator_params(axis=axis, nbins=most_ticks)
@@ -149,14 +149,14 @@ def style_numbers(axes: "Axes", unit: str, axis: Literal["x", "y"], most_ticks: 
 
 
 def style_rows(axes: "Axes", unit: str, most_ticks: int) -> None:
-    """Estimates below each other, whose names are texts."""
+    """Style rows of estimates that are named by texts."""
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     style_numbers(axes, unit, "x", most_ticks)
 
 
 def _ends(estimate: Estimate, scale: Scale, shown: NDArray[np.intp]) -> tuple[float, float]:
-    """Round numbers around all intervals, beyond the range of the truth only where an interval is."""
+    """Round numbers around all intervals; beyond the range of the truth only if an interval is."""
     from matplotlib.ticker import MaxNLocator
 
     low = scale.factor * float(estimate.lower[shown].min())

@@ -1,4 +1,4 @@
-"""Estimates in words and numbers: the table, how to read the intervals, where the errors come from."""
+"""Estimates in words and numbers: the table, the meaning of intervals, and the sources of error."""
 
 from collections.abc import Iterable
 
@@ -43,7 +43,7 @@ _DRAWN = ("Standard error", "Drawn")
 
 
 def estimates_section(outcome: ColumnOutcome) -> Section:
-    """How to read the estimates, their picture and their table; on a terminal, the first rows."""
+    """Meaning, picture and table of the estimates; on a terminal the first rows."""
     blocks = (
         *told(wide_intervals(outcome.release.estimate), role=Role.DANGER),
         Text(" ".join(_sentences(outcome, scale_of(outcome.release))), on=PAGE),
@@ -54,20 +54,20 @@ def estimates_section(outcome: ColumnOutcome) -> Section:
 
 
 def estimate_document(estimate: Estimate) -> Document:
-    """What an estimate says by itself."""
+    """Document of an estimate by itself."""
     tables = tuple(_table(each, Scale.of(each), "") for each in (estimate, *estimate.derived))
     return Document(sections=(Section(anchor="estimates", title="", blocks=tables),))
 
 
 def scale_of(release: Release) -> Scale:
-    """How the numbers of a release are written."""
+    """Scale of the numbers of a release."""
     return Scale.of(release.estimate, release.model.local)
 
 
 def drawn_estimates(
     release: Release, column: str, *, name: str = "estimates", alone: bool = True, whose: str = ""
 ) -> tuple[Block, ...]:
-    """The estimates as a picture, or a cross table, before the tables of all; those of bins and cells are folded.
+    """The estimates as a picture or cross table, before all tables; pictures of bins and cells are folded.
 
     Beside others, where a release is not ``alone``, longer tables are folded too, and no picture is written as a file.
     """
@@ -111,11 +111,11 @@ def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
 
 
 def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
-    """The first rows, and what is to be known of them; their errors as a detail, and all rows of bins and cells."""
+    """The first rows with notes; their errors, and all rows of bins and cells, as a detail."""
     estimate, scale = outcome.release.estimate, scale_of(outcome.release)
     arranged = _arranged(estimate, scale)
     yield from arranged or ()
-    sampled = not isinstance(outcome.model.local, SumModel)  # sums tell nothing of sampling
+    sampled = not isinstance(outcome.model.local, SumModel)  # sums have no sampling error
     columns = [
         Column(estimate.statistic, left=True),
         Column("estimate"),
@@ -146,7 +146,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
 
 
 def _arranged(estimate: Estimate, scale: Scale) -> tuple[Block, ...] | None:
-    """A cross table, or a histogram, as a terminal shows it; None for other estimates, or too large a table."""
+    """A cross table or histogram for a terminal; None for other estimates, and for tables that are too large."""
     if isinstance(estimate, Histogram):
         return tuple(histogram_on_terminal(estimate, scale))
     found = cross_on_terminal(estimate, scale) if isinstance(estimate, CrossTable) else None
@@ -154,14 +154,14 @@ def _arranged(estimate: Estimate, scale: Scale) -> tuple[Block, ...] | None:
 
 
 def few_people(outcome: ColumnOutcome) -> str:
-    """What so few people tell, where it is little; "" else."""
+    """A warning about results of few people; "" if there are enough."""
     column, people = outcome.column, outcome.model.num_senders
     error = error_through(column.randomizer.expected_error(people), outcome.model.shuffle)
     return small_sample(column, people, error)
 
 
 def why_unsampled(release: Release) -> str:
-    """Why a sampling error is not shown, if one is not; "" if all are."""
+    """The reason why a sampling error is not shown; "" if all are shown."""
     sampling, local = release.estimate.sampling_error, release.model.local
     if isinstance(local, SumModel):
         return "how much another sample of people would differ is not known, since sums tell nothing of it"
@@ -177,7 +177,7 @@ def why_unsampled(release: Release) -> str:
 
 
 def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
-    """How to read the intervals, and what the estimates are of."""
+    """Meaning of the intervals and of the estimates."""
     estimate, local = outcome.release.estimate, outcome.model.local
     which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
     covers = f"{which} the truth about these people in about {estimate.level * 100:.4g}% of all runs."
@@ -200,7 +200,7 @@ def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
 
 
 def clipping_of(outcome: ColumnOutcome) -> str:
-    """What the mean is of where answers are clipped; "" elsewhere."""
+    """A sentence on what a mean estimates if answers are clipped; "" otherwise."""
     section = outcome.column.randomizer
     if not section.clips:
         return ""
@@ -211,7 +211,7 @@ def clipping_of(outcome: ColumnOutcome) -> str:
 
 
 def errors_section(release: Release) -> Section | None:
-    """Typical errors as bars, how many people without randomizing would do, and each row; None without sampling."""
+    """Typical errors as bars, the equal number of people without randomizing, and all rows; None without sampling."""
     estimate = release.estimate
     sampling = estimate.sampling_error
     if sampling is None:
@@ -234,12 +234,12 @@ def errors_section(release: Release) -> Section | None:
 
 
 def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> tuple[Fold, ...]:
-    """The errors of each row, and of how many people an open survey errs as much, unless all are the typical ones."""
+    """Errors of each row, with the equivalent size of an open survey; empty if all rows have the typical errors."""
     scale, estimate = scale_of(release), release.estimate
     rows = []
     for name, *errors in zip(estimate.target, *kinds, strict=True):
         shown = [scale.text(each, unit=False) for each in errors]
-        if errors[0] <= 0:  # an error that is estimated as zero is not known to be zero, and neither is the sum
+        if errors[0] <= 0:  # an error estimated as zero may be larger, and so may the sum
             shown[0] = shown[2] = NOTHING
         rows.append((name, *shown, _worth(release.model.num_senders, errors) or NOTHING))
     unknown = why_unsampled(release)
@@ -255,18 +255,18 @@ def _every_error(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> tu
 
 
 def effective_size(people: int, sampling: float, both: float) -> float:
-    """Of how many people, asked without randomizing, a sample would err as much: the variance falls as 1/n."""
+    """Size of an unrandomized sample with the same error, since the variance falls as 1/n."""
     return people * (sampling / both) ** 2 if both > 0 else float(people)
 
 
 def _worth(people: int, errors: "list[float]") -> str:
-    """The effective size in words; "" where the sampling error is estimated as zero, so that nothing can be said."""
+    """The effective size in words; "" if the estimated sampling error is zero, which leaves it unknown."""
     sampling, _, both = errors
     return count(max(round(effective_size(people, float(sampling), float(both))), 1)) if sampling > 0 else ""
 
 
 def _typical(errors: NDArray[np.float64]) -> float:
-    """Root mean square."""
+    """Root mean square of the errors."""
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
@@ -278,13 +278,13 @@ def _bars(release: Release, kinds: tuple[NDArray[np.float64], ...]) -> Iterable[
     )
     scale, longest = scale_of(release), _typical(kinds[2]) or 1.0
     for (name, note, style), errors in zip(named, kinds, strict=True):
-        if kinds[0].any() or style == "randomizing":  # else nothing is known of sampling
+        if kinds[0].any() or style == "randomizing":  # otherwise the sampling error is unknown
             value, length = scale.text(_typical(errors), unit=False), 100 * _typical(errors) / longest
             yield Bar(name=name, note=note, value=value, length=length, style=style)
 
 
 def beside_section(outcome: ColumnOutcome) -> Section | None:
-    """The error beside those of other ways with the same loss; None where there is no curator to stand beside."""
+    """The error beside other methods with the same loss; None without a trusted curator to compare with."""
     section, people = outcome.column.randomizer, outcome.model.num_senders
     curator = outcome.column.curator(outcome.model, outcome.release.statements[0])
     if curator is None:

@@ -1,4 +1,4 @@
-"""The way of the data in words: how many answers came in, how many reports went out, what was taken off on the way."""
+"""The way of the data in words: answers in, reports out, and what was removed between."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _ORDER = {
 }
 _MISSING = {
     Missing.REFUSE: "Any missing answer would have stopped the run.",
-    Missing.DROP: "",  # they are counted where the way is drawn
+    Missing.DROP: "",  # the drawn flow counts them
     Missing.CATEGORY: "Not having answered counts as an answer of its own.",
 }
 _REFUSED = {
@@ -38,7 +38,7 @@ _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One box of the drawn flow: what happened to how many, whether they are raw answers, how many were left out."""
+    """One box of the drawn flow: its name, count and note, whether it holds raw answers, and how many were left out."""
 
     name: str
     count: str
@@ -50,13 +50,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps(Block):
-    """The way of the data, drawn."""
+    """The drawn flow of the data, as a row of steps."""
 
     steps: tuple[Step, ...]
 
 
 def flow_section(outcome: ColumnOutcome) -> Section:
-    """The drawn flow, with sentences about what a reader may stumble over; on a terminal in short."""
+    """The drawn flow, with explanations; on a terminal in short."""
     flow, model = outcome.flow, outcome.model
     lost = _MISSING[outcome.column.missing] if flow.collected is None else _in_and_out(flow, model)
     sentences = [
@@ -80,12 +80,12 @@ def flow_section(outcome: ColumnOutcome) -> Section:
 
 
 def _where(danger: str) -> Medium:
-    """Where a danger is shown: a page says in its banner that it is of a demonstration."""
+    """Medium of a danger; that of a demonstration is in the page's banner instead."""
     return TERMINAL if danger == DEMONSTRATION else Medium.BOTH
 
 
 def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
-    """What a single stage did with a private column."""
+    """Result of a single stage for one private column."""
     done = {"randomize": "randomized", "shuffle": "shuffled"}[stage]
     each = outcome.column.randomizer.randomizer().model.num_messages
     what = f"{outcome.num_reports:,} reports"
@@ -98,14 +98,14 @@ def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
 
 
 def written_task(file: str, *, needs_table: bool) -> Document:
-    """What a new task is for."""
+    """Next steps with a new task file."""
     table = " --input PEOPLE.csv" * needs_table
     said = f"Written: {file}. What it promises, and how far it errs: shuffledp plan {file}{table}"
     return Document(sections=(Section(anchor="task", title="", blocks=told(said, role=Role.PATH)),))
 
 
 def categories_were_read(file: str) -> str:
-    """The warning about a task that says what people answered."""
+    """Warning that a task shows which answers people gave."""
     return (
         f"the categories in {file} were read from the answers. That is a release of its own, which no guarantee "
         "covers: it tells that each of them was given. Name all possible answers by --categories, as they were before "
@@ -114,7 +114,7 @@ def categories_were_read(file: str) -> str:
 
 
 def put_into_bins(column: str) -> str:
-    """The note about a column of numbers that no kind was named for."""
+    """Note that numbers were put into bins because no kind was named."""
     return (
         f"column {column!r} holds many different numbers, so the task puts them into bins from 0 to 100: set lower, "
         "upper and bins as they should be. --kind mean averages them, --kind survey takes each as a category."
@@ -122,13 +122,13 @@ def put_into_bins(column: str) -> str:
 
 
 def looked_alike(answers: Sequence[str]) -> str:
-    """The note about categories that people may have meant as one."""
+    """Note on categories that differ only in letter case."""
     names = printable(", ".join(map(repr, answers)))
     return f"the answers {names} differ by case alone, and count as different ones: make them one in the table."
 
 
 def secret_file(file: str) -> str:
-    """The warning about a file that gives answers away."""
+    """Warning about a file that reveals answers."""
     return (
         f"{file} gives every answer away: whoever reads it adds up each person's messages. Nothing hides them before "
         "the shuffle: hand it to nobody but a shuffler whom people trust with their answers, and delete it after "
@@ -138,7 +138,7 @@ def secret_file(file: str) -> str:
 
 
 def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
-    """How much went in and came out, in a sentence."""
+    """A sentence on the counts in and out."""
     people, lost = f"{model.num_senders:,} people", ""
     what = "reports" if flow.released == model.num_senders else f"messages of {people}"
     if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_senders:
@@ -152,14 +152,14 @@ def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
 
 
 def _left_out(flow: DataFlow) -> dict[str, int]:
-    """What was received and is not in the view, by reason."""
+    """Counts of answers that are not in the view, by reason."""
     refused = {} if flow.collected is None else flow.collected.refused
     counts = {_REFUSED[reason]: number for reason, number in refused.items()}
     return {why: number for why, number in {"without an answer dropped": flow.missing, **counts}.items() if number}
 
 
 def _one_report(outcome: ColumnOutcome) -> str:
-    """What a report by itself says about its sender; nothing is claimed for a withdrawn run."""
+    """Guarantee of a report by itself, in words; a withdrawn run claims none."""
     local = outcome.model.local
     if outcome.release.seeded or any(statement.withdrawn for statement in outcome.release.statements):
         return ""
@@ -184,7 +184,7 @@ def _one_report(outcome: ColumnOutcome) -> str:
 
 
 def shuffled_by(model: ProtocolModel) -> str:
-    """What shuffles, in words: "a uniform shuffle"."""
+    """Name of the shuffler in words: "a uniform shuffle"."""
     shuffle = model.shuffle
     if shuffle.kind == "none":
         return "no shuffle"
@@ -237,7 +237,7 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
 
 
 def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:
-    """What one person sent, and what is certified about the shuffles of additive shares, unless it is withdrawn."""
+    """Messages of one person, and the certificate of shuffles of additive shares unless withdrawn."""
     local, shuffle = outcome.model.local, outcome.model.shuffle
     if not isinstance(local, SplitAndMixModel):
         return ()
@@ -254,7 +254,7 @@ def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:
 
 
 def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
-    """What the order of the released reports tells, if it tells something by itself."""
+    """Leakage of the order of released reports, in words, if the order leaks by itself."""
     gamma = model.shuffle.imperfection
     if model.shuffle.labels is not LabelMeaning.POSITION or not gamma:
         return ()
@@ -276,7 +276,7 @@ def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
 
 
 def _labels(outcome: ColumnOutcome) -> tuple[str, ...]:
-    """What is released beside each report, where the shuffler leaves it there."""
+    """Public data released beside each report, in words, if the shuffler leaves any there."""
     shuffle = outcome.model.shuffle
     if shuffle.labels is LabelMeaning.NONE:
         return ()

@@ -1,4 +1,4 @@
-"""Why statements hold, in words: their kinds, theorems, parts, remarks and hypotheses."""
+"""Grounds of statements in words: their kinds, theorems, parts, remarks and hypotheses."""
 
 from collections.abc import Iterable, Sequence
 
@@ -31,7 +31,7 @@ _ABOUT_SEVERAL = {LocalDP.type: "all reports of one person together"}
 
 
 def grounds_of(statements: Sequence[PrivacyStatement]) -> tuple[Block, ...]:
-    """Why the first statement holds, and what the others say."""
+    """Grounds of the first statement, and the other statements."""
     first, *others = statements
     return (
         _kind(first.kind, _MEANINGS[first.kind]),
@@ -44,7 +44,7 @@ def grounds_of(statements: Sequence[PrivacyStatement]) -> tuple[Block, ...]:
 
 
 def _in_full(statement: PrivacyStatement) -> tuple[Block, ...]:
-    """The statement as a paragraph, and what its theorems need beside what was found."""
+    """The statement as a paragraph, and further needs of its theorems."""
     bases = {"": statement.basis} | {f"{leaf.label}: ": leaf.statement.basis for leaf in statement.leaves()}
     needed = [(f"{of}{each.requirement}", each.value) for of, basis in bases.items() for each in basis.hypotheses]
     heads = (Column("Needed", left=True), Column("Found", left=True))
@@ -53,7 +53,7 @@ def _in_full(statement: PrivacyStatement) -> tuple[Block, ...]:
 
 
 def known_besides(others: Sequence[PrivacyStatement], first: PrivacyStatement | None = None) -> tuple[Block, ...]:
-    """Further statements in a table, each told apart by its kind, with what ``first`` has not said already."""
+    """Further statements in a table, marked by kind, without repetition of ``first``."""
     heads = (Column("What else is known", left=True), Column("Loss", left=True), Column("By", left=True))
     rows = tuple(_row(each, first) for each in others)
     table = Table("", heads, rows, look="known", label="What else is known", on=PAGE)
@@ -62,7 +62,7 @@ def known_besides(others: Sequence[PrivacyStatement], first: PrivacyStatement | 
 
 
 def trusting(trust: Iterable[Trust]) -> str:
-    """Whom one trusts, by name."""
+    """The trusted parties and conditions, in words."""
     return f"Trusting: {', '.join(each.name_of_trusted for each in trust) or 'nobody'}"
 
 
@@ -71,12 +71,12 @@ def _kind(kind: Kind, text: str) -> Text:
 
 
 def _by(statement: PrivacyStatement) -> str:
-    """Theorem, source, and who has checked the proof."""
+    """Theorem, source, and state of its verification."""
     return f"{statement.basis.theorem}: {statement.basis.citation}; {statement.proof}"
 
 
 def _row(statement: PrivacyStatement, first: PrivacyStatement | None) -> tuple[Cell, ...]:
-    """A statement as a row: what it is about, how much, and by which theorem."""
+    """A statement as a row: its subject, its loss, and its theorem."""
     guarantee, kind = statement.guarantee, statement.kind
     about = (_ABOUT | _ABOUT_SEVERAL if statement.parts else _ABOUT).get(guarantee.type, guarantee.type)
     is_loss = Loss.of(guarantee, kind.relation) is not None
@@ -93,7 +93,7 @@ def _row(statement: PrivacyStatement, first: PrivacyStatement | None) -> tuple[C
 
 
 def _loss(statement: PrivacyStatement) -> Cell:
-    """The number of a statement, with the factor and the remainder as a note."""
+    """The loss of a statement, with factor and remainder as a note."""
     guarantee, relation = statement.guarantee, statement.kind.relation
     loss = Loss.of(guarantee, relation)
     if loss is not None:
@@ -107,7 +107,7 @@ def _loss(statement: PrivacyStatement) -> Cell:
 
 
 def _shares(statement: PrivacyStatement) -> Table:
-    """What a statement was put together from."""
+    """The parts of a composed statement."""
     rows = []
     for leaf in statement.leaves():
         loss = Loss.of(leaf.statement.guarantee, leaf.statement.kind.relation)

@@ -1,4 +1,4 @@
-"""A guarantee in numbers as they are shown, and as a game: how often a guess about one person is right."""
+"""A guarantee as displayed numbers, and as a game: the chance of a right guess about one person."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _MOST_OF_ALL = 10**15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """The guarantee as a game of guessing which of two answers a person gave, with even chances before.
+    """The guarantee as a game: to guess which of two equally likely answers a person gave.
 
     Args:
         share: the largest chance of being right, from 0.5 to 1.
@@ -25,7 +25,7 @@ class Guess:
 
     @classmethod
     def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
-        """At most (exp(epsilon) + delta) / (exp(epsilon) + 1), however much else the guesser knows."""
+        """The game with chance at most (exp(epsilon) + delta) / (exp(epsilon) + 1), for any other knowledge."""
         inverse = math.exp(-guarantee.epsilon)
         return cls(share=min((1 + guarantee.delta * inverse) / (1 + inverse), 1.0))
 
@@ -35,7 +35,7 @@ class Guess:
         return percent(self.share, "at most")
 
     def sentence(self, *, several: bool = False) -> str:
-        """What it means; ``several`` says that a person gave more than one answer."""
+        """The meaning in a sentence; ``several`` is for people who gave more than one answer."""
         return (
             f"Somebody who knows everybody else's answers, and holds two {'sets of ' if several else ''}answers of one "
             f"person for equally likely, guesses right at most {self.text} of the time after seeing everything that is "
@@ -43,7 +43,7 @@ class Guess:
         )
 
     def plainly(self, *, several: bool = False) -> str:
-        """What it means for one of those who answered, in words that need no other."""
+        """The meaning for a person who answered, in words without terms of the field."""
         answers = "sets of answers" if several else "answers"
         return (
             f"Of two {answers} that a person might have given, a coin toss names the true one half of the time. "
@@ -52,7 +52,7 @@ class Guess:
         )
 
     def in_short(self, *, several: bool = False) -> str:
-        """The same on one line."""
+        """The meaning on one line."""
         answers, sets = ("answers", "sets of answers ") if several else ("answer", "")
         return (
             f"Somebody who knows everybody else's {answers} guesses right between two {sets}at most {self.text} of the "
@@ -62,7 +62,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """The numbers of a differential privacy guarantee, as they are shown large."""
+    """The numbers of a differential privacy guarantee, as displayed."""
 
     epsilon: str
     epsilon_relation: str
@@ -71,7 +71,7 @@ class Loss:
 
     @classmethod
     def of(cls, guarantee: Guarantee, relation: str) -> "Loss | None":
-        """None for a guarantee that promises nothing, or one that is not a matter of epsilon."""
+        """The numbers of a guarantee; None if it promises nothing, or has no epsilon."""
         if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
             return None
         epsilon, delta = in_digits(guarantee.epsilon, relation), in_digits(guarantee.delta, relation)
@@ -84,7 +84,7 @@ class Loss:
 
 
 def _one_in(delta: float, relation: str) -> str:
-    """A remainder as a share of all, rounded as the relation says: a smaller number of all is a larger share."""
+    """A remainder as "one in ...", rounded as the relation says; a smaller denominator is a larger share."""
     if delta < 1 / _MOST_OF_ALL:
         return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
     every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))

@@ -24,7 +24,7 @@ _COMMON = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
 
 def histogram_on_page(estimate: Histogram) -> Iterator[Block]:
-    """The quantiles in words, before the picture."""
+    """The quantiles in words, placed before the picture."""
     quantiles = quantiles_in_words(estimate)
     if quantiles:
         yield Text(quantiles, Role.LEAD, on=PAGE)
@@ -36,13 +36,13 @@ def histogram_on_page(estimate: Histogram) -> Iterator[Block]:
 
 
 def histogram_on_terminal(estimate: Histogram, scale: Scale) -> Iterator[Block]:
-    """The quantiles, and of so many bins the shares between their edges."""
+    """The quantiles, and the share of each bin between its edges; many bins are left to the page."""
     yield from told(quantiles_in_words(estimate, plain=True), on=TERMINAL)
     bins = len(estimate.edges) - 1
     if bins > _MOST_BINS:
         yield Text(f"Histogram of {bins} bins: on the page and in estimates.csv", on=TERMINAL)
         return
-    scale = replace(scale, decimals=max(scale.decimals - 1, min(scale.decimals, 1)))  # in few letters
+    scale = replace(scale, decimals=max(scale.decimals - 1, min(scale.decimals, 1)))  # one decimal less, for brevity
     margin = max(np.max(estimate.upper - estimate.estimate), np.max(estimate.estimate - estimate.lower))
     shares = [f"[{scale.plain(each, unit=False)}]" for each in estimate.estimate]
     between = " ".join(
@@ -54,7 +54,7 @@ def histogram_on_terminal(estimate: Histogram, scale: Scale) -> Iterator[Block]:
 
 
 def quantiles_in_words(estimate: Histogram, *, plain: bool = False) -> str:
-    """Such as "Of the people, half are below 34 (30 to 40)."; "" without quantiles."""
+    """Quantiles in a sentence, such as "Of the people, half are below 34 (30 to 40)."; "" without quantiles."""
     rows = quantile_rows(estimate)
     if not rows:
         return ""
@@ -67,7 +67,7 @@ def quantiles_in_words(estimate: Histogram, *, plain: bool = False) -> str:
 
 
 def quantile_rows(estimate: Histogram) -> list[tuple[str, str, str]]:
-    """Of each quantile which share is below it, what it is, and the ends of its interval."""
+    """Rows of quantiles: the share below, the value, and its interval."""
     found = estimate.quantiles
     if found is None:
         return []
@@ -101,7 +101,7 @@ def histogram_chart(estimate: Histogram, scale: Scale, column: str, *, name: str
 
 
 def _share_below(target: str) -> str:
-    """A share in words."""
+    """Share below a quantile, in words."""
     return _COMMON.get(float(target), f"{100 * float(target):.4g}%")
 
 

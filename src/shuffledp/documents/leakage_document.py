@@ -1,4 +1,4 @@
-"""What is learned about one person, in words: how often the best guess is right before and after each protection."""
+"""Leakage about one person in words: the chance of the best guess before and after each protection."""
 
 import math
 from collections.abc import Iterable
@@ -71,7 +71,7 @@ _MOST_VALUES, _MOST_NAMES, _MOST_TIED = 64, 8, 3
 def leakage_document(
     found: TargetExamination | Comparison, answers: tuple[str, ...] = (), *, counts_right: bool | None = None
 ) -> Document:
-    """What somebody learns: a sentence first, then the numbers, best guesses, and the comparison of protections.
+    """A sentence on the leakage first, then the numbers, best guesses, and a comparison of protections.
 
     ``answers`` are the names of the values, as far as there are any; unless ``counts_right``, a table says what guesses
     are worth. None is what an examination says itself.
@@ -92,7 +92,7 @@ def leakage_document(
 
 
 def _learned(sentence: str, facts: tuple[str, ...] = (), model: ProtocolModel | None = None) -> Promise:
-    """The sentence, after the numbers for one line, and whom one trusts where it rests on the ``model``."""
+    """The sentence after its numbers, with the trust that it needs if it rests on the ``model``."""
     trust = () if model is None else (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)
     fakes = () if model is None else fake_senders(model, shuffled=bool(model.shuffle.trust))
     needed = "; ".join([trusting(trust), *(each.requirement for each in fakes)])
@@ -101,7 +101,7 @@ def _learned(sentence: str, facts: tuple[str, ...] = (), model: ProtocolModel | 
 
 
 def _facts(found: TargetExamination) -> tuple[str, ...]:
-    """How often the best guess is right, and before, and how many reports there are."""
+    """Chance of the best guess, chance beforehand, and number of reports."""
     each, relation = found.found, found.found.kind.relation
     after, before = _number(each.value, relation), _number(each.prior)
     if found.counts_right:
@@ -136,12 +136,12 @@ def _measures(found: TargetExamination) -> Table:
 
 
 def _number(value: float, relation: str = "") -> str:
-    """To nearest where it is exact: what can be guessed is no promise."""
+    """A number of leakage; exact ones are rounded to nearest, since they are no promise."""
     return "inf" if math.isinf(value) else in_digits(value, "" if relation == "exactly" else relation, digits=_DIGITS)
 
 
 def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Block]:
-    """The best guess for each histogram that can be seen, or why they are not listed."""
+    """The best guess for each visible histogram, or the reason why none are listed."""
     if found.guesses is None:
         many = f"there are more than {MOST_LISTED} histograms"
         why = many if found.model.shuffle.worst_off.is_uniform else "their order matters too"
@@ -166,14 +166,14 @@ def _guesses(found: TargetExamination, answers: tuple[str, ...]) -> Iterable[Blo
 
 
 def _guessed(guess: BestGuess, answers: tuple[str, ...]) -> str:
-    """The best guess, and all that are as good, or how many."""
+    """The best guess with equally good ones, or their number."""
     every = (guess.guess, *guess.tied)
     names = [answers[number] if number < len(answers) else str(number) for number in every]
     return " or ".join(names) if len(names) <= _MOST_TIED else f"{names[0]} or {len(names) - 1} others"
 
 
 def _kinds(found: TargetExamination, answers: tuple[str, ...]) -> str:
-    """Whose numbers are listed: answers, where reports are answers, and else the randomizer's outputs by number."""
+    """Names of the listed kinds of reports: answers if reports are answers, else numbered outputs."""
     size = len(found.guesses[0].seen) if found.guesses else 0
     if found.model.local.kind != "k-rr":
         return f"kinds 0 to {size - 1}"
@@ -182,7 +182,7 @@ def _kinds(found: TargetExamination, answers: tuple[str, ...]) -> str:
 
 
 def _ways(found: Comparison, *, counts_right: bool) -> Iterable[Block]:
-    """Each protection with what it leaves to learn, and what follows."""
+    """Each protection with the leakage that remains, and conclusions."""
     before = _cell(found.prior, "", counts_right=counts_right)
     rows = [("Nothing seen", "", "", before, before)]
     for way in found.ways:
@@ -211,7 +211,7 @@ def _cell(value: float, relation: str, *, counts_right: bool) -> str:
 
 
 def leakage_section(outcome: ColumnOutcome) -> Section | None:
-    """Bars from 0 to 100 percent for each adversary, or one sentence on why there are none; None for numbers.
+    """Bars in percent for each adversary, or the reason why there are none; None for answers that are numbers.
 
     How well a number is guessed depends on what is believed of all possible ones, and on how near is near enough.
     """
@@ -221,7 +221,7 @@ def leakage_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
-    """What the page of a release says: all of it, or why not."""
+    """Content of the leakage section of a release: all of it, or the reason why not."""
     model, command, size = outcome.model, _command(outcome), len(outcome.column.randomizer.targets)
     share = told(ONE_RELEASE if len(outcome.statements[0].parts) > 1 else "", on=PAGE)
     if size > _MOST_VALUES:
@@ -253,7 +253,7 @@ def _learned_of(outcome: ColumnOutcome) -> Iterable[Block]:
 
 
 def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Block]:
-    """How to read the bars, the bars for both adversaries, and what they are not."""
+    """A guide to the bars, the bars of both adversaries, and their limits."""
     least = least_hidden(outcome.model)
     people = f"{hiding(least, 'person', 'people')}{' of the smallest stratum' * (least is not outcome.model)}"
     seedless = any(statement.withdrawn for statement in outcome.release.statements)
@@ -275,21 +275,21 @@ def _drawn(outcome: ColumnOutcome, found: Comparison, size: str) -> Iterable[Blo
 
 
 def worst_of(model: ProtocolModel) -> str:
-    """Of an imperfect shuffler of a known law: what is left if only its imperfection is as promised; "" for others."""
+    """For an imperfect shuffler of a known law: leakage if only its imperfection is as promised; "" for others."""
     found = worst_like(model)
     return "" if found is None else change(found, "at most")[0]
 
 
 def _command(outcome: ColumnOutcome) -> str:
-    """What asks the library for more about this task."""
+    """The command that prints more about this task's leakage."""
     by_input = outcome.column.groups is not None or outcome.column.shuffler.needs_strata
     people = "--input FILE" if by_input else f"--users {outcome.model.num_senders}"
-    several = len(outcome.statements[0].parts) > 1  # perhaps of columns
+    several = len(outcome.statements[0].parts) > 1  # the parts may be columns
     return f"shuffledp leakage TASK.toml {people}{' --value COLUMN' * several}"
 
 
 def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
-    """How often the guess of an adversary is right before anything is seen, and after each protection."""
+    """Chances of an adversary's right guess: before seeing anything, and after each protection."""
     before = 100 * found.prior
     bars = [Bar(name="Before", value=as_share(found.prior), before=before, length=0.0, style="before")]
     for way in found.ways:
@@ -299,7 +299,7 @@ def bars_of(found: Comparison, adversary: str) -> tuple[Bar, ...]:
 
 
 def _bar(name: str, found: Vulnerability) -> Bar:
-    """Drawn up to the upper end."""
+    """A bar up to the upper end of an interval."""
     relation, drawn = found.kind.relation, found.value
     share, note = change(found)[0], "" if found.kind is Kind.EXACT else relation
     if found.kind is Kind.LOWER_BOUND:
@@ -312,7 +312,7 @@ def _bar(name: str, found: Vulnerability) -> Bar:
 
 
 def change(found: Vulnerability, relation: str = "") -> tuple[str, str]:
-    """The value and the prior in percent, with as many decimals as tell them apart, and the value from 1.
+    """Value and prior in percent, with enough decimals to tell them apart or to tell the value from 1.
 
     The ``relation`` is what is said before the value; "" is that of its kind.
     """
@@ -325,14 +325,14 @@ def change(found: Vulnerability, relation: str = "") -> tuple[str, str]:
 
 
 def between(found: Vulnerability, *, decimals: int = 1) -> str:
-    """The interval in percent, rounded outward; one number if its ends look alike."""
+    """The interval in percent, rounded outward; one number if both ends look alike."""
     low = as_share(found.lower, "at least", decimals=decimals)
     high = as_share(min(found.upper, 1.0), "at most", decimals=decimals)
     return high if low == high else f"{low[:-1]} to {high}"
 
 
 def seen_in(model: ProtocolModel) -> str:
-    """What an adversary sees of a protocol."""
+    """The adversary's view of a protocol, in words."""
     if model.shuffle.worst_off.is_uniform:
         return "the shuffled table"
     alone = [law.counts for law in model.shuffle.position_laws()] == [(1,)]
@@ -340,7 +340,7 @@ def seen_in(model: ProtocolModel) -> str:
 
 
 def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) -> str:
-    """How often, or how well, the best guess does: one sentence that says of which kind the number is."""
+    """A sentence on the chance or gain of the best guess, with the kind of the number."""
     relation = _before(found)
     start = f"After seeing {seen}, the best guess about one person is"
     if not counts_right:
@@ -348,7 +348,7 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
         return f"{start} worth {relation}{worth} on average instead of {_number(found.prior)}."
     after, before = change(found)
     most, least = found.upper - found.prior, found.lower - found.prior
-    if found.kind is Kind.UPPER_BOUND and least > 0 and most > _WIDE * least:  # one of them alone would mislead
+    if found.kind is Kind.UPPER_BOUND and least > 0 and most > _WIDE * least:  # one end alone would mislead
         decimals = len(after.partition(".")[2]) - 1
         rounded_down = as_share(found.lower, "at least", decimals=decimals)
         lowest = max(rounded_down, before, key=lambda share: float(share[:-1]))
@@ -360,7 +360,7 @@ def after_seeing(found: Vulnerability, seen: str, *, counts_right: bool = True) 
 
 
 def contributions(found: Comparison, *, counts_right: bool = True) -> list[str]:
-    """What shuffling and randomizing each contribute, against both adversaries and at equal error, in sentences."""
+    """Sentences on what shuffling and randomizing each contribute, for both adversaries and at equal error."""
     ways = {name: way for name in NAMES if (way := found.way(name)) is not None}
     sentences = [_against(adversary, ways, counts_right=counts_right) for adversary in ADVERSARIES]
     if "sample" in ways:
@@ -373,7 +373,7 @@ def contributions(found: Comparison, *, counts_right: bool = True) -> list[str]:
 
 
 def _against(adversary: str, ways: dict[str, Way], *, counts_right: bool) -> str:
-    """By how much each way improves the best guess of one adversary."""
+    """Improvement of one adversary's best guess by each protection."""
     known = {name: getattr(way, adversary) for name, way in ways.items() if getattr(way, adversary) is not None}
     parts = [f"{_gained(each, counts_right=counts_right)} by {_IN_SENTENCES[name]}" for name, each in known.items()]
     unit = ", in percentage points" if counts_right else ""
@@ -386,5 +386,5 @@ def _gained(found: Vulnerability, *, counts_right: bool) -> str:
 
 
 def _before(found: Vulnerability) -> str:
-    """Words before its number."""
+    """Words before a number, by its kind."""
     return "" if found.kind is Kind.EXACT else f"{found.kind.relation} "

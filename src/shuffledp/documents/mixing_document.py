@@ -1,4 +1,4 @@
-"""What a shuffle near a reference order does to groups: who is mixed with whom, in words."""
+"""Mixing of groups by a shuffle near a reference order, in words."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -24,11 +24,11 @@ from shuffledp.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
 
 _CERTAIN = 0.9995
-_WHOLE = 1000  # ranks: from here on without decimals
+_WHOLE = 1000  # ranks from which on decimals are left out
 
 
 def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
-    """Group sizes and the order first, then what other losses and other groups would do."""
+    """Group sizes and the order first, then the effect of other losses and other groups."""
     own = plan.mixing
     blocks: list[Block] = [
         Text(f"Groups: {section.words}.", Role.HEADING),
@@ -44,7 +44,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
 
 
 def groups_section(outcome: ColumnOutcome) -> Section | None:
-    """Three shuffles side by side, and the odds of finding somebody's report; None without groups."""
+    """Three shuffles side by side, and the odds of finding a person's report; None without groups."""
     section, regional = outcome.column.groups, outcome.regional
     if section is None or regional is None:
         return None
@@ -66,7 +66,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[Text, ...]:
-    """Sizes, order and displacement."""
+    """Sentences on sizes, order and displacement."""
     alone = ""
     if mixing.num_alone:
         alone = f" {mixing.num_alone:,} are alone in a block: their reports are not shuffled at all."
@@ -87,7 +87,7 @@ def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[Text, ...]:
 
 
 def _sizes(mixing: Mixing) -> str:
-    """Groups and blocks."""
+    """A sentence on groups and blocks."""
     blocks = f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
     if mixing.num_blocks == 1:
         blocks = "everybody is mixed in one block"
@@ -103,7 +103,7 @@ def _order(mixing: Mixing) -> str:
 
 
 def _chosen(mixing: Mixing) -> str:
-    """What an automatic choice chose from."""
+    """A sentence on the options of an automatic choice."""
     if len(mixing.compared) < 2:
         return ""
     compared = ", ".join(f"{kind} {ranks:,.1f}" for kind, ranks in mixing.compared.items())
@@ -111,7 +111,7 @@ def _chosen(mixing: Mixing) -> str:
 
 
 def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
-    """Narrow enough for 80 columns; where numbers are too long even so, they go on in the next line."""
+    """Mixing for other values of ``key``, in 80 columns; numbers that are too long wrap to the next line."""
     unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
     heads = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
     cells = tuple(
@@ -138,7 +138,7 @@ def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, 
 
 
 def _alone(mixing: Mixing) -> Text:
-    """Who is not shuffled at all."""
+    """A sentence on people who are not shuffled at all."""
     if not mixing.num_alone:
         return Text("Nobody is alone: every report is shuffled with somebody else\u2019s.", on=PAGE)
     alone = count(mixing.num_alone)
@@ -150,7 +150,7 @@ def _alone(mixing: Mixing) -> Text:
 
 
 def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSection) -> Table:
-    """What no shuffling, this shuffle and a uniform one do, line by line."""
+    """No shuffle, this shuffle and a uniform one, compared line by line."""
     uniform, unit = number(mixing.displacement_uniform), section.unit_of_distances
     lines = [
         ("Mean distance in the order, in ranks", "0", number(mixing.displacement), uniform),
@@ -177,7 +177,7 @@ def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSe
 
 
 def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
-    """The loss of the order inside a group: if nothing is shuffled that of randomizing, and at most that otherwise."""
+    """Losses of the order inside a group, by shuffle; without a shuffle that of randomizing, which is the most."""
     name = "Loss of the order inside a group (alpha)"
     if outcome.seeded:
         return (name, _loss(math.inf), "withdrawn", NOTHING)
@@ -192,7 +192,7 @@ def _loss(alpha: float) -> str:
 
 
 def _odds(regional: Regional) -> Iterable[Block]:
-    """Whose report is found with which chance, those whom the shuffle hides least first."""
+    """Chances of finding a report, for the least hidden people first."""
     smallest, largest, near = regional.hidden_by_smallest, regional.hidden_by_group, regional.hidden_by_all
     if largest is None:
         return
@@ -228,5 +228,5 @@ def _odds(regional: Regional) -> Iterable[Block]:
 
 
 def _chance(bound: ReidentificationBound) -> str:
-    """The probability, or that none below certainty can be promised."""
+    """The probability in words, or that none below certainty can be promised."""
     return "nothing is promised" if bound.success > _CERTAIN else f"at most {percent(bound.success, 'at most')}"

@@ -1,4 +1,4 @@
-"""Walks along a graph in words: the guarantee against rounds, cost, mixing, trust; and a graph before any walk."""
+"""Walks along a graph in words: guarantee against rounds, cost, mixing and trust; and graphs before any walk."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -44,14 +44,14 @@ from shuffledp.survey import ColumnOutcome
 
 _GAP = {"all": ("People who hold none, expected", "hold\nnone")}
 _DUMMIES = ("Dummies, expected", "dummies")
-_FAR_SMALLER = 100  # times fewer people than the largest part has
+_FAR_SMALLER = 100  # a part is small if the largest one has this factor more people
 _SETTLED = 1e-8  # error of an eigenvalue that needs no mention
 
 MixingOfParts = Sequence[MixingRounds | None]
 
 
 def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
-    """The guarantee, its cost and how fast walks mix; with ``table`` also each number of rounds and each part.
+    """Guarantee, cost and speed of mixing; with ``table`` also each number of rounds and each part of the graph.
 
     ``bits`` are those of one report; None where that differs from person to person.
     """
@@ -63,9 +63,9 @@ def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, ta
 
 
 def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tuple[Text, ...]:
-    """What there is to know of walks before anybody walks."""
+    """Sentences on planned walks."""
     better, passed = better_sentence(plan), passed_sentence(plan, bits, most=f"{plan.own.messages_most:,.0f}")
-    risks = (  # if trust fails: never a promise
+    risks = (  # numbers in case trust fails, never a promise
         f"If {100 * each.share:.3g}% of the people collude, a report is ever in their hands with a chance of at most "
         f"{chance_of(each.exposure)} on average; whoever has a colluding neighbor has only the own device's guarantee."
         for each in plan.risks[:1]
@@ -78,7 +78,7 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
 
 
 def network_section(outcome: ColumnOutcome) -> Section | None:
-    """What became of walks along graphs: the picture, the tables, and what trust is worth; None for other shuffles."""
+    """Results of walks along graphs: the picture, the tables and the trust; None for other shuffles."""
     walked = outcome.walked
     if walked is None or not isinstance(walked.plan, NetworkPlan):
         return None
@@ -108,7 +108,7 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:
-    """Which graph, and what of its file was merged or left out."""
+    """The graph in words, with the edges of its file that were merged or left out."""
     graphs = f"{count(plan.num_graphs)} graphs in turn, the first of them with"
     start = graphs if plan.num_graphs > 1 else f"{'A' if capital else 'a'} graph of"
     merged = count_of(plan.merged_edges, "repeated edge was merged", "repeated edges were merged")
@@ -118,7 +118,7 @@ def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:
 
 
 def _guarantee(plan: NetworkPlan, delta: float, *, conditional: bool = False) -> str:
-    """Epsilon beside that of a uniform shuffle, and the fewest rounds that come near it."""
+    """Epsilon beside that of a uniform shuffle, and the fewest rounds that come near it, in words."""
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
     return (
@@ -137,7 +137,7 @@ def _fewest(plan: NetworkPlan) -> str:
 
 
 def _mixing(plan: NetworkPlan) -> tuple[tuple[str, str], ...]:
-    """The two mixing times, by their names."""
+    """The two mixing times, each with its name."""
     if plan.mixing_time is None:
         return ()
     slowest = ", of the slowest part" if plan.num_parts > 1 else ""
@@ -169,7 +169,7 @@ def _mixing_time(rounds: float | None) -> str:
 
 
 def _rounds(plan: NetworkPlan, own: str = "yours", *, on: Medium = Medium.BOTH) -> Table:
-    """What each number of rounds gives and costs."""
+    """Guarantee and cost of each number of rounds."""
     gap, brief = _GAP.get(plan.protocol, _DUMMIES)
     rows = []
     for row in plan.by_rounds:
@@ -227,7 +227,7 @@ def _parts(plan: NetworkPlan, *, on: Medium = Medium.BOTH) -> Table:
 
 
 def _printed(each: PrintedFormula) -> str:
-    """What the paper prints: to compare with."""
+    """The value printed in the paper, for comparison."""
     local = f" for reports that are (epsilon0, delta0)-private with delta0 up to {each.local_delta:.3g}"
     local *= bool(each.local_delta)
     return (
@@ -237,7 +237,7 @@ def _printed(each: PrintedFormula) -> str:
 
 
 def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *, weighted: bool) -> Document:
-    """The graph of a file, those of its parts that are worth a table, with their mixing, and advice."""
+    """A graph in a file with advice; its larger parts each get a table with their mixing."""
     edges = count_of(found.num_edges, "edge")
     opening = f"{name}: {found.num_users:,} people, {edges}, taken in both directions"
     repeated, loops = count_of(found.merged_edges, "repeated edge"), count_of(found.dropped_loops, "loop")
@@ -247,7 +247,7 @@ def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *,
         (("parts", f"{found.num_components:,}"), ("neighbors", f"{found.least_degree:,} to {found.largest_degree:,}"))
     )
     small = [part for part in found.parts if part.num_users * _FAR_SMALLER <= found.parts[0].num_users]
-    small = small if len(small) > 1 else []  # several are not worth a table each
+    small = small if len(small) > 1 else []  # several small parts share one line
     parts: list[Block] = []
     for place, (part, rounds) in enumerate(zip(found.parts, mixing, strict=True), start=1):
         if part not in small:
@@ -281,7 +281,7 @@ def graph_as_dict(found: GraphDescription, mixing: MixingOfParts) -> dict[str, A
 
 
 def _part(found: GraphDescription, place: int, part: PartDescription, rounds: MixingRounds | None) -> Iterable[Block]:
-    """One part: whom it holds, its spectrum, and when walks in it have mixed."""
+    """One part of a graph: its people, its spectrum, and the rounds until walks in it mix."""
     if found.num_components > 1:
         edges = count_of(part.num_edges, "edge")
         text = f"Part {place}, of person {part.first:,} and others: {part.num_users:,} people, {edges}"
@@ -323,7 +323,7 @@ def _last(rounds: MixingRounds | None) -> str:
 
 
 def _advice(found: GraphDescription) -> Iterable[str]:
-    """What walks on this graph would not do."""
+    """Warnings about walks on this graph."""
     if not found.parts:
         yield "Everybody is alone: there is nothing to walk along."
     if len(found.parts) > 1:

@@ -1,4 +1,4 @@
-"""The picture of overlays to choose from: messages against epsilon, what colluders ever see as color."""
+"""The picture of overlays: messages against epsilon, with the exposure to colluders as color."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ _COLORS = "viridis_r"  # darker where more is seen; told apart by color-blind pe
 
 
 def designs_chart(found: OverlayDesigns) -> Chart:
-    """Overlays as squares, rounds on a random graph as dots: what a person sends, loses, and shows to colluders."""
+    """Overlays as squares and rounds on a random graph as dots: messages sent, epsilon, and exposure to colluders."""
     chosen = found.chosen
     beside = "; dots: rounds on a random graph, to compare with" if found.random_graph else ""
     return Chart(
@@ -86,12 +86,12 @@ def _draw(found: OverlayDesigns, width: int) -> "Figure":
 
 
 def _exposure(found: OverlayDesigns, num_rounds: int) -> float:
-    """That of walks which move in every round."""
+    """Exposure of walks that move in every round."""
     return average_exposure(num_users=found.num_users, num_rounds=num_rounds, num_colluding=found.chosen.colluding)
 
 
 def _lines(axes: "Axes", found: OverlayDesigns) -> None:
-    """A uniform shuffle, and none."""
+    """Draw reference lines for a uniform shuffle and for no shuffle."""
     edge: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "fontsize": _LABEL}
     axes.axhline(found.epsilon, color=LIGHT["green"], linewidth=1.5, linestyle=(0, (5, 3)))
     axes.axhline(found.epsilon0, color=LIGHT["vermilion"], linewidth=1.3, linestyle=":")
@@ -102,7 +102,7 @@ def _lines(axes: "Axes", found: OverlayDesigns) -> None:
 
 
 def _name(axes: "Axes", found: OverlayDesigns, *, narrow: bool) -> None:
-    """Rounds below the squares, and the one to choose in bold."""
+    """Write numbers of rounds below the squares, the recommended one in bold."""
     for place, each in enumerate(found.designs):
         best = place == found.best
         if best or not narrow:

@@ -1,4 +1,4 @@
-"""Walks on overlays by design in words: what a task's overlay guarantees and costs, and overlays to choose from."""
+"""Walks on overlays in words: guarantee and cost of a task's overlay, and a choice of overlays."""
 
 import math
 from collections import Counter
@@ -36,16 +36,16 @@ from shuffledp.documents.words import NOTHING, count
 from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
 from shuffledp.survey import ColumnOutcome
 
-_GATE = 1.1  # times the epsilon of a uniform shuffle: what a gate may be set to
-_SPOILED = 2.0  # times the epsilon of a uniform shuffle: why it is no less is said first then
-_CYCLES = 4  # of an overlay's rounds, the most that a gate may wait
+_GATE = 1.1  # suggested gate, as a multiple of the epsilon of a uniform shuffle
+_SPOILED = 2.0  # multiple of a uniform shuffle's epsilon above which a reason is given first
+_CYCLES = 4  # most cycles of an overlay's rounds that a gate waits
 
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:
-    """The guarantee and its cost; ``bits`` are those of one report, None where that differs from person to person."""
+    """Guarantee and cost; ``bits`` is the size of one report, None if sizes differ."""
     better, passed = better_sentence(plan), passed_sentence(plan, bits, most=f"{plan.own.messages_most:,.1f}")
     churn, colluders = churn_sentence(plan.churn, plan.own.rounds), _colluders(plan)
-    spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # by nothing but colluders, or losses
+    spoiled = plan.churn is None and plan.epsilon > _SPOILED * plan.uniform  # only colluders or losses cause this
     return (
         *told(
             _guarantee(plan, delta),
@@ -60,7 +60,7 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
 
 
 def overlay_section(outcome: ColumnOutcome) -> Section | None:
-    """What became of walks on an overlay, and what trust is worth; None for any other shuffle."""
+    """Results of walks on an overlay, and the trust; None for any other shuffle."""
     walked = outcome.walked
     if walked is None or not isinstance(walked.plan, OverlayPlan):
         return None
@@ -93,7 +93,7 @@ def _overlay(plan: OverlayPlan, *, capital: bool = False) -> str:
 
 
 def _guarantee(plan: OverlayPlan, delta: float, *, conditional: bool = False) -> str:
-    """Epsilon beside that of a uniform shuffle."""
+    """Epsilon beside that of a uniform shuffle, in words."""
     epsilon, uniform = in_digits(plan.epsilon, "at most"), in_digits(plan.uniform, "at most")
     would = "would be" if conditional else "is"
     where = "" if plan.churn else "every report is with everybody equally likely, exactly, and "
@@ -104,7 +104,7 @@ def _guarantee(plan: OverlayPlan, delta: float, *, conditional: bool = False) ->
 
 
 def _colluders(plan: OverlayPlan) -> str:
-    """What colluders see, by chance."""
+    """Chance that colluders see a report, in words."""
     cost, knows = plan.cost, "whose it is, and not what is in it" if plan.onion else "whose it is"
     share = f"{100 * cost.colluding / plan.num_users:.3g}%"
     return (
@@ -115,7 +115,7 @@ def _colluders(plan: OverlayPlan) -> str:
 
 
 def _in_words(sizes: Sequence[int]) -> str:
-    """Sizes as part of a sentence: "10, 10 and 12"."""
+    """Sizes in a sentence: "10, 10 and 12"."""
     *first, last = (f"{size:,}" for size in sizes)
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -129,7 +129,7 @@ def short_sizes(sizes: Sequence[int]) -> str:
 
 
 def designs_document(found: OverlayDesigns) -> Document:
-    """The one to choose and the lines of a task, all beside each other, and what the columns mean."""
+    """The recommended overlay with lines for a task, all overlays side by side, and the columns' meaning."""
     chosen = found.chosen
     epsilon = in_digits(found.epsilon, "at most")
     opening = (
@@ -160,7 +160,7 @@ def _limits(found: OverlayDesigns) -> str:
 
 
 def _designs(found: OverlayDesigns) -> Table:
-    """A row for each overlay, the best marked, and one for the random graph."""
+    """One row per overlay, the recommended one marked, and one for the random graph."""
     epsilon = Cell(before="<=", text=in_digits(found.epsilon, "at most"))
     rows: list[tuple[str | Cell, ...]] = [
         (
@@ -198,7 +198,7 @@ def _designs(found: OverlayDesigns) -> Table:
 
 
 def _random(graph: RandomGraph) -> tuple[str | Cell, ...]:
-    """The last row; of what is not known nothing."""
+    """The row of the random graph; unknown entries are empty."""
     name = f"random graph, degree {graph.degree}"
     if graph.rounds is None or graph.slots is None or graph.exposure is None:
         return (name, count(graph.degree), *(NOTHING,) * 4, chance_of(graph.first_hop), *(NOTHING,) * 2)
@@ -217,7 +217,7 @@ def _random(graph: RandomGraph) -> tuple[str | Cell, ...]:
 
 
 def _meaning(found: OverlayDesigns) -> Iterable[str]:
-    """What the columns are about, what nobody may miss, and what the random graph is."""
+    """Meaning of the columns, warnings, and a description of the random graph."""
     colluding = found.chosen.colluding
     yield (
         f"All overlays shuffle uniformly. Bytes: at {MESSAGE_BYTES} a message. First hop: the chance that whoever is "
@@ -235,7 +235,7 @@ def _meaning(found: OverlayDesigns) -> Iterable[str]:
         "Everybody must be online in every round. On an overlay each report has one way to each place: where somebody "
         "misses a round, the cycle must be repeated."
     )
-    if (gate := _GATE * found.epsilon) < found.epsilon0:  # no task takes a gate that promises nothing
+    if (gate := _GATE * found.epsilon) < found.epsilon0:  # tasks refuse a gate that promises nothing
         yield (
             f'In place of links = "constant", gate = {in_digits(gate, "at most")} with rounds = '
             f"{_CYCLES * found.chosen.rounds}, the most, in the task states that epsilon before anybody walks, and "

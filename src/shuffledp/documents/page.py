@@ -1,4 +1,4 @@
-"""A document as a page: one self-contained HTML file, and its charts as files beside it."""
+"""A document as a page: one self-contained HTML file, with its charts as files beside it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 def write_page(
     document: Document, folder: Path, name: str, *, png: bool = False, figures: bool = True
 ) -> tuple[str, ...]:
-    """Write the page of a document, and its charts as SVG files beside it; the name of the page is the first returned.
+    """Write a document's page and its charts as SVG files; returns their names, the page first.
 
     The page names no person, no answer and no path; it loads nothing from anywhere and needs no JavaScript. The same
     document gives the same bytes. The folder is made if absent, and files of the same names are replaced. Without
@@ -67,7 +67,7 @@ def write_page(
 
 
 def _without_pictures(document: Document) -> Document:
-    """The document without whatever is drawn, and without sections in which nothing is left."""
+    """The document without charts, and without sections that would be empty."""
     sections = (replace(section, blocks=_undrawn(section.blocks)) for section in document.sections)
     return replace(document, sections=tuple(section for section in sections if section.blocks))
 
@@ -99,7 +99,7 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
         dark=DARK,
         version=__version__,
     )
-    return printable(html, lines=True).encode("utf-8")  # names of columns may hold what turns text around
+    return printable(html, lines=True).encode("utf-8")  # names of columns may hold characters that reverse text
 
 
 def top_of(document: Document) -> str:
@@ -119,7 +119,7 @@ def is_audit_page(file: Path) -> bool:
 
 
 def _arranged(document: Document) -> list[Section]:
-    """The sections in the order of a page: promise and results, what they mean, the details, why, and the origin."""
+    """Sections in the order of a page: promise and results, meaning, details, grounds, origin."""
     first, dangers = list[Section](), [each for each in document.dangers if PAGE in each.on]
     further = {place: [each for each in document.sections if each.place is place] for place in Place}
     promise, why = document.promise, list[Section]()
@@ -134,7 +134,7 @@ def _arranged(document: Document) -> list[Section]:
 
 
 def _opening(document: Document, promise: Promise, dangers: list[Text]) -> Section:
-    """Dangers, the results beside the promise, and both in a sentence."""
+    """Dangers, the results beside the promise, and one sentence with both."""
     promised = tuple(block for block in promise.headline if block not in dangers)
     blocks: tuple[Block, ...] = (Beside((document.results, promised), "opening"),) if document.results else promised
     quote = (Text(document.quote, Role.QUOTE, tags=(Tag("To quote", "quiet"),)),) if document.quote else ()
@@ -146,13 +146,13 @@ def _is_on_page(blocks: Iterable[Block]) -> bool:
 
 
 def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Environment":
-    """Templates of this package, escaping everything, and failing where a name is missing."""
+    """Templates of this package; they escape all values and fail on missing names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     def drawn(chart: Chart) -> Markup:
         drawings[chart.name] = draw(chart)
-        return Markup(drawings[chart.name].inline())  # noqa: S704 (what matplotlib has written)
+        return Markup(drawings[chart.name].inline())  # noqa: S704 (matplotlib wrote it)
 
     environment = Environment(
         loader=PackageLoader("shuffledp.documents", "templates"),
@@ -171,7 +171,7 @@ def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Envir
 
 
 def _marked(text: Text) -> "Markup":
-    """The text with its pieces that stand out."""
+    """The text with its emphasized pieces marked up."""
     from markupsafe import Markup
 
     marks: Mapping[str, str] = dict.fromkeys(text.code, "code") | dict.fromkeys(text.bold, "b")
@@ -187,7 +187,7 @@ def _marked(text: Text) -> "Markup":
 
 
 def _unbroken(text: str) -> "Markup":
-    """The text, in which no line ends inside a number such as 1e-06."""
+    """The text, with no line break inside a number such as 1e-06."""
     from markupsafe import Markup, escape
 
     return Markup(_POWER.sub(r'<span class="nowrap">\g<0></span>', str(escape(text))))  # noqa: S704 (escaped before)

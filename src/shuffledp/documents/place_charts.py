@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _LONGEST_PLACE = 26
 _SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
-_BEYOND = 0.03  # of the range of the truth: so far do axes reach beyond it
+_BEYOND = 0.03  # share of the range of the truth by which axes exceed it
 _LEFT = 52  # pixels beside a line or a map
-_VISIBLY_WIDER = 1.05  # from here on, intervals without shuffling are drawn too
+_VISIBLY_WIDER = 1.05  # ratio from which on intervals without shuffling are drawn too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacesDrawn:
-    """One target at all places; numbers are in the units that are shown, such as percent.
+    """One target at all places; numbers are in the displayed unit, such as percent.
 
     Args:
         name: of the target.
@@ -60,22 +60,22 @@ class PlacesDrawn:
 
     @property
     def measure(self) -> str:
-        """What the numbers are."""
+        """Name of the displayed quantity."""
         return "share of people" if self.scale.is_share else "mean"
 
     @property
     def title(self) -> str:
-        """The target and what its numbers are."""
+        """The target, and the name of the displayed quantity."""
         return f"{self.name}, {self.measure}"
 
     @property
     def unit(self) -> str:
-        """The unit of the numbers."""
+        """Unit of the displayed numbers."""
         return self.scale.unit
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The range of the truth, or None."""
+        """Range of the truth; None without one."""
         if self.scale.bounds is None:
             return None
         low, high = self.scale.bounds
@@ -88,17 +88,17 @@ class PlacesDrawn:
 
     @property
     def widening(self) -> float:
-        """How many times as wide as without shuffling intervals typically are."""
+        """Typical ratio of interval lengths with and without shuffling."""
         return float(np.median(normal_half_width(self.level) * self.error / np.maximum(self.unshuffled, 1e-300)))
 
     @property
     def is_wider(self) -> bool:
-        """Whether intervals are so much wider than without shuffling that both can be told apart in a picture."""
+        """Whether intervals are wider than without shuffling by enough to see it in a picture."""
         return self.widening >= _VISIBLY_WIDER
 
     @property
     def inner(self) -> tuple[Floats, Floats]:
-        """The ends that intervals would have if nothing were shuffled, inside those that they have."""
+        """Ends of intervals without shuffling, kept inside the actual intervals."""
         ends = (self.estimate + side * self.unshuffled for side in (-1, 1))
         low, high = (np.clip(each, self.low, self.high) for each in ends)
         return low, high
@@ -114,7 +114,7 @@ def target_drawn(
     people: Integers,
     unshuffled_error: Floats,
 ) -> PlacesDrawn:
-    """A target of everybody at all places, with the ends of the intervals that the estimate has."""
+    """One target at all places and for all people, with the ends of its intervals."""
     targets = len(overall.target)
 
     def of_target(numbers: Floats) -> Floats:
@@ -136,7 +136,7 @@ def target_drawn(
 
 
 def place_name(place: Mapping[str, Any]) -> str:
-    """A place in words: its label alone, or its coordinates with their names."""
+    """A place in words: its label, or its coordinates with their names."""
     if place.get("shuffled") == "no":
         return f"{place_name({key: value for key, value in place.items() if key != 'shuffled'})} (not shuffled)"
     if len(place) == 1:
@@ -148,7 +148,7 @@ def place_name(place: Mapping[str, Any]) -> str:
 
 
 def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
-    """A line, a map with the intervals below it, or rows: by how many numbers each place is given."""
+    """A line, a map above its intervals, or rows, by the number of coordinates of each place."""
     numbers = [[value for value in place.values() if isinstance(value, float)] for place in drawn.where]
     dimensions = {len(each) for each in numbers}
     overall = f"{drawn.overall:,.4g}{drawn.unit}"
@@ -182,7 +182,7 @@ def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
 
 
 def rows_chart(panels: Sequence[PlacesDrawn], title: str, caption: str) -> Chart:
-    """For each target, one below the other, a row for each region, of reports that did not leave it."""
+    """One panel per target, with a row for each region; for reports that stay in their region."""
     first = panels[0]
     caption = f"Lines: {first.intervals}. Dashed: the estimate for everybody. {caption}".rstrip()
     description = (
@@ -205,7 +205,7 @@ def _chart(drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", na
 
 
 def _beyond(drawn: PlacesDrawn) -> bool:
-    """Whether an estimate or an interval leaves the range of the truth."""
+    """Whether an estimate or an interval exceeds the range of the truth."""
     if drawn.bounds is None:
         return False
     low, high = drawn.bounds
@@ -214,7 +214,7 @@ def _beyond(drawn: PlacesDrawn) -> bool:
 
 
 def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
-    """From the lowest interval to the highest, but hardly beyond the range of the truth; else without the longest."""
+    """Fit the axis to all intervals, barely beyond the range of the truth; otherwise without the longest ones."""
     low, high = drawn.low, drawn.high
     if drawn.bounds is None:
         ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
@@ -229,7 +229,7 @@ def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
 
 
 def _entitle(axes: "Axes", drawn: PlacesDrawn, width: int) -> None:
-    """Which numbers these are, above the upper left corner."""
+    """Write the displayed quantity above the upper left corner."""
     longest = int((width - 20) / (0.62 * TEXT)) - len(drawn.measure) - 2
     text = f"{shortened(drawn.name, longest)}, {drawn.measure}"
     annotate(axes, text, (0, 1), (-_LEFT + 6, 18), xycoords="axes fraction", ha="left", fontweight="bold")
@@ -255,7 +255,7 @@ def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
 
 
 def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
-    """Latitude upward where the columns are latitude and longitude; else the first column to the right."""
+    """Draw a map: latitude upward if the columns are latitude and longitude, else the first column to the right."""
     names = list(drawn.where[0])
     north = int(names[0].lower().startswith("lat"))
     x, y = at[:, north], at[:, 1 - north]
@@ -279,7 +279,7 @@ def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
 
 
 def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
-    """All places side by side, from the lowest estimate to the highest."""
+    """Draw all places side by side, in ascending order of estimates."""
     order = np.argsort(drawn.estimate, kind="stable")
     x, y = np.arange(order.size), drawn.estimate[order]
     figure, axes = new_figure(width, 300, left=_LEFT, right=14, top=32, bottom=30)
@@ -300,12 +300,12 @@ def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
 
 
 def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
-    """From the highest estimate to the lowest: labels have no order of their own."""
+    """Draw rows in descending order of estimates, since labels have no order."""
     return _draw_panels([drawn], width)
 
 
 def _draw_panels(panels: Sequence[PlacesDrawn], width: int) -> "Figure":
-    """The same places and the same axis in each panel; of too many places those of most people."""
+    """Draw the same places and axis in each panel; if there are too many, the places with most people."""
     most = np.sort(np.argsort(-panels[0].people, kind="stable")[:MOST_DRAWN])
     names = [shortened(place_name(place), _LONGEST_PLACE) for place in panels[0].where]
     left = min(max(text_width(names[place]) for place in most) + 16, 0.5 * width)

@@ -1,4 +1,4 @@
-"""What a shuffle near a reference order lets one learn by place, in words."""
+"""Estimates by place after a shuffle near a reference order, in words."""
 
 from shuffledp.core.estimates import normal_half_width
 from shuffledp.core.text import count_of, percent
@@ -24,12 +24,12 @@ from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
 
 _MOST_OPEN = 15
 _MOST_ROWS = 400
-_MOST_TARGETS = 4  # that are drawn
-_FEW, _MANY = 0.1, 0.5  # of a group's reports that stay, beyond what a uniform shuffle leaves there
+_MOST_TARGETS = 4  # number of targets that are drawn
+_FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a uniform shuffle
 
 
 def places_section(outcome: ColumnOutcome) -> Section | None:
-    """Charts of the first targets, whatever was found of them, and a table of all; None without regional estimates."""
+    """Charts of the first targets, and a table of all; None without regional estimates."""
     regional, section = outcome.regional, outcome.column.groups
     if regional is None or section is None:
         return None
@@ -60,7 +60,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
 
 
 def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[list[PlacesDrawn], str]:
-    """The targets that are drawn, which no number decides, and which they are; "" for all.
+    """The drawn targets, which no estimate chooses, and a note that names them; "" if all are drawn.
 
     Of two answers one is drawn, since the other is what remains.
     """
@@ -89,7 +89,7 @@ def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[li
 
 
 def _on_terminal(regional: Regional) -> str:
-    """What there is by place, and who is not shuffled."""
+    """A sentence on the estimates by place, and on people who are not shuffled."""
     mixing = regional.mixing
     found = [
         f"By place: {count_of(len(regional.people), 'place')}, {len(regional.estimate.target):,} further rows of "
@@ -105,7 +105,7 @@ def _on_terminal(regional: Regional) -> str:
 
 
 def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
-    """Whether places can be compared, by how much of a group's reports stays there."""
+    """Whether places can be compared, in words, from the share of a group's reports that stay there."""
     compared = f"so that {count_of(places, 'place')} can be compared"
     if not mixing.displacement:
         return f"No report leaves its sender\u2019s slot, {compared}."
@@ -132,7 +132,7 @@ def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
 
 
 def _landing(mixing: Mixing, section: GroupsSection) -> str:
-    """Over which ways differences are lost."""
+    """Distances within which differences are lost."""
     if mixing.distance is None or mixing.distance_90 is None:
         return (
             f"They land {number(mixing.displacement)} ranks away on average: estimates are averages over about that "
@@ -146,13 +146,13 @@ def _landing(mixing: Mixing, section: GroupsSection) -> str:
 
 
 def _left_out(people: int) -> str:
-    """That some places are not shown; "" if all are."""
+    """A sentence if some places are not shown; "" if all are."""
     are = "person is" if people == 1 else "people are"
     return f"{count(people)} {are} at places far from all others with too few people to show." if people else ""
 
 
 def _slots(regional: Regional, section: GroupsSection) -> str:
-    """Which slots are in which place, where no public column beside the slot says it; "" where one does."""
+    """Where to find the place of each slot, if no public column beside the slot tells it; "" otherwise."""
     if regional.of_slot is None:
         return ""
     if "group" in (regional.estimate.where or ({},))[0]:
@@ -163,7 +163,7 @@ def _slots(regional: Regional, section: GroupsSection) -> str:
 
 
 def _every_place(regional: Regional, scale: Scale, *, wider: bool) -> Fold:
-    """The estimates of all places, or of the first of very many; what no shuffling would give only if that differs."""
+    """Estimates of all places, or the first if very many; values without shuffling only if they differ."""
     estimate = regional.estimate
     unshuffled = normal_half_width(estimate.level) * regional.unshuffled_error
     targets = max(1, len(estimate.target) // len(regional.people))

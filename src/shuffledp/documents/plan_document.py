@@ -1,4 +1,4 @@
-"""A plan in words: what will be stated, what to expect of each column, and which randomizer would do better."""
+"""A plan in words: future statements, expected results of each column, and randomizers that would do better."""
 
 import math
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ _READING = (
 
 
 def plan_document(plan: Plan, *, table: bool = False) -> Document:
-    """The statements first, then what to expect; with ``table`` all numbers of rounds and all parts of a graph."""
+    """Statements first, then expected results; with ``table`` all numbers of rounds and all parts of a graph."""
     people = count_of(plan.num_users, "person", "people")
     promise, sections = promise_of(plan.statements, people), list[Section]()
     if plan.groups is not None and plan.task.groups is not None:
@@ -67,7 +67,7 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
 
 
 def _walks(plan: "WalksPlan", delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
-    """What walks do, along graphs or on an overlay."""
+    """Plan of walks, along graphs or on an overlay."""
     from shuffledp.documents.network_document import network_plan_blocks
     from shuffledp.documents.overlay_document import overlay_plan_blocks
     from shuffledp.planning import OverlayPlan
@@ -78,7 +78,7 @@ def _walks(plan: "WalksPlan", delta: float, bits: int | None, *, table: bool) ->
 
 
 def _few(plan: Plan) -> Iterable[str]:
-    """Where the shuffle takes next to nothing off the loss of a report: whose own chance protects it then."""
+    """A warning if the shuffle takes next to nothing off the local loss, so that randomizing alone protects."""
     if plan.task.shuffler.kind == "none":
         return
     for column in plan.columns:
@@ -87,7 +87,7 @@ def _few(plan: Plan) -> Iterable[str]:
 
 
 def _people(plan: Plan) -> Iterable[str]:
-    """Of how many people anything is released, where that is not any number."""
+    """Limits on the number of people for a release, if there are any."""
     if all(column.protocol is None for column in plan.columns):
         yield all_or_nothing(plan.task.release.minimum_batch, plan.task.people.expected or plan.num_users)
     for column in plan.columns:
@@ -102,9 +102,9 @@ def _people(plan: Plan) -> Iterable[str]:
 
 
 def what_to_expect(column: ColumnPlan) -> str:
-    """What one person sends, and how far estimates will be off."""
+    """One person's message, and the expected error of the estimates."""
     chosen = column.chosen
-    # What rounding adds depends on the values: only the most of it is known.
+    # The error from rounding depends on the values: only its maximum is known.
     about = "at most" if column.protocol is not None and _rounds(column.protocol, chosen) else "about"
     error = in_digits(chosen.error.standard_error, about, digits=3)
     return (
@@ -114,7 +114,7 @@ def what_to_expect(column: ColumnPlan) -> str:
 
 
 def beside_curator(column: ColumnPlan) -> str:
-    """The error beside that of a trusted curator with the same loss; "" where there is none."""
+    """The error beside that of a trusted curator with the same loss; "" without one."""
     curator, protocol = column.curator, column.protocol
     if curator is None:
         return ""
@@ -127,7 +127,7 @@ def beside_curator(column: ColumnPlan) -> str:
 
 
 def _column(column: ColumnPlan, further: str) -> Iterable[Block]:
-    """What to expect, and what others would do."""
+    """Expected results of a column, and those of other randomizers."""
     chosen = column.chosen
     yield Text(" ".join(filter(None, [what_to_expect(column), further])))
     if column.protocol is not None:
@@ -140,7 +140,7 @@ def _column(column: ColumnPlan, further: str) -> Iterable[Block]:
 
 
 def _sent(column: ColumnPlan) -> str:
-    """What one person sends."""
+    """One person's message, in words."""
     bits = column.chosen.report_bits
     if column.protocol is not None:
         messages = column.protocol.certificate.num_messages
@@ -149,7 +149,7 @@ def _sent(column: ColumnPlan) -> str:
 
 
 def _protocol(protocol: ProtocolPlan) -> Iterable[Block]:
-    """The certificate, and what others would have said."""
+    """The certificate, and results of other proofs."""
     found = protocol.certificate
     others = (
         ("  Lemma 4.13 as printed", found.printed_lemma_13),
@@ -179,7 +179,7 @@ def _rounds(protocol: ProtocolPlan, chosen: Option) -> bool:
 
 
 def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
-    """What the grid costs, and what less of it would."""
+    """Error by rounding to a grid, and the price of a finer grid."""
     if not _rounds(protocol, chosen):
         return "Nothing is rounded."
     more = in_digits(100 * (chosen.error.standard_error / protocol.noise_error - 1), "at most", digits=3)
@@ -190,7 +190,7 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
 
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
-    """Whether another randomizer errs less; of a protocol, that the others are not of its central loss."""
+    """Whether another randomizer has a smaller error; beside a protocol, that others differ in central loss."""
     if column.protocol is not None and len(column.options) == 1:
         return "There is no randomizer for such answers to stand beside it."
     if column.protocol is not None:
@@ -207,7 +207,7 @@ def _advice(column: ColumnPlan, chosen: Option) -> str:
 
 
 def _options(column: ColumnPlan, chosen: Option) -> Table:
-    """The randomizers that could do the task, those of the smallest error first."""
+    """The randomizers that fit the task, in ascending order of error."""
     rows, curator = [], column.curator
     if curator is not None:
         error, ratio = curator.standard_error, curator.standard_error / chosen.error.standard_error
@@ -231,7 +231,7 @@ def _options(column: ColumnPlan, chosen: Option) -> Table:
 
 
 def _epsilon(guarantee: Guarantee, relation: str) -> str:
-    """The number of a guarantee that is a matter of epsilon; the name of any other."""
+    """Epsilon of a guarantee; the name of a guarantee without epsilon."""
     if not isinstance(guarantee, DifferentialPrivacy):
         return guarantee.type
     return "none" if guarantee.is_trivial else in_digits(guarantee.epsilon, relation)
@@ -241,7 +241,7 @@ def _epsilon(guarantee: Guarantee, relation: str) -> str:
 
 
 def people_document(plan: "PeoplePlan") -> Document:
-    """How many people it takes, first; then what else would do, and the lines for the task."""
+    """The number of people first, then alternatives, and the lines for the task."""
     best, target = plan.options[0], plan.target_epsilon
     wanted = f"+-{plan.half_width:g} at {best.level:.0%}"
     loss = "" if target is None else f" and epsilon at most {target:g} (delta {best.delta:g})"

@@ -1,4 +1,4 @@
-"""The page of a plan: what the page of its release will say, without estimates; to be passed on beforehand."""
+"""The page of a plan: the future page of its release, without estimates, to share beforehand."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ _TITLE = "A plan, before anybody is asked"
 
 
 def plan_page(plan: Plan, *, table: bool = False) -> bytes:
-    """The HTML: promise, trust and grounds as on the page of a release, errors in the place of estimates, UTF-8."""
+    """HTML in UTF-8: promise, trust and grounds as on the page of a release, with errors in place of estimates."""
     document = plan_document(plan, table=table)
     people = count_of(plan.num_users, "person", "people")
     return page_of(
@@ -32,19 +32,19 @@ def plan_page(plan: Plan, *, table: bool = False) -> bytes:
 
 
 def is_plan(folder: Path) -> bool:
-    """Whether a folder holds the page of a plan, and nothing else."""
+    """Whether a folder holds only the page of a plan."""
     entries = list(folder.iterdir())
     return [each.name for each in entries] == [PLAN_PAGE] and _TITLE.encode() in entries[0].read_bytes()
 
 
 def _in_full(section: Section) -> Section:
-    """The section, with what a terminal shows to readers who ask for all there is."""
+    """The section with all blocks that a terminal shows with --verbose."""
     blocks = (replace(block, on=block.on | PAGE) if DETAIL in block.on else block for block in section.blocks)
     return replace(section, title=section.title or "Before it is collected", blocks=tuple(blocks))
 
 
 def _quote(plan: Plan, people: str) -> str:
-    """What may be said of the collection beforehand, in a sentence; "" where no loss is promised."""
+    """A sentence to quote about the planned collection; "" where no loss is promised."""
     first = plan.statements[0]
     guarantee = first.guarantee
     if guarantee.is_trivial or not isinstance(guarantee, DifferentialPrivacy):
@@ -59,7 +59,7 @@ def _quote(plan: Plan, people: str) -> str:
 
 
 def _shuffle(plan: Plan) -> str:
-    """What shuffles, in words."""
+    """Name of the shuffler, in words."""
     shuffler = plan.task.shuffler
     if shuffler.needs_groups:
         return "a shuffle inside groups"

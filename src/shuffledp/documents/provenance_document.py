@@ -1,4 +1,4 @@
-"""How a result was made, and what is needed to check that it is of the same task, in words: never data."""
+"""Origin of a result in words, and the means to check that it is of the same task; never data."""
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,27 +53,27 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
 
 
 def model_section(model: ProtocolModel) -> Section:
-    """The public description of what was run, where no task fixed it."""
+    """The public description of a protocol that no task fixed."""
     blocks: tuple[Block, ...] = (Pairs(tuple(parameters_of(model.to_dict())), on=PAGE),)
     return Section(anchor="provenance", title="How it was made", blocks=blocks, place=Place.ORIGIN)
 
 
 def task_section(task: Column | Task) -> Section:
-    """All parameters, and what it takes to check that it is the same task."""
+    """All parameters of a task, and the means to check that it is the same one."""
     blocks = (Beside((_parameters("Fixed beforehand", task), tuple(_versions(task, {}))), on=PAGE),)
     return Section(anchor="audited_task", title="The task", blocks=blocks)
 
 
 def parameters_of(task: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Every entry of a task as (dotted key, text)."""
-    if isinstance(task.get("value"), list):  # the randomizers of blocks go under the names of their columns
+    if isinstance(task.get("value"), list):  # randomizers of blocks are listed under their columns
         blocks = {joint_name(each.get("columns", [each.get("column")])): _how(each) for each in task["value"]}
         task = dict(task) | {"value": blocks}
     return list(_flat(task))
 
 
 def _how(block: Mapping[str, Any]) -> Any:
-    """How the answers of a block are randomized."""
+    """Text of how the answers of a block are randomized."""
     return block["protocol"] if "protocol" in block else block["randomizer"]
 
 
@@ -83,14 +83,14 @@ def _parameters(title: str, task: Column | Task) -> tuple[Block, ...]:
 
 
 def _collection(outcome: ColumnOutcome | Outcome) -> Mapping[str, str]:
-    """The digest of the collection file that everybody had, if it was a collection."""
+    """Digest of the collection file, if there was a collection."""
     column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
     collected = column.flow.collected
     return {} if collected is None else {"the collection": collected.collection}
 
 
 def _versions(task: Column | Task, files: Mapping[str, str], beside: Mapping[str, str] = _NONE) -> Iterable[Block]:
-    """What the numbers were made with, and the digests of the task, of what is ``beside`` it, and of files."""
+    """Versions of the software, and digests of the task, of what is ``beside`` it, and of files."""
     versions = {"shuffledp": __version__, "Python": platform.python_version(), "numpy": np.__version__}
     yield Text("Versions", Role.HEADING)
     yield Pairs(tuple(versions.items()))
@@ -99,12 +99,12 @@ def _versions(task: Column | Task, files: Mapping[str, str], beside: Mapping[str
 
 
 def command_of(outcome: ColumnOutcome | Outcome) -> tuple[tuple[str, ...], str]:
-    """The command in pieces that stay on one line, and what will be the same the next time."""
+    """The command in pieces that stay on one line, and what a second run would repeat."""
     earlier = ("--earlier FILE",) * len(outcome.earlier)
-    # What is about this release alone: the sum is with others, which may have been made in another way.
+    # The first statement of this release alone: the joint one covers others, made in other ways.
     column = next(iter(outcome.columns.values())) if isinstance(outcome, Outcome) else outcome
     ran_all = Trust.OPERATOR in column.release.statements[0].trust
-    if column.flow.collected is not None:  # by a service; the earlier releases are in its configuration
+    if column.flow.collected is not None:  # a service, whose configuration names the earlier releases
         walked = column.model.shuffle.labels is LabelMeaning.SUBMITTER
         return ((*_OF_RELAY, *earlier), _WALKED) if walked else (_OF_SERVICE, _COLLECTED)
     if not ran_all:

@@ -1,4 +1,4 @@
-"""A release in words: the promise first, then each private column, and how all of it was made."""
+"""A release in words: the promise first, then each private column, then its origin."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -46,7 +46,7 @@ RELEASE_PAGE = "release.html"
 
 
 def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """What the shuffle did to groups, and what there is by place; nothing without groups."""
+    """Mixing of groups, and estimates by place; nothing without groups."""
     if outcome.regional is not None:
         from shuffledp.documents.mixing_document import groups_section
         from shuffledp.documents.place_document import places_section
@@ -56,7 +56,7 @@ def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 
 def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """What there is by region, and the strata; nothing for any other shuffle."""
+    """Estimates by region, and the strata; nothing for any other shuffle."""
     if outcome.stratified is not None:
         from shuffledp.documents.strata_document import strata_sections
 
@@ -64,7 +64,7 @@ def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 
 def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """What became of walks along a graph or on an overlay; nothing for any other shuffle."""
+    """Results of walks along a graph or on an overlay; nothing for any other shuffle."""
     if outcome.walked is not None:
         from shuffledp.documents.network_document import network_section
         from shuffledp.documents.overlay_document import overlay_section
@@ -74,13 +74,13 @@ def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 
 def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """What only a page has room for."""
+    """Sections for which only a page has room."""
     yield errors_section(outcome.release)
     for make in (beside_section, leakage_section, accounting_section, provenance_section):
         yield make(outcome)
 
 
-# In their order. A new section is a function and one more line.
+# In this order. A new section is a function and one more line.
 SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
     lambda outcome: [flow_section(outcome), estimates_section(outcome)],
     by_place,
@@ -91,7 +91,7 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 
 
 def column_document(outcome: ColumnOutcome, *, day: str = "") -> Document:
-    """The release of one private column; with the ``day`` of the release it says how to quote it."""
+    """The release of one private column; with its ``day`` it also has a sentence to quote."""
     sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
     counted = sent(outcome.model, outcome.flow.released)
     summary = f"{counted} about the private {'columns' if outcome.column.columns else 'column'}"
@@ -99,12 +99,12 @@ def column_document(outcome: ColumnOutcome, *, day: str = "") -> Document:
 
 
 def release_top(release: Release) -> Document:
-    """A release that no task describes, as far as a notebook has room for it: the promise and the estimates."""
+    """Promise and estimates of a release without a task, in a size for notebooks."""
     return _untitled(release, [_in_short(release)])
 
 
 def outcome_top(outcome: Outcome) -> Document:
-    """The release of a task, as far as a notebook has room for it."""
+    """The release of a task, in a size for notebooks."""
     columns = outcome.columns.values()
     sections = [_in_short(each.release, each.column.label if len(columns) > 1 else "") for each in columns]
     return _document(outcome, outcome.task, sections, "About the private column:")
@@ -129,7 +129,7 @@ def _untitled(release: Release, sections: list[Section], *, day: str = "") -> Do
 
 
 def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> None:
-    """Write the page of a release that no task describes, and its picture."""
+    """Write the page of a release without a task, and its picture."""
     estimate = release.estimate
     blocks = drawn_estimates(release, estimate.statistic)
     drawn = Section(anchor="estimates", title="Estimates", blocks=blocks, place=Place.RESULTS)
@@ -140,7 +140,7 @@ def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> N
 def write_release(
     outcome: Outcome, folder: Path, *, png: bool = False, figures: bool = True
 ) -> tuple[Outcome, Document]:
-    """Write the page of each private column, and one about all blocks; the outcome with digests, and the last page."""
+    """Write a page for each private column, and one for all blocks; returns the outcome and the last page."""
     columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, png=png, figures=figures)
     day = _today()
     for name, column in outcome.columns.items():
@@ -154,7 +154,7 @@ def write_release(
 
 
 def joint_document(outcome: Outcome, columns: Mapping[str, Document], *, day: str = "") -> Document:
-    """The release of several columns: what holds for one person over all, then each, by its folder, in short."""
+    """The release of several columns: the joint guarantee for one person, then each column in short."""
     sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
     summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
     counted = count_of(len(columns), "column")
@@ -200,7 +200,7 @@ def _released(
     contact: str | None = None,
     questions: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Document:
-    """The document with the day and the people of its release, as far as there was one, and a sentence to quote."""
+    """The document with the day and people of its release, if there was one, and a sentence to quote."""
     if not day:
         return document
     made = document.withdrawn or document.demonstration
@@ -212,12 +212,12 @@ def _released(
 
 
 def _today() -> str:
-    """The day in UTC: the only thing on a page that another run of the same task changes by itself."""
+    """The day in UTC; nothing else on a page differs between runs of the same task."""
     return datetime.now(UTC).date().isoformat()
 
 
 def _kicker(outcome: ColumnOutcome | Outcome | Release) -> str:
-    """What kind of release this is, in three words."""
+    """Kind of release, in three words."""
     if _withdrawn(outcome):
         return "Trial run, not private"
     if not isinstance(outcome, Release) and outcome.demonstration:
@@ -229,7 +229,7 @@ def _kicker(outcome: ColumnOutcome | Outcome | Release) -> str:
 
 
 def _withdrawn(outcome: ColumnOutcome | Outcome | Release) -> str | None:
-    """Why nothing is promised, in words; None if something is."""
+    """The reason why nothing is promised, in words; None if there is a promise."""
     reasons = [statement.withdrawn.text for statement in outcome.statements if statement.withdrawn]
     if not reasons and outcome.seeded:
         return "the randomness can be replayed"
@@ -237,7 +237,7 @@ def _withdrawn(outcome: ColumnOutcome | Outcome | Release) -> str | None:
 
 
 def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> Section:
-    """One private column of several: its estimates, and the way to its own page in ``folder``, where all is said."""
+    """One private column of several: its estimates, and a link to its own page in ``folder``."""
     local, missing = outcome.model.local, outcome.flow.missing
     epsilon0 = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
     how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."
@@ -245,7 +245,7 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
     name, value = f"estimates-{folder}", outcome.column.label
     drawn = drawn_estimates(outcome.release, outcome.column.value, name=name, alone=False, whose=f" of {value}")
     onward = ": its own share of the loss, what can be guessed about one person, its errors and its files."
-    # Estimates first: on a terminal their table bears the title.
+    # Estimates come first: on a terminal their table has the title.
     estimates_first = sorted(document.sections, key=lambda section: section.anchor != "estimates")
     blocks = (
         *(block for section in estimates_first for block in section.blocks if block.on & (TERMINAL | DETAIL)),
@@ -259,7 +259,7 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
-    """The document of a release that says what else would count, and where its page and its files are."""
+    """The document of a release with remarks on other releases, and the paths of its page and files."""
     document = replace(document, sections=(*document.sections, *_alone(outcome)))
     if not outcome.task.in_blocks:
         return document.followed_by(Section(anchor="files", title="Files", blocks=_places(outcome.column, folder)))
@@ -276,7 +276,7 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
 
 
 def _alone(outcome: Outcome) -> tuple[Section, ...]:
-    """That other releases about the same people are not counted, where none are."""
+    """A note that other releases about the same people are not counted, if none are."""
     if outcome.earlier or _withdrawn(outcome) or outcome.statements[0].guarantee.is_trivial:
         return ()
     said = told("This is about this release alone; --earlier counts others about the same people.", on=TERMINAL)
@@ -284,7 +284,7 @@ def _alone(outcome: Outcome) -> tuple[Section, ...]:
 
 
 def _places(outcome: ColumnOutcome, folder: Path, *, page: Medium = TERMINAL) -> tuple[Block, ...]:
-    """Where the page and the files of a column are."""
+    """Paths of a column's page and files."""
     return (
         *told(f"Page: {folder / RELEASE_PAGE}", on=page, role=Role.PATH),
         *told(f"Files: {', '.join(outcome.files)}", on=DETAIL, role=Role.PATH),

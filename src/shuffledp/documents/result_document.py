@@ -1,4 +1,4 @@
-"""The main results of a release in a few lines, and in one sentence that can be quoted."""
+"""The main results of a release in a few lines, and in one sentence to quote."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from shuffledp.documents.histogram_document import quantile_rows
 from shuffledp.documents.words import count, listed, shortened
 from shuffledp.pipeline import Release
 
-_MOST_SHOWN, _MOST_OF_EACH = 4, 2  # rows of one question, and of each of several
+_MOST_SHOWN, _MOST_OF_EACH = 4, 2  # rows for a single question, and for each of several
 _MOST_QUOTED, _MOST_QUESTIONS = 3, 3
 _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Results(Block):
-    """Numbers shown large, each with its name and its interval, and what is left out."""
+    """Displayed numbers, each with name and interval, and a note on omitted ones."""
 
     title: str
     rows: tuple[tuple[str, str, str], ...]
@@ -36,7 +36,7 @@ class Results(Block):
 
 
 def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
-    """The main estimates of each question, by its name: all of a few, else the largest of all together."""
+    """The main estimates by question: all if they are few, else the largest over all questions."""
     alone, found = len(releases) == 1, []
     for name, release in releases:
         estimate, (rows, are_chosen) = release.estimate, _main(release, _MOST_SHOWN if alone else _MOST_OF_EACH)
@@ -61,7 +61,7 @@ def quote_of(
     contact: str | None,
     questions: Mapping[str, str | None] = MappingProxyType({}),
 ) -> str:
-    """The main results with the promise, who released them and when, in a sentence; "" if the promise is withdrawn.
+    """A sentence with main results, promise, publisher and day; "" if the promise is withdrawn.
 
     ``questions`` are what people were asked, by the names of the releases; it is quoted as they read it.
     """
@@ -81,7 +81,7 @@ def quote_of(
 
 
 def _main(release: Release, most: int) -> tuple[tuple[tuple[str, str, str], ...], bool]:
-    """Names, values and intervals of all rows in their order if they are few, else of the largest; and whether these.
+    """Name, value and interval of all rows if few, else of the largest; and whether rows were chosen by size.
 
     What its size has chosen has intervals that hold for all rows together; where these are not known, the first rows
     are taken in their order. Of a histogram those of its quantiles.
@@ -107,12 +107,12 @@ def _main(release: Release, most: int) -> tuple[tuple[tuple[str, str, str], ...]
 
 
 def _quantiles_of(release: Release) -> list[tuple[str, str, str]]:
-    """The quantiles of a histogram; none of another estimate."""
+    """The quantiles of a histogram; empty for other estimates."""
     return quantile_rows(release.estimate) if isinstance(release.estimate, Histogram) else []
 
 
 def _who(models: Sequence[ProtocolModel]) -> str:
-    """How many people answered, and that some may be fake."""
+    """Number of people who answered, and a note if some may be fake."""
     most = max(model.num_senders for model in models)
     fewest = min(model.num_senders for model in models)
     people = count_of(most, "person", "people") if fewest == most else f"{count(fewest)} to {count(most)} people"
@@ -121,7 +121,7 @@ def _who(models: Sequence[ProtocolModel]) -> str:
 
 
 def _clause(name: str, release: Release, question: str | None) -> str:
-    """What is estimated of one question."""
+    """The estimates of one question, as a clause."""
     estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
     answers = about if question is None else f'the answers to "{printable(question)}"'
     asked = about if question is None else f'the question "{printable(question)}"'
@@ -147,7 +147,7 @@ def _clause(name: str, release: Release, question: str | None) -> str:
 
 
 def _protected(statement: PrivacyStatement, models: Sequence[ProtocolModel]) -> str:
-    """By which mechanisms, and under which promise."""
+    """The mechanisms and the promise, as a clause."""
     ways = listed(list(dict.fromkeys([model.local.kind for model in models] + [shuffled_by(each) for each in models])))
     guarantee = statement.guarantee
     if guarantee.is_trivial or not isinstance(guarantee, DifferentialPrivacy):

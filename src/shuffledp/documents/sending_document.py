@@ -1,4 +1,4 @@
-"""What a device, or a simulated crowd, is told after sending; and what a shuffler says of a collection."""
+"""Texts for a device or a simulated crowd after sending, and about the state of a collection."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ _PHASES = {
 def sent_document(
     collection: Collection, *, stored: int, refused: Sequence[str], left_out: int = 0, simulated: bool = False
 ) -> Document:
-    """How many reports the shuffler has stored, and why others are not."""
+    """The number of reports that the shuffler stored, and the reasons why it refused others."""
     models = [(column.label, column.randomizer.randomizer().model) for column in collection.task.columns]
     losses = "; ".join(f"{of}: {each.kind}, epsilon0 = {in_digits(each.epsilon0, 'exactly')}" for of, each in models)
     for_show = DEMONSTRATION * collection.demonstration
@@ -40,7 +40,7 @@ def sent_document(
 def invited_document(
     number: int, folder: Path, *, ready_made: bool, page: WebPage | None = None, sheet: bool = False
 ) -> Document:
-    """What there is for whom, after invitations were made: perhaps links to a page, and a sheet to print."""
+    """New invitations: the files, who gets which, and any links and sheet to print."""
     known = "can tell whose token is whose" if ready_made else "can answer in anybody's place"
     blocks = (
         *told(f"Whoever keeps this folder {known}: give each person theirs, then destroy it.", role=Role.DANGER),
@@ -56,7 +56,7 @@ def invited_document(
 def replaced_document(
     number: int, folder: Path, *, fakes: int, page: WebPage | None = None, sheet: bool = False
 ) -> Document:
-    """What there is for whom, after invitations were replaced; and who might answer twice."""
+    """Replaced invitations: the files, who gets which, and who might answer twice."""
     covered = "all of them" if fakes >= number else f"{fakes or 'none'} of them"
     twice = (
         "An invitation that was used before it is cancelled has given a token: its holder can answer twice. At most "
@@ -78,7 +78,7 @@ def replaced_document(
 
 
 def demonstration_ahead() -> Document:
-    """What must be known before all parties are started on one machine."""
+    """Warning before all parties are started on one machine."""
     said = (
         "One operator plays all parties on this machine, with temporary keys, and sees the answers: the trust in "
         "separate parties is void, and nobody is protected."
@@ -87,7 +87,7 @@ def demonstration_ahead() -> Document:
 
 
 def demonstration_open(links: Sequence[str]) -> Document:
-    """Where people answer, and how it ends: at one link, or each at their own."""
+    """Addresses at which people answer, one for all or one each, and how the demonstration ends."""
     several = f"There are {len(links)} invitations, each for one person in a browser of their own." * (len(links) > 1)
     closing = "It closes when you press Enter here. The release follows within a minute."
     said = (*filter(None, [several]), *(f"Open {link}" for link in links), closing)
@@ -95,7 +95,7 @@ def demonstration_open(links: Sequence[str]) -> Document:
 
 
 def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out: int, folder: Path) -> Document:
-    """How a collection on one machine ended: what its release says, and where it is."""
+    """End of a collection on one machine: the statements of its release, and its folder."""
     from shuffledp.core.statements import PrivacyStatement
     from shuffledp.documents.release_document import RELEASE_PAGE
     from shuffledp.documents.statement_document import promise_of
@@ -114,7 +114,7 @@ def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out:
 
 
 def status_document(collection: Collection, status: Mapping[str, object]) -> Document:
-    """Whether a collection is open, and whether enough have answered; never how many."""
+    """Whether a collection is open, and whether enough people have answered, but not how many."""
     enough = "at least" if status["at_least_minimum"] else "fewer than"
     lines = (
         f"{collection.task.name}: {_PHASES.get(str(status['phase']), 'in a state that is not known here')}.",

@@ -1,4 +1,4 @@
-"""A privacy statement in words: how much, what that means, whom one must trust, why it holds, what else is known."""
+"""A privacy statement in words: its numbers, meaning, trust, grounds, and further knowledge."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ _SIGNS = {"at most": "<=", "at least": ">=", "exactly": "="}
 
 
 def promise_of(statements: Sequence[PrivacyStatement], counted: str = "") -> Promise:
-    """The first statement in its parts, and the others in short, marked by their kinds; ``counted`` are the reports."""
+    """The first statement in parts, and the others in short, marked by kind; ``counted`` describes the reports."""
     first, *others = statements
     dangers = tuple(first.words_of(each) for each in first.trust if each.is_danger)
     alone = next((each.claimed or each.guarantee for each in others if each.guarantee.type == LocalDP.type), None)
@@ -60,12 +60,12 @@ def promise_of(statements: Sequence[PrivacyStatement], counted: str = "") -> Pro
 
 
 def statements_document(statements: Sequence[PrivacyStatement]) -> Document:
-    """What several statements say by themselves, the first as the headline."""
+    """Document of several statements by themselves, the first as the headline."""
     return Document(promise=promise_of(statements))
 
 
 def statement_document(statement: PrivacyStatement) -> Document:
-    """What one statement says by itself; one that promises nothing is shown as it is beside a promise."""
+    """Document of one statement by itself; one without a promise is shown as it is beside a promise."""
     if statement.kind.promises:
         return statements_document([statement])
     known = Section(anchor="statement", title="", blocks=known_besides([statement]))
@@ -73,7 +73,7 @@ def statement_document(statement: PrivacyStatement) -> Document:
 
 
 def with_share(document: Document, share: str) -> Document:
-    """The document, whose promise says first of what it is a ``share``; "" where it is no share."""
+    """The document, with its promise marked as a ``share`` of a larger one; unchanged for ""."""
     promise = document.promise
     if promise is None:
         return document
@@ -84,7 +84,7 @@ def with_share(document: Document, share: str) -> Document:
 
 
 def facts_of(statement: PrivacyStatement) -> tuple[str, ...]:
-    """Epsilon and delta, as far as they are promised."""
+    """Epsilon or alpha, and delta, as far as they are promised."""
     claim: Any = statement.claimed or statement.guarantee
     letter, relation = "alpha" if isinstance(claim, DSigmaPrivacy) else "epsilon", statement.kind.relation
     loss = getattr(claim, letter)
@@ -97,7 +97,7 @@ def facts_of(statement: PrivacyStatement) -> tuple[str, ...]:
 
 
 def with_loss(counted: str, alone: Guarantee | None, *, together: bool = False) -> str:
-    """How many reports there are, with the loss that each has by itself, or all of one person."""
+    """Number of reports, with the loss of each by itself, or of all reports of one person."""
     if not isinstance(alone, DifferentialPrivacy):
         return counted
     if alone.is_trivial:
@@ -106,7 +106,7 @@ def with_loss(counted: str, alone: Guarantee | None, *, together: bool = False) 
 
 
 def said_first(statement: PrivacyStatement) -> tuple[Text, ...]:
-    """What must not be missed: that nothing is promised, or that somebody reads answers who breaks an agreement."""
+    """Warnings: nothing is promised, or some party could read answers if it breaks an agreement."""
     if statement.withdrawn:
         reason = f"WITHDRAWN: nothing is promised, because {statement.withdrawn.text}."
         return (Text(reason, Role.WITHDRAWN, on=TERMINAL),)
@@ -117,7 +117,7 @@ def said_first(statement: PrivacyStatement) -> tuple[Text, ...]:
 
 
 def meaning_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
-    """How often somebody guesses right, on one line."""
+    """Chance of a right guess, on one line."""
     guess = guess_of(statement)
     if guess is None:
         return ()
@@ -126,7 +126,7 @@ def meaning_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
 
 
 def guess_of(statement: PrivacyStatement) -> Guess | None:
-    """The statement as a game of guessing; None where it promises nothing, or nothing of the kind."""
+    """The statement as a game of guessing; None without a promise, or for another kind of promise."""
     guarantee = statement.guarantee
     if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial or not statement.kind.promises:
         return None
@@ -134,7 +134,7 @@ def guess_of(statement: PrivacyStatement) -> Guess | None:
 
 
 def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
-    """Whom one trusts, on one line, with what else is assumed."""
+    """Trusted parties and further assumptions, on one line."""
     if statement.guarantee.is_trivial:
         return ()
     trusted = {text for each in statement.trust for text in (statement.words_of(each), each.text_beside_fakes)}
@@ -143,18 +143,18 @@ def trust_in_short(statement: PrivacyStatement) -> tuple[Text, ...]:
 
 
 def _other(statement: PrivacyStatement, *, of_several: bool) -> Text:
-    """A further statement on one line: that of orders is about something of its own, all others are details."""
+    """A further statement on one line; one about orders stands apart, all others are details."""
     on = TERMINAL if isinstance(statement.guarantee, DSigmaPrivacy) else DETAIL
     return Text(f"  {statement.in_short}{_whose(statement) if of_several else ''}", Role.NOTE, on=on)
 
 
 def _whose(statement: PrivacyStatement) -> str:
-    """Which column or release a lower bound is about, as its remarks say; other statements are about all together."""
+    """Remarks of a lower bound, which name its column or release; "" for all other statements."""
     return ". " + " ".join(statement.remarks) if statement.kind is Kind.LOWER_BOUND and statement.remarks else ""
 
 
 def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> Iterable[Block]:
-    """Why nothing is promised, and what would have been."""
+    """The reason why nothing is promised, and the statement as it would have been."""
     yield Text(
         "This page makes no promise to anybody. Its estimates may serve to try things out. For a release, collect and "
         "randomize again without a seed.",
@@ -170,13 +170,13 @@ def _withdrawn(first: PrivacyStatement, others: Sequence[PrivacyStatement]) -> I
 
 
 def _plainly(statement: PrivacyStatement) -> tuple[Text, ...]:
-    """What the numbers mean for one person, for readers who know none of them."""
+    """Meaning of the numbers for one person, without terms of the field."""
     guess = guess_of(statement)
     return () if guess is None else told(guess.plainly(several=bool(statement.parts)), role=Role.LEAD, on=PAGE)
 
 
 def _large(statement: PrivacyStatement) -> Headline:
-    """The numbers, the sentence, and that the promise is a weak one, if it is."""
+    """The displayed numbers, the sentence, and a note if the promise is weak."""
     loss = Loss.of(statement.guarantee, statement.kind.relation)
     numbers = () if loss is None else (
         (f"epsilon, {loss.epsilon_relation}", loss.epsilon),
@@ -186,7 +186,7 @@ def _large(statement: PrivacyStatement) -> Headline:
 
 
 def per_report(statement: PrivacyStatement) -> str:
-    """That a person who sends several reports loses more; "" where that is counted."""
+    """A note that a person who sends several reports loses more; "" where that is counted."""
     return "This is per report: somebody who sends several must add them up." * (statement.unit is Unit.REPORT)
 
 
@@ -195,7 +195,7 @@ def _weakness(statement: PrivacyStatement) -> str:
 
 
 def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
-    """The game, the remainder, and what is not protected."""
+    """The game, the remainder, and the limits of the protection."""
     guarantee, loss = statement.guarantee, Loss.of(statement.guarantee, statement.kind.relation)
     yield Text("What it means", Role.HEADING, on=PAGE)
     if loss is not None and statement.kind.promises and isinstance(guarantee, DifferentialPrivacy):

@@ -1,4 +1,4 @@
-"""What a shuffle inside strata lets one learn of regions, and what weights cost, in words."""
+"""Estimates by region after a shuffle inside strata, and the price of weights, in words."""
 
 import math
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
 
 
 def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users: int) -> Section:
-    """The strata of an input, or the smallest that there may be, and how far regions err."""
+    """The strata of an input, or the smallest possible one, and the expected errors of regions."""
     if plan.largest is None or plan.num_strata is None or plan.fewest is None:
         said = [
             f"Each {section.words} is shuffled by itself. What is stated here is for a smallest stratum of "
@@ -76,7 +76,7 @@ def strata_plan_section(plan: StrataPlan, section: StratifiedSection, num_users:
 
 
 def _crowds(section: StratifiedSection, smallest: int, largest: int, num_strata: int) -> str:
-    """Inside what reports are shuffled, and how many people hide each other there."""
+    """The strata in words, and the number of people who hide each other in each."""
     sizes = count_of(smallest, "person", "people")
     if smallest < largest:
         sizes = f"{count(smallest)} to {count(largest)} people"
@@ -88,7 +88,7 @@ def _crowds(section: StratifiedSection, smallest: int, largest: int, num_strata:
 
 
 def _classes(section: StratifiedSection) -> str:
-    """How people are weighted; "" without weights."""
+    """The weighting of people in words; "" without weights."""
     if section.weight is None:
         return ""
     inside = "" if section.by is None else f" of a {printable(section.by)}"
@@ -99,7 +99,7 @@ def _classes(section: StratifiedSection) -> str:
 
 
 def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
-    """What rounding weights may change, and what unequal ones cost; "" without weights."""
+    """Effects of rounded and of unequal weights, in words; "" without weights."""
     if section.weight is None:
         return ""
     moved, cost = in_digits(100 * rounding, "at most", digits=2), in_digits(effect, "", digits=3)
@@ -113,7 +113,7 @@ def _rounded(section: StratifiedSection, rounding: float, effect: float) -> str:
 
 
 def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate) -> Section:
-    """All answers in all regions, drawn and as rows; of too many, those that no estimate chooses."""
+    """All answers in all regions, drawn and as rows; if there are too many, a choice that ignores estimates."""
     name, scale = printable(str(stratified.section.by)), scale_of(outcome.release)
     people, overall, label = stratified.people, outcome.release.estimate, outcome.column.label
     targets, drawn_regions = len(overall.target), min(len(people), MOST_DRAWN)
@@ -138,7 +138,7 @@ def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate)
 
 
 def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where: str) -> str:
-    """Which answers and regions are shown, where not all are; "" if all are. The estimates never choose them."""
+    """A note on the shown answers and regions if some are left out, whatever their estimates; "" if all are shown."""
     found = []
     if shown < targets:
         found.append(f"the first {count(shown)} of {count(targets)} answers as the task orders them")
@@ -148,7 +148,7 @@ def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where:
 
 
 def _outside(estimate: Estimate, scale: Scale) -> str:
-    """That estimates may lie beyond the range of the truth; "" if none does."""
+    """A note that estimates may exceed the range of the truth; "" if none does."""
     if scale.bounds is None or not scale.is_share:
         return ""
     low, high = scale.bounds
@@ -158,7 +158,7 @@ def _outside(estimate: Estimate, scale: Scale) -> str:
 
 
 def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, scale: Scale) -> Iterable[Block]:
-    """Every answer in every region; of too many the first answers, in the regions of most people."""
+    """Each answer in each region; if there are too many, the first answers in the regions with most people."""
     targets = len(estimate.target) // len(people)
     places = sorted(np.argsort(-people, kind="stable")[:_ON_TERMINAL].tolist())
     answers = range(min(targets, max(1, _ROWS_ON_TERMINAL // len(places))))
@@ -177,14 +177,14 @@ def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, sc
     yield Text(f"{label}, {'share of people' if scale.is_share else 'mean'}, by {name}", Role.SUBHEADING, on=TERMINAL)
     heads = (Column(scale.noun.lower(), left=True), Column(name, left=True), Column("people"), Column("estimate"))
     columns = (*heads, Column(f"{estimate.level * 100:.4g}% interval"))
-    first = int(targets == 1)  # one quantity is named above
+    first = int(targets == 1)  # a single quantity is named above
     yield Table("", columns[first:], tuple(row[first:] for row in rows), on=TERMINAL)
     left_out = _left_out(targets, len(answers), len(people), len(places), "estimates.csv has all")
     yield from told(left_out, on=TERMINAL)
 
 
 def _every_region(estimate: Estimate, people: Integers, name: str, scale: Scale) -> Fold:
-    """The estimates of all regions, or of the first of very many."""
+    """Estimates of all regions, or of the first if there are very many."""
     targets = len(estimate.target) // len(people)
     numbers = zip(estimate.where or (), estimate.target, estimate.estimate, estimate.lower, estimate.upper, strict=True)
     rows = tuple(
@@ -207,7 +207,7 @@ def _every_region(estimate: Estimate, people: Integers, name: str, scale: Scale)
 
 
 def _every_stratum(stratified: Stratified) -> Fold:
-    """What is public of each stratum, and its people."""
+    """Public data and number of people of each stratum."""
     columns = [stratified.table[name].tolist() for name in stratified.section.beside]
     rows = [
         (*(number(value) if isinstance(value, float) else printable(value) for value in row), count(size))

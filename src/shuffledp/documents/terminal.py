@@ -1,4 +1,4 @@
-"""A document on a terminal: dangers, the numbers, then its blocks, each in a fixed way, and no words but theirs."""
+"""Rendering of a document on a terminal: dangers, numbers, then its blocks; it adds no words."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ _STYLES = {
     Role.BAD: "bold red",
     Role.OPEN: "yellow",
 }
-# By when there are colors, what a console is made with.
+# Arguments of a console for each choice of colors.
 COLORS: dict[str, dict[str, Any]] = {
     "auto": {},
     "always": {"force_terminal": True, "color_system": "standard"},
@@ -49,14 +49,14 @@ _BLANKS_AT_END = re.compile(r"[ ]+((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
 
 
 def whole_lines(document: Document, *, detail: bool = False, color: str = "auto") -> str:
-    """What a document says where there is no terminal: each line is in one piece, and ends in no blank."""
+    """The document for pipes and files: each paragraph in one line, without trailing blanks."""
     lines = StringIO()
     show(document, Console(file=lines, width=_ENDLESS, highlight=False, **COLORS[color]), detail=detail)
     return _BLANKS_AT_END.sub(r"\1", lines.getvalue())
 
 
 def show(document: Document, console: Console, *, detail: bool = False) -> None:
-    """Dangers, the title with the numbers, the promise, and what of each section belongs on a terminal.
+    """Print dangers, the title with the numbers, the promise, and the sections' blocks for terminals.
 
     With ``detail`` all that it says for a terminal.
     """
@@ -84,13 +84,13 @@ def show(document: Document, console: Console, *, detail: bool = False) -> None:
 
 
 def _under(title: str, table: Table) -> Table:
-    """A table whose head bears the title of its section, which saves a line."""
+    """The table with its section's title in its head, which saves a line."""
     first, *others = table.columns
     return replace(table, columns=(replace(first, brief=f"{title}: {first.head}"), *others))
 
 
 def _in_lines(pieces: Iterable[str], width: int) -> Iterator[str]:
-    """Pieces beside each other, as many as a line has room for; further pieces below."""
+    """Lines of pieces side by side, filled to the width."""
     line = ""
     for piece in pieces:
         if line and cell_len(f"{line}{_APART}{piece}") > width:
@@ -102,7 +102,7 @@ def _in_lines(pieces: Iterable[str], width: int) -> Iterator[str]:
 
 
 def show_blocks(blocks: Iterable[Block], console: Console, media: Medium = TERMINAL) -> None:
-    """Those of the blocks that belong there, but for what has been said first."""
+    """Print the blocks for these media, except what has been printed before."""
     for block in blocks:
         if not media & block.on:
             continue
@@ -120,7 +120,7 @@ def show_blocks(blocks: Iterable[Block], console: Console, media: Medium = TERMI
 
 
 def _grid(table: Table, *, detail: bool) -> Grid:
-    """Narrow where it must be: words give way first, and a number that does not fit goes on in the next line."""
+    """A table fitted to the width: words wrap first, and a number that does not fit wraps too."""
     grid = Grid(box=None, pad_edge=False, header_style="bold", show_header=table.headed)
     if table.titled:
         grid.title, grid.title_justify = table.caption, "left"

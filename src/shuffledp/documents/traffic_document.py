@@ -1,4 +1,4 @@
-"""What the members of a relay sent, beside what they were to send, and beside what is printed of users.
+"""Messages sent by members of a relay, beside planned numbers and a published table.
 
 Table 3 of the paper on network shuffling counts reports that a user sends: as many as there are rounds, of which there
 are about log n, where users pass them on; one to a trusted shuffler; n in a mix-net whose users cover what they send.
@@ -12,7 +12,7 @@ from shuffledp.documents.document import Column, Document, Section, Table
 
 
 def traffic_document(plan: Mapping[str, float], letters: int, size: int) -> Document:
-    """What members sent, as counted, beside what they were to send, and what the paper's Table 3 says of a user.
+    """Counted messages of members, beside the planned numbers and those of a user in the paper's Table 3.
 
     Args:
         plan: of the rounds, by the names of `shuffledp.relay.relay_demonstration.traffic_of`.

@@ -1,4 +1,4 @@
-"""What pages say of all walks, along graphs and on overlays: who hands in what, and what is left where trust fails."""
+"""Texts about all walks, on graphs and overlays: reports handed in, and the guarantee if trust fails."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -23,17 +23,17 @@ LACKING = {
     "single": "In the end {} people are expected to hold no report, and hand in a dummy; of several, one is handed in.",
     "padded": "In the end {} reports are expected to be lacking, and dummies take their places.",
 }
-MESSAGE_BYTES = 96  # an encrypted report with its key, tag and round
+MESSAGE_BYTES = 96  # size of an encrypted report with its key, tag and round
 _MOST_BARS = 8
 
 
 def chance_of(exposure: float) -> str:
-    """In percent, rounded up, but never to certainty."""
+    """Chance in percent, rounded up, but never to certainty."""
     return "above 99.9%" if 0.999 < exposure < 1 else as_share(exposure, "at most")
 
 
 def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
-    """What a gate does, or did, and that who was online is recorded; empty where everybody is online, or not known."""
+    """A sentence on the gate and the recorded attendance; "" where all are online, or attendance is unknown."""
     if churn is None or churn.is_unknown:
         return ""
     recorded = churn.recorded
@@ -49,13 +49,13 @@ def churn_sentence(churn: "PlannedChurn | None", rounds: int) -> str:
 
 
 def rounds_walked(churn: "PlannedChurn | None", rounds: int) -> str:
-    """So many rounds, or where a gate may open before at most so many."""
+    """Number of rounds in words, or their maximum if a gate may open earlier."""
     most = "at most " * (churn is not None and churn.is_open_ended)
     return f"{most}{count_of(rounds, 'round')}"
 
 
 def passed_sentence(plan: "WalksPlan", bits: int | None, *, most: str) -> str:
-    """Reports that a person passes on, of so many bits each, and how many are lacking in the end.
+    """A sentence on the reports that a person passes on, their size, and the number of reports lacking.
 
     ``most`` is what the busiest passes on. Where a gate may open before all rounds are walked, all are at most so many.
     """
@@ -68,7 +68,7 @@ def passed_sentence(plan: "WalksPlan", bits: int | None, *, most: str) -> str:
 
 
 def better_sentence(plan: "WalksPlan") -> str:
-    """What handing in all reports would promise; empty where it would not be better in all respects."""
+    """Promise if all reports were handed in; "" unless it is better in every respect."""
     if not plan.all_is_better or plan.epsilon_of_all is None:
         return ""
     return (
@@ -78,7 +78,7 @@ def better_sentence(plan: "WalksPlan") -> str:
 
 
 def _absences(churn: "PlannedChurn") -> str:
-    """How often somebody was offline in a run, how many people were, and who hands in nothing for that."""
+    """Sentences on absences in a run: their frequency, the people affected, and reports not handed in."""
     found = f"somebody was offline {_times(churn.recorded or 0)}"
     if churn.away:
         found += f", {count_of(churn.away, 'person', 'people')} in all"
@@ -92,7 +92,7 @@ def _times(number_of: int) -> str:
 
 
 def _how_long(opened: tuple[int, ...]) -> str:
-    """After how many rounds the gate opened in simulations: an estimate."""
+    """Rounds until the gate opened in simulations, as an estimate."""
     if not opened:
         return ""
     rounds, shut = sorted(each for each in opened if each), opened.count(0)
@@ -105,7 +105,7 @@ def _how_long(opened: tuple[int, ...]) -> str:
 
 
 def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
-    """What links with slots cost, and what delta counts for them; empty if there are none."""
+    """Cost of links with slots, and their share of delta; "" without slots."""
     if links is None or not links.slots_per_link:
         return ""
     waits = "the rest wait for the next round" if links.surplus == "waits" else "nothing is released then"
@@ -126,7 +126,7 @@ def links_text(links: "LinksPlan | None", *, onion: bool = False) -> str:
 
 
 def _slots_in_words(slots: Sequence[int]) -> str:
-    """Those of the first round, and of the others."""
+    """Numbers of slots, in the first round and in later ones."""
     first, others = slots[0], sorted(set(slots[1:]))
     if not others:
         return count_of(first, "slot")
@@ -136,7 +136,7 @@ def _slots_in_words(slots: Sequence[int]) -> str:
 
 
 def held_bars(walked: "Walked") -> Iterable[Block]:
-    """How many people handed in none, one, two and so on, the last line being all that hand in more."""
+    """Numbers of people who handed in none, one, two, ... reports; the last line is for all larger numbers."""
     people, shown, rest = sum(walked.held), list(walked.held[:_MOST_BARS]), sum(walked.held[_MOST_BARS:])
     names = [count(number_of) for number_of in range(len(shown))]
     if rest:
@@ -156,7 +156,7 @@ def held_bars(walked: "Walked") -> Iterable[Block]:
 
 
 def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> Iterable[Block]:
-    """What is left if people collude, or messages are watched; of onions, if more collude than are counted."""
+    """Guarantee if people collude or messages are watched; for onions, if more people collude than counted."""
     yield Text("If trust fails", Role.HEADING, on=PAGE)
     who = "more people than are counted who tell" if onion else "a neighbor who tells"
     watcher = "" if plan.links else ", and against somebody who watches all messages,"

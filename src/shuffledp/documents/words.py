@@ -1,4 +1,4 @@
-"""Numbers as people read them: the same digits in the text, the tables and the pictures of a page."""
+"""Numbers in words, with the same digits in the text, tables and pictures of a page."""
 
 import math
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"  # in the place of a number that is not known
-_WIDE = 0.05  # half the interval of a share, from which on it is said that people are few
-_TELLS_NOTHING = 0.5  # length of the interval of a share, above which it tells nothing
+_WIDE = 0.05  # half-width of a share's interval from which on a warning is given
+_TELLS_NOTHING = 0.5  # length above which a share's interval tells nothing
 _MOST_NAMED = 3
-_BOUGHT = 0.1  # share of the local loss, below which shuffling takes next to nothing off it
+_BOUGHT = 0.1  # least share of the local loss that shuffling must take off to avoid a warning
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
 
 
 def count(value: int) -> str:
-    """A whole number with its thousands apart: 30,718."""
+    """A whole number with commas: 30,718."""
     return f"{value:,}"
 
 
 def short_count(value: float) -> str:
-    """A round number as it fits under an axis: 1,000, 10k, 1M."""
+    """A round number in short form for an axis: 1,000, 10k, 1M."""
     for size, letter in _SHORT:
         if value >= size:
             return f"{value / (1000 if letter == 'k' else size):,.0f}{letter}"
@@ -49,20 +49,20 @@ def number(value: float, relation: str = "") -> str:
 
 
 def sent(model: ProtocolModel, num_reports: int) -> str:
-    """How much came from how many people: "30,718 reports", or "80,000 messages of 10,000 people"."""
+    """Reports or messages and their senders in words: "30,718 reports", or "80,000 messages of 10,000 people"."""
     if model.local.num_messages == 1:
         return count_of(num_reports, "report", "reports")
     return f"{count_of(num_reports, 'message', 'messages')} of {count_of(model.num_senders, 'person', 'people')}"
 
 
 def hiding(model: ProtocolModel, one: str, many: str) -> str:
-    """How many there are who hide each other: "10,000 people", or "9,600 honest people" where others may be fake."""
+    """People who hide each other: "10,000 people", or "9,600 honest people" if others may be fake."""
     honest = "honest " * (model.shuffle.num_honest < model.num_senders)
     return count_of(model.shuffle.num_honest, f"{honest}{one}", f"{honest}{many}")
 
 
 def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
-    """What so few people tell of a share with this error, in a sentence, where intervals will be wide; "" else."""
+    """A warning about wide intervals of a share for this number of people; "" if they are not wide."""
     local = column.randomizer.randomizer().model
     half = normal_half_width(column.release.level) * error.standard_error
     if not isinstance(local, FrequencyModel) or half < _WIDE:
@@ -74,7 +74,7 @@ def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
 
 
 def wide_intervals(estimate: Estimate) -> str:
-    """A sentence on shares whose intervals are so long that they tell nothing; "" where there are none."""
+    """A warning about shares whose intervals are too long to tell anything; "" if there are none."""
     if not estimate.statistic.startswith("frequency"):
         return ""
     long = (estimate.upper - estimate.lower > _TELLS_NOTHING).tolist()
@@ -88,7 +88,7 @@ def wide_intervals(estimate: Estimate) -> str:
 
 
 def all_or_nothing(least: int, expected: int | None) -> str:
-    """What becomes of the answers if too few people answer; "" where any number is enough."""
+    """Consequence for answers if too few people answer; "" if any number suffices."""
     of_whom = "" if expected is None else f" of the {count(expected)} expected"
     if least < 2:
         return ""
@@ -96,7 +96,7 @@ def all_or_nothing(least: int, expected: int | None) -> str:
 
 
 def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
-    """A sentence where a shuffle of so many people takes less than a tenth off the local loss; "" elsewhere.
+    """A warning if shuffling takes less than a tenth off the local loss; "" otherwise.
 
     Args:
         statements: about what is released, the headline first, and about what each person sends.
@@ -115,25 +115,25 @@ def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
 
 
 def said_alone(local: LocalModel) -> str:
-    """What a report by itself tells where its local loss is large, but no danger, which is a warning; "" elsewhere."""
+    """A note on the loss of a single report if it is large, but not a danger; "" otherwise."""
     alone = lone_guess(local)
     return alone.sentence if alone is not None and alone.is_said and not alone.warning else ""
 
 
 def listed(items: Sequence[str]) -> str:
-    """Items in a sentence: "a", "a and b", "a, b and c"."""
+    """Items joined in a sentence: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def shortened(text: str, length: int) -> str:
-    """At most this many characters, with an ellipsis where some are left out."""
+    """The text cut to this many characters, with an ellipsis if cut."""
     line = printable(text)
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How the numbers of one estimate are written: percentages for frequencies, plain numbers for all else.
+    """Format of the numbers of one estimate: percentages for frequencies, plain numbers for all else.
 
     Args:
         factor: what a number is multiplied by before it is shown with its ``unit``.
@@ -152,7 +152,7 @@ class Scale:
 
     @classmethod
     def of(cls, estimate: Estimate, model: LocalModel | None = None) -> "Scale":
-        """Frequencies in percent, means in the units of the data, with two digits of the smallest error.
+        """Scale of an estimate: percent for frequencies, data units for means; two digits of the smallest error.
 
         Sums of whole numbers with whole noise are whole.
         """
@@ -178,7 +178,7 @@ class Scale:
 
     @property
     def is_share(self) -> bool:
-        """True for frequencies."""
+        """Whether numbers are frequencies."""
         return self.unit == "%"
 
     @property
@@ -196,11 +196,11 @@ class Scale:
         return bool((estimate.lower < low).any() or (estimate.upper > high).any())
 
     def text(self, value: float, *, unit: bool = True) -> str:
-        """A number of the estimate, such as 12.3%."""
+        """A number of the estimate with its unit, such as 12.3%."""
         return self.plain(value, unit=unit).replace("-", MINUS)
 
     def plain(self, value: float, *, unit: bool = True) -> str:
-        """The same in letters that every terminal has."""
+        """A number of the estimate with its unit, in ASCII letters."""
         shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
         return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}"
 
