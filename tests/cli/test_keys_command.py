@@ -70,7 +70,7 @@ def test_a_private_key_beside_anothers_public_file_is_pointed_out(folder):
     new("shuffler", "one.pem")
     new("shuffler", "two.pem")
     (folder / "two.pem.pub").replace(folder / "one.pem.pub")
-    assert "one.pem must be the private key of one.pem.pub; it is the key of another" in refused(
+    assert "one.pem must be the private key of one.pem.pub; it belongs to another" in refused(
         2, "keys", "show", "one.pem"
     )
 

@@ -166,7 +166,7 @@ def _write(
 
 
 def _counted(links: Sequence[tuple[str, str]], watch: "Watch") -> Iterator[tuple[str, str]]:
-    """The same links, with progress shown for each."""
+    """The links unchanged, with progress shown for each."""
     for number, each in enumerate(links):
         watch.progress("QR codes", number, len(links))
         yield each

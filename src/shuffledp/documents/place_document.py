@@ -152,7 +152,7 @@ def _left_out(people: int) -> str:
 
 
 def _slots(regional: Regional, section: GroupsSection) -> str:
-    """Where to find the place of each slot, if no public column beside the slot tells it; "" otherwise."""
+    """A pointer to the file with each slot's place, if no public column beside the slot tells it; "" otherwise."""
     if regional.of_slot is None:
         return ""
     if "group" in (regional.estimate.where or ({},))[0]:

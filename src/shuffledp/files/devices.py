@@ -115,6 +115,6 @@ class _Answers:
         return np.concatenate(self._kept)
 
     def of(self, people: NDArray[np.bool_]) -> NDArray[np.generic]:
-        """The answers of these people, all of whom answered."""
+        """The answers of these people, who must all have answered."""
         answers: NDArray[np.generic] = np.concatenate(self._values)[people[self.kept]]
         return answers

@@ -55,7 +55,7 @@ class Watch:
 def counted(
     parts: Iterable[Part], watch: Watch, step: str, total: int | None = None, *, size: Callable[[Any], int] = len
 ) -> Iterator[Part]:
-    """The same parts, with progress reported after each."""
+    """The parts unchanged, with progress reported after each."""
     done = 0
     for part in parts:
         yield part

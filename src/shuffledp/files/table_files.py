@@ -83,7 +83,7 @@ def read_table(
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches; each is read while the one before is in use."""
+    """The batches unchanged; each is read while the one before is in use."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:

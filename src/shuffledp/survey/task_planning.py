@@ -351,7 +351,7 @@ def _walks_plan(
 
 
 def _with_own_dummies(column: Column, shuffler: Shuffler) -> Shuffler:
-    """The same walks with dummies from this column's randomizer; any other shuffler unchanged."""
+    """The shuffler with dummies from this column's randomizer, if reports walk; any other unchanged."""
     section = column.shuffler
     if not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
         return shuffler
