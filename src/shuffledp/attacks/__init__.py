@@ -1,4 +1,4 @@
-"""Attacks: what an adversary does with a view, held against claims; they read models, and never the accounting.
+"""Attacks: an adversary's use of a view, held against claims; they read models, and never the accounting.
 
 Files in reading order:
 

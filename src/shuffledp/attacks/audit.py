@@ -1,4 +1,4 @@
-"""Audit: claims put to the test by distinguishing games on the pipeline itself, which show a lower limit of epsilon."""
+"""Audit: claims tested by distinguishing games on the pipeline itself, which show a lower limit of epsilon."""
 
 import math
 import re
@@ -54,7 +54,7 @@ DEFAULT_TRIALS = {
     "d-sigma": OrderGame.trials,
 }
 
-# Games about views: the first that suits is played, so that special ones stand before general ones.
+# Games about views: the first that fits is played, so special games come before general ones.
 VIEW_GAMES: tuple[tuple[type[Game], Callable[[Shuffler, ProtocolModel], bool]], ...] = (
     (SharesGame, lambda _, model: isinstance(model.local, SplitAndMixModel)),
     (CollusionGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler) and shuffler.num_colluding > 0),
@@ -66,8 +66,8 @@ VIEW_GAMES: tuple[tuple[type[Game], Callable[[Shuffler, ProtocolModel], bool]], 
 )
 
 _TAILS = 4  # two limits of each of two probabilities
-_WRONG = 0.1  # what a loss of nothing is to be told from
-_COUNTABLE = 1e15  # runs; more are not written out
+_WRONG = 0.1  # the loss that must be told from no loss
+_COUNTABLE = 1e15  # runs; larger numbers are not written out
 _PEOPLE = re.compile(r"\bnum_users=(\d+)")  # as hypotheses show it
 
 
@@ -169,7 +169,7 @@ def audit(
 
 
 def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
-    """Games that can be played, by type of guarantee: of the shares of a person nothing is guaranteed but the view."""
+    """Games that can be played, by type of guarantee: for shares, only the view has a guarantee."""
     if mode is Mode.STATISTICS:
         _check_statistics(model)
         central: type[Game] = StatisticsGame
@@ -191,7 +191,7 @@ def _check_statistics(model: ProtocolModel) -> None:
 
 
 def _claimed(claims: Sequence[PrivacyStatement], kind: str) -> dict[float, float]:
-    """Largest loss that is claimed with each delta, in a guarantee of this type."""
+    """Largest claimed loss for each delta, in a guarantee of this type."""
     found: dict[float, float] = {}
     for claim in claims:
         if claim.guarantee.type == kind:
@@ -229,7 +229,7 @@ def _check(
 
 
 def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -> None:
-    """Check that a claim's hypotheses were evaluated for the number of people that are played.
+    """Check that a claim's hypotheses were evaluated for the number of people in the game.
 
     A claim about walks may be that of one part of the graph, the one that hides its people worst.
     """
@@ -238,13 +238,13 @@ def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -
     for people in {int(found) for value in values for found in _PEOPLE.findall(value)}:
         if people not in {num_users, *_parts_of(shuffler)}:
             raise InvalidParameterError(
-                f"statements must be about as many people as are played, num_users={num_users}; got a "
+                f"statements must be about the people in the game, num_users={num_users}; got a "
                 f"{claim.basis.theorem!r} statement about num_users={people}."
             )
 
 
 def _parts_of(shuffler: Shuffler) -> list[int]:
-    """Sizes of the parts of a graph that no report leaves; none if nothing walks."""
+    """Sizes of the parts of a graph that no report leaves; empty for a shuffler without walks."""
     if not isinstance(shuffler, RandomWalkShuffler):
         return []
     sizes: list[int] = np.bincount(union(shuffler.graphs).components).tolist() if shuffler.graphs else []
@@ -252,18 +252,18 @@ def _parts_of(shuffler: Shuffler) -> list[int]:
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
-    """The remainder of a claim that has a game, which is one of a loss and a remainder."""
+    """Remainder of a claim about a loss and a remainder, which alone have games."""
     return cast(DifferentialPrivacy | DSigmaPrivacy, claim.guarantee).delta
 
 
 def _loss_of(claim: PrivacyStatement) -> float:
-    """The loss of a claim that has a game: epsilon, or the alpha of orders."""
+    """Loss of a claim that has a game: epsilon, or the alpha of orders."""
     guarantee = claim.guarantee
     return guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else cast(DifferentialPrivacy, guarantee).epsilon
 
 
 def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
-    """Reason why there is nothing to refute in a statement, or no game that could; else ""."""
+    """Reason why a statement has nothing to refute, or no game that could refute it; else ""."""
     if claim.withdrawn is not None:
         return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
     if claim.kind is Kind.LOWER_BOUND:
@@ -293,7 +293,7 @@ def _why_no_order(claim: PrivacyStatement, shuffler: Shuffler) -> str:
 
 
 def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource) -> str:
-    """Reason why no attack fits this randomizer; else "". Every answer is randomized once, to be checked."""
+    """Reason why no attack fits this randomizer; else "". Every answer is randomized once as a check."""
     model = randomizer.model
     if reason := _why_unreadable(model):
         return reason
@@ -308,7 +308,7 @@ def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], s
 
 
 def _why_unreadable(model: LocalModel) -> str:
-    """Reason why no attack here can put a person's reports together; else ""."""
+    """Reason why no attack here can combine a person's reports; else ""."""
     if isinstance(model, SplitAndMixModel):
         if model.modulus <= LARGEST_MODULUS:
             return ""
@@ -352,5 +352,5 @@ def _judged(claim: PrivacyStatement, evidence: Evidence, unshuffled: float, tail
 
 
 def _unshuffled(claim: PrivacyStatement, model: ProtocolModel) -> float:
-    """The loss that one person would have in a view that betrays their report; 0 where nothing is said of views."""
+    """Loss of one person in a view that reveals their report; 0 for claims that are not about views."""
     return model.local.epsilon0 if isinstance(claim.guarantee, CentralDP) else 0.0

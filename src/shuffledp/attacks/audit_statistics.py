@@ -10,20 +10,20 @@ from scipy.special import betaincinv
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 LARGEST_EXPONENT = 700.0  # beyond, exp overflows
-_DECIMALS = 2  # of what has no limits
-POWER = 0.9  # what is called "found" is found this probably
+_DECIMALS = 2  # decimals of a number without limits
+POWER = 0.9  # probability with which a detectable loss is found
 
-_QUANTILES = (np.arange(200) + 0.5) / 200  # of the mistakes, each of which stands for as many runs as the next
+_QUANTILES = (np.arange(200) + 0.5) / 200  # quantiles of the number of mistakes, of equal weight
 _STEPS = 25  # of a bisection between losses
-_BEYOND = 20.0  # a loss larger than the claim by this is never made by a mistake
-_MOST_RUNS = 10**12  # beyond, nobody needs to know how many
+_BEYOND = 20.0  # search range above the claim: chance never produces such an excess
+_MOST_RUNS = 10**12  # the search for a number of runs ends here
 Scores = NDArray[np.float64]
-_THRESHOLDS = 100  # closer to each other where the event is rare
+_THRESHOLDS = 100  # denser where the event is rare
 _ROC_POINTS = 40
 
 
 def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
-    """Clopper-Pearson limits of a probability, each of which errs with probability ``tail`` (below 1/2) at most.
+    """Clopper-Pearson limits of a probability, each wrong with probability ``tail`` (below 1/2) at most.
 
     Lower and upper limits have the shape of ``successes``, counts in independent runs.
 
@@ -38,7 +38,7 @@ def clopper_pearson(successes: ArrayLike, runs: int, *, tail: float) -> Limits:
 
 
 def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[np.float64]:
-    """The epsilon that one event shows, log((detected - delta) / mistaken): detected <= e^epsilon mistaken + delta.
+    """Epsilon that one event shows, log((detected - delta) / mistaken): detected <= e^epsilon mistaken + delta.
 
     It may be negative: minus infinity where ``detected`` is at most ``delta``; it is infinity where only ``mistaken``
     is 0. These are probabilities of the event where it is likely and where it is not, of any shape.
@@ -49,7 +49,7 @@ def loss(detected: ArrayLike, mistaken: ArrayLike, *, delta: float) -> NDArray[n
 
 
 def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
-    """Runs with each data set from which on an attack could show more than ``epsilon``, if it never erred.
+    """Least number of runs with each data set in which an attack without errors could show more than ``epsilon``.
 
     With u = tail^(1/runs), the lower limit of a chance that never failed is u and the upper limit of one that never
     came is 1 - u. So (u - delta) / (1 - u) must exceed e^epsilon, for a finite epsilon and a delta below 1.
@@ -60,13 +60,13 @@ def runs_needed(epsilon: float, delta: float, *, tail: float) -> float:
 
 
 def most_shown(runs: int, delta: float, *, tail: float) -> float:
-    """Largest epsilon that ``runs`` with each data set could show: where `runs_needed` gives ``runs``."""
+    """Largest epsilon that ``runs`` with each data set could show, the inverse of `runs_needed`."""
     never_failed = tail ** (1 / runs)
     return max(0.0, float(loss(never_failed, 1 - never_failed, delta=delta)))
 
 
 def to_width(value: float, lower: float, upper: float, *, percent: bool = False) -> str:
-    """A measured number without the digits that its limits leave open: the last is worth about a tenth of them.
+    """Measured number as text, its last digit worth about a tenth of the width of its limits.
 
     Example:
         >>> to_width(0.123456, 0.10, 0.15), to_width(0.123456, 0.1230, 0.1239, percent=True)
@@ -81,7 +81,7 @@ def to_width(value: float, lower: float, upper: float, *, percent: bool = False)
 
 
 def others_of(detected: float, mistaken: float) -> float:
-    """The shape of an event: how many other reports, each e^epsilon times less likely, would share what it misses.
+    """Shape of an event: the number of other reports, each e^epsilon times less likely, that share what it misses.
 
     k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1 other reports with q, so that
     m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most, and taken for
@@ -93,7 +93,7 @@ def others_of(detected: float, mistaken: float) -> float:
 def chance_to_refute(
     claimed: float, true: float, runs: int, delta: float, *, tail: float, others: float = 1.0
 ) -> float:
-    """Power: the probability that a claim is refuted by an event in which all of the true loss shows.
+    """Power: the probability that an event which shows all of the true loss refutes a claim.
 
     The event comes with q = (1 - delta) / (e^true + others) where it is the less likely, and with e^true q + delta
     where it is likely. With ``others = 1`` that is randomized response of one bit. No event of this loss should be
@@ -114,7 +114,7 @@ def chance_to_refute(
 
 
 def least_found(claimed: float, runs: int, delta: float, *, tail: float, others: float = 1.0) -> float:
-    """Detectable loss: the smallest that these runs refute a claim of with probability ``POWER``; arguments as above.
+    """Detectable loss: the smallest that refutes a claim with probability ``POWER`` in these runs; arguments as above.
 
     Returns:
         Above ``claimed``; infinity if not even an event that never errs could refute it.
@@ -130,7 +130,7 @@ def least_found(claimed: float, runs: int, delta: float, *, tail: float, others:
 
 
 def trials_to_tell(claimed: float, true: float, runs: int, delta: float, *, tail: float) -> int | None:
-    """Number of trials that the best event there could be takes to refute a claim with probability ``POWER``.
+    """Number of trials in which the best possible event refutes a claim with probability ``POWER``.
 
     None if ``runs`` are enough, else more than them, and at most about 10^12; arguments as of `chance_to_refute`.
     """
@@ -162,12 +162,12 @@ class Event:
     likely: str
 
     def count(self, first: Scores, second: Scores) -> tuple[int, int]:
-        """Counts of the event with the likely data set and with the other one."""
+        """Counts of the event under the likely data set and under the other one."""
         likely, unlikely = self._signed(first, second)
         return int((likely >= self.threshold).sum()), int((unlikely >= self.threshold).sum())
 
     def roc(self, first: Scores, second: Scores) -> tuple[tuple[float, float], ...]:
-        """False and true positive rates of this and of some tens of other thresholds, from (0, 0) to (1, 1)."""
+        """False and true positive rates of this and some tens of other thresholds, from (0, 0) to (1, 1)."""
         likely, unlikely = self._signed(first, second)
         thresholds = np.append(_thresholds(likely, unlikely, _ROC_POINTS), self.threshold)
         points = zip(_at_least(unlikely, thresholds), _at_least(likely, thresholds), strict=True)
@@ -180,7 +180,7 @@ class Event:
 
 
 def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> tuple[tuple[float, float], Event]:
-    """The event that shows most on these runs, over scores, thresholds, sides and roles.
+    """Event that shows the largest epsilon on these runs, over scores, thresholds, sides and roles.
 
     That is the one with the largest lower limit of epsilon, and where no event shows anything, the one whose two rates
     differ by more than delta with the largest significance. Whatever is chosen here, limits from *other* runs hold as
@@ -204,16 +204,16 @@ def best_event(first: Scores, second: Scores, *, delta: float, tail: float) -> t
 def _merit(
     detected: NDArray[np.int64], mistaken: NDArray[np.int64], runs: int, *, delta: float, tail: float
 ) -> list[tuple[float, float]]:
-    """Epsilon that each event shows, and by how many standard errors its rates differ beyond delta."""
+    """Epsilon that each event shows, and the standard errors by which its rates differ beyond delta."""
     lower, upper = clopper_pearson(detected, runs, tail=tail)[0], clopper_pearson(mistaken, runs, tail=tail)[1]
     shown = np.maximum(loss(lower, upper, delta=delta), 0.0)
     rates = np.array([detected, mistaken]) / runs
-    errors = np.sqrt((rates * (1 - rates)).sum(axis=0) / runs + 1 / runs**2)  # of one run at least
+    errors = np.sqrt((rates * (1 - rates)).sum(axis=0) / runs + 1 / runs**2)  # at least that of one run
     return list(zip(shown.tolist(), ((rates[0] - delta - rates[1]) / errors).tolist(), strict=True))
 
 
 def _thresholds(left: Scores, right: Scores, most: int) -> Scores:
-    """All scores that occur, or if those are too many, some of them: close to each other where few are larger."""
+    """Thresholds: all scores that occur or, if too many, some of them, denser where few scores are larger."""
     pooled = np.concatenate([left, right])
     distinct = np.unique(pooled)
     if len(distinct) <= most:

@@ -1,4 +1,4 @@
-"""Evaluation of inference attacks: success beside a control group, who is vulnerable; and the majority vote."""
+"""Evaluation of inference attacks: success beside a control group, vulnerable people; and the majority vote."""
 
 import math
 from collections.abc import Iterable
@@ -191,7 +191,7 @@ def evaluate(
 def _repetition(
     runs: Iterable[NDArray[np.bool_]], fixed: bool, draw: np.random.Generator
 ) -> tuple[Integers, list[tuple[float, int]]]:
-    """How often everybody is right, and for each independent trial the share who are and whether one person, drawn, is.
+    """Number of right guesses for each person, and per independent trial the right share and a drawn person's result.
 
     Runs with one permutation are one trial. A shuffle sees no answers, so that with one key it draws one permutation.
     """
@@ -204,7 +204,7 @@ def _repetition(
 
 
 def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
-    """Checked guesses of an attack: one number of a value for each person. Messages never show what it guessed."""
+    """Checked guesses of an attack: one value number for each person. Error messages never show a guess."""
     validate.unmasked(guesses=found)
     try:
         guesses = np.asarray(found)
@@ -230,14 +230,14 @@ def _guesses(found: ArrayLike, people: int, values: int | None) -> Integers:
 
 
 def _replaced(truth: Integers, person: int, draw: np.random.Generator) -> Integers:
-    """Everybody's answers, with one person's replaced by that of another person drawn at random."""
+    """All answers, with one person's replaced by that of another person drawn at random."""
     other, sent = int(draw.integers(truth.size - 1)), truth.copy()
     sent[person] = truth[other + (other >= person)]
     return sent
 
 
 def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_]) -> dict[str, Any]:
-    """Control and advantage, from people who are guessed with their own reports in the data, and without them.
+    """Control and advantage, from people guessed with and without their own reports in the data.
 
     The mean of the differences estimates success less control without bias. That people differ in how easily they are
     guessed cancels in each difference. What is left of the success after it is kept between 0 and 1.
@@ -258,12 +258,12 @@ def _limits(right: int, trials: int, tail: float) -> tuple[float, float]:
 
 
 def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float, float]:
-    """Limits of a difference, from those of both terms."""
+    """Limits of a difference from the limits of both terms."""
     return more[0] - less[1], more[1] - less[0]
 
 
 def _times(num_runs: int, repetitions: int, control_runs: int | None) -> tuple[int, int, int]:
-    """Runs of a repetition, repetitions, and control runs."""
+    """Numbers of runs in a repetition, of repetitions, and of control runs."""
     validate.integer_at_least(1, num_runs=num_runs, repetitions=repetitions)
     controls = num_runs * repetitions if control_runs is None else control_runs
     validate.integer_at_least(1, control_runs=controls)
@@ -288,11 +288,11 @@ def _check_measure(vulnerable_from: float, permutations: str, level: float) -> N
 
 
 def _answers(answers: ArrayLike, side_information: SideInformation) -> Integers:
-    """Everybody's true answer, of the people of the side information."""
+    """True answers of all people in the side information, checked."""
     validate.unmasked(answers=answers)
     truth = np.asarray(answers)
     if truth.ndim != 1 or truth.dtype.kind not in "iu" or truth.size < 2:
-        raise invalid("numbers of values, of two people or more", shape_of_answers=truth.shape)
+        raise invalid("one value number for each of two or more people", shape_of_answers=truth.shape)
     if truth.min() < 0:
         raise InvalidParameterError("answers must be numbers of values, 0 or more.")
     validate.instance_of(SideInformation, side_information=side_information)
@@ -329,7 +329,7 @@ class MajorityVote:
     """
 
     def infer(self, view: View, side_information: SideInformation) -> NDArray[np.int64]:
-        """One answer per person.
+        """Guessed answers, one per person.
 
         Args:
             view: of randomized response, with or without slots.

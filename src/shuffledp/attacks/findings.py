@@ -19,7 +19,7 @@ from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
 
 
 class Verdict(StrEnum):
-    """Verdict on a claim. No audit can prove one, so that there is no "passed"."""
+    """Verdict on a claim; there is no "passed", because no audit can prove a claim."""
 
     REFUTED = "refuted"
     CONSISTENT = "consistent"
@@ -27,13 +27,13 @@ class Verdict(StrEnum):
 
 
 def tally(verdicts: Iterable[Verdict]) -> dict[Verdict, int]:
-    """Number of claims that met each verdict; all three are there."""
+    """Number of claims for each of the three verdicts, including zeros."""
     given = list(verdicts)
     return {verdict: given.count(verdict) for verdict in Verdict}
 
 
 def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
-    """A `tally` in one sentence, which never lets silence pass for success; ``weak`` counts claims that are so."""
+    """Outcome of a `tally` in one sentence, which never reports silence as success; ``weak`` counts weak claims."""
     refuted, stood, left = (counts[verdict] for verdict in Verdict)
     if not refuted + stood:
         return (
@@ -50,7 +50,7 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
 
 
 def played(shuffle: ShuffleModel) -> str:
-    """Shuffle in words, of which several rounds may be side by side."""
+    """Shuffle in words; several rounds may run side by side."""
     if isinstance(shuffle, ParallelShuffleModel):
         return f"through {shuffle.num_rounds:,} {shuffle.round.kind} rounds side by side"
     return f"through {shuffle.kind}" if shuffle.kind != IdentityShuffleModel.kind else "without a shuffle"
@@ -101,7 +101,7 @@ class Evidence(Described):
     roc: tuple[tuple[float, ...], ...]
 
     def told(self, symbol: str) -> str:
-        """Evidence in a sentence, for a loss of this name."""
+        """Evidence in a sentence, with this symbol for the loss."""
         lower, upper = in_digits(self.epsilon_lower, "at least"), in_digits(self.epsilon_upper, "at most")
         detected, mistaken = (
             to_width(rate, least, most, percent=True)
@@ -122,7 +122,7 @@ class Evidence(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Finding(Described, Shown):
-    """Finding: the verdict on one claim, with its evidence.
+    """Finding: verdict on one claim, with its evidence.
 
     Args:
         statement: the claim, as it came in.
@@ -146,12 +146,12 @@ class Finding(Described, Shown):
 
     @property
     def weak(self) -> bool:
-        """Whether the claim stood because it could hardly have been refuted, however good the attack."""
+        """Whether the claim was too weakly tested: not even a perfect attack would have refuted it reliably."""
         return self.trials_needed is not None
 
     @property
     def symbol(self) -> str:
-        """Symbol of the loss: of orders alpha, else epsilon."""
+        """Symbol of the loss: alpha for orders, else epsilon."""
         return "alpha" if isinstance(self.statement.guarantee, DSigmaPrivacy) else "epsilon"
 
     @property
@@ -176,7 +176,7 @@ class Finding(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """The verdict, and on what."""
+        """Verdict and claim in short."""
         return f"{self.verdict}: {self.statement.in_short}"
 
     def __str__(self) -> str:
@@ -194,7 +194,7 @@ class Finding(Described, Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditReport(Described, Shown):
-    """Audit report: all findings. ``print`` gives a paragraph for each, ``to_dict`` everything.
+    """Audit report with all findings: ``print`` gives a paragraph for each, ``to_dict`` everything.
 
     Args:
         model: the public description of what was played.
@@ -212,12 +212,12 @@ class AuditReport(Described, Shown):
 
     @property
     def refuted(self) -> bool:
-        """True if some claim is refuted."""
+        """Whether some claim is refuted."""
         return any(finding.verdict is Verdict.REFUTED for finding in self.findings)
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """Number of claims that met each verdict."""
+        """Number of claims for each verdict."""
         return tally(finding.verdict for finding in self.findings)
 
     @property
@@ -227,7 +227,7 @@ class AuditReport(Described, Shown):
 
     @property
     def opening(self) -> str:
-        """Opening paragraph: what was played, what came of it, and what the verdicts mean."""
+        """Opening paragraph: the game, its outcome, and the meaning of the verdicts."""
         counts = self.verdicts
         opening = (
             f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with "
@@ -243,7 +243,7 @@ class AuditReport(Described, Shown):
 
     @property
     def in_short(self) -> str:
-        """What came of it."""
+        """Outcome in one sentence."""
         return outcome_of(self.verdicts, self.weak)
 
     def __str__(self) -> str:
@@ -252,7 +252,7 @@ class AuditReport(Described, Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Success(Described, Shown):
-    """Success rate of an attacker in independent runs, and what that says about a claim.
+    """Success rate of an attacker in independent runs, and its verdict on a claim.
 
     Args:
         verdict: refuted if the limits contradict the claim; not audited if no outcome of so few runs could.
@@ -276,12 +276,12 @@ class Success(Described, Shown):
 
     @property
     def refuted_from_below(self) -> bool:
-        """Whether the claim is refuted because the attacker was right less often."""
+        """Whether the claim is refuted because the attacker was right less often than claimed."""
         return self.verdict is Verdict.REFUTED and self.success_limits[1] < self.claimed
 
     @property
     def measured(self) -> str:
-        """The success and its limits, in words."""
+        """Success rate and its limits, in words."""
         least, most = self.success_limits
         lower, upper = in_digits(least, "at least"), in_digits(most, "at most")
         share = to_width(self.success, least, most, percent=True)
@@ -289,7 +289,7 @@ class Success(Described, Shown):
 
 
 def counted(wins: int, trials: int, *, claimed: float, confidence: float, both_ways: bool = False) -> dict[str, Any]:
-    """Success test: the fields of `Success` from a number of right guesses in independent runs.
+    """Fields of `Success` from a number of right guesses in independent runs.
 
     With ``both_ways`` an attacker who is right less often than is claimed refutes it too.
     """
@@ -313,7 +313,7 @@ def counted(wins: int, trials: int, *, claimed: float, confidence: float, both_w
 
 
 def check_counting(claimed: float, trials: int, confidence: float) -> None:
-    """Check that a claim is a probability, and that there is something to count."""
+    """Check that a claim is a probability, and that there are trials to count."""
     validate.probability(claimed=claimed)
     validate.integer_at_least(2, trials=trials)
     validate.open_probability(confidence=confidence)

@@ -1,4 +1,4 @@
-"""Distinguishing games: the protocol is run on one of two neighboring data sets, and what may be seen is scored."""
+"""Distinguishing games: the protocol runs on one of two neighboring data sets, and the visible part is scored."""
 
 import math
 from abc import ABC, abstractmethod
@@ -37,26 +37,26 @@ MOST_TRIALS = 10_000_000  # the scores of all runs are held in memory: hundreds 
 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
-_GROUPS = 2  # whose orders are played
+_GROUPS = 2  # groups whose orders are played
 LARGEST_CHANNEL = 256  # answers of randomizers whose matrix is written out
 _RUNS_AT_A_TIME = 1 << 14
 
 
 @runtime_checkable
 class RandomizerAndShuffler(Protocol):
-    """What an audit plays: a `shuffledp.Pipeline`, or anything else with these two parts."""
+    """Pipeline that an audit plays: a `shuffledp.Pipeline`, or any object with these two parts."""
 
     @property
     def randomizer(self) -> Randomizer:
-        """Runs on a person's device."""
+        """Randomizer, which runs on a person's device."""
 
     @property
     def shuffler(self) -> Shuffler:
-        """Makes the view."""
+        """Shuffler, which makes the view."""
 
 
 class Game(ABC):
-    """Distinguishing game: what may be seen under a type of guarantee, and how it is scored.
+    """Distinguishing game: the visible part under a type of guarantee, and its scores.
 
     Class attributes: ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials`` (default of
     held-out runs with each data set).
@@ -75,10 +75,10 @@ class Game(ABC):
 
     @abstractmethod
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """Independent runs with one of the two data sets; shape (runs, scores)."""
+        """Scores of independent runs with one of the two data sets; shape (runs, scores)."""
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Those pairs of data sets that can be told apart from each other by what is seen in this game."""
+        """Pairs of data sets that the visible part of this game can tell apart."""
         return pairs
 
     def attack(
@@ -120,7 +120,7 @@ class Game(ABC):
         return found
 
     def _more(self, pair: NeighboringInputs, before: Scores | None, runs: int) -> Scores:
-        """Scores of ``runs`` runs with each data set, those of before among them."""
+        """Scores of ``runs`` runs with each data set, which include the earlier ones."""
         if before is None:
             return self._both(pair, runs)
         more = self._both(pair, runs - len(before[0]))
@@ -156,14 +156,14 @@ class Game(ABC):
         )
 
     def tick(self, runs: int) -> None:
-        """Progress by a number of runs."""
+        """Report progress by a number of runs."""
         self._done += runs
         if self._progress is not None:
             self._progress(self._done, self._total)
 
 
 class LocalGame(Game):
-    """Game about a local guarantee: seen is the report that leaves the first person's device.
+    """Game about a local guarantee: the report that leaves the first person's device is visible.
 
     The randomizer gets a column of equal answers: its reports are independent, one for each row.
     """
@@ -173,12 +173,12 @@ class LocalGame(Game):
     trials = 100_000
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """The answers of others are not seen."""
+        """Pairs that differ in the first person's answers, since the answers of others are not visible."""
         answers = {(np.asarray(pair.first).tobytes(), np.asarray(pair.second).tobytes()): pair for pair in pairs}
         return tuple(answers.values())
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """See `Game.play`."""
+        """Scores of independent runs; see `Game.play`."""
         randomizer = self.pipeline.randomizer
         found = np.empty((runs, 1))
         for start in range(0, runs, _REPORTS_AT_A_TIME):
@@ -191,13 +191,13 @@ class LocalGame(Game):
 
 
 class CentralGame(Game):
-    """Game about a central guarantee: seen is the view. Every run is one of the real randomizer and shuffler."""
+    """Game about a central guarantee: the view is visible. Every run uses the real randomizer and shuffler."""
 
     scores = tuple(SCORES)
     trials = 10_000
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """See `Game.play`."""
+        """Scores of independent runs; see `Game.play`."""
         randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
         answers, read = inputs.answers(which, self.num_users), self.reading(inputs)
         found = np.empty((runs, len(self.scores)))
@@ -212,7 +212,7 @@ class CentralGame(Game):
         return found
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
-        """From views to their scores, shape (views, scores)."""
+        """Function from views to their scores, shape (views, scores)."""
         model = self.pipeline.randomizer.model
         return lambda views: view_scores(views, model, inputs)
 
@@ -228,7 +228,7 @@ class OrderGame(Game):
     trials = 10_000
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Each pair of answers, held by members of the costliest groups."""
+        """Pairs of answers, each held by members of the groups that cost the shuffle most."""
         shuffler: Any = self.pipeline.shuffler
         prepared = shuffler.prepare()
         return [
@@ -236,7 +236,7 @@ class OrderGame(Game):
         ]
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """See `Game.play`."""
+        """Scores of independent runs; see `Game.play`."""
         randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
         prepared: Any = shuffler
         rank = invert(prepared.prepare().order)
@@ -250,12 +250,12 @@ class OrderGame(Game):
 
 
 def views_at_a_time(num_users: int) -> int:
-    """Number of views of this many people that are held at a time."""
+    """Number of views of this many people that fit in memory together."""
     return max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
 
 
 def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Lower against upper half, and lowest against highest member, of the groups with the largest sensitivities."""
+    """Holder pairs: lower against upper half, and lowest against highest member, of the most sensitive groups."""
     rank = invert(order)
     found = []
     for number in np.argsort(-windows(groups, order).kendall, kind="stable")[:_GROUPS].tolist():
@@ -275,14 +275,14 @@ def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classes:
-    """Outputs of a randomizer, together where all three answers make them equally likely: their chances under each."""
+    """Classes of outputs that are equally likely under each of the three answers, with their chances."""
 
     first: Floats
     second: Floats
     others: Floats
 
     def scores(self, counts: NDArray[np.int64]) -> Floats:
-        """The "histogram" score of views by numbers of reports in the classes, digit for digit; shape (views,)."""
+        """Histogram score of views from report counts by class, equal in every digit to "histogram"; shape (views,)."""
         one, other = (counts @ (law / self.others) for law in (self.first, self.second))
         return cast(Floats, np.round(np.log(one) - np.log(other), DIGITS))
 
@@ -298,7 +298,7 @@ def has_statistics(model: LocalModel) -> bool:
 
 
 def classes_of(model: LocalModel, inputs: NeighboringInputs) -> Classes:
-    """The classes of a randomizer that `has_statistics`, for two data sets."""
+    """Classes of outputs of a randomizer that `has_statistics`, for two data sets."""
     answers = (inputs.first, inputs.second, inputs.others)
     if isinstance(model, KaryRandomizedResponseModel):
         columns = {"value": np.arange(model.domain_size)}
@@ -325,7 +325,7 @@ class StatisticsGame(Game):
     trials = 100_000
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> Floats:
-        """See `Game.play`."""
+        """Scores of independent runs; see `Game.play`."""
         classes = classes_of(self.pipeline.randomizer.model, inputs)
         generator = np.random.Generator(cast(Any, self.source.bit_generator))
         found = np.empty((runs, 1))

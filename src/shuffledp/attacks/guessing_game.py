@@ -1,4 +1,4 @@
-"""Guessing game: one person's answer is told from the view, and the success held against a claimed vulnerability."""
+"""Guessing game: one person's answer is guessed from the view, and the success held against a claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -129,12 +129,12 @@ def guess_answers(
         if others >= law.size:
             raise validate.invalid(f"an answer, below {law.size}", others=others)
     person, places, optimal = _followed(pipeline.shuffler, num_users, person, trials, source)
-    # Of the source itself: a part of it, by name, would give every game that shares a source the same answers.
+    # Drawn from the source itself: a named substream would give all games that share a source the same answers.
     draw = np.random.Generator(cast("np.random.BitGenerator", source.bit_generator))
     game = _Game(pipeline, law, others, num_users, person, draw, source)
     guessers = [_Guesser(model, law, others, places)]
     if places is not None and not isinstance(pipeline.shuffler, IdentityShuffler):
-        # Where marked reports lie may tell nothing of others, as after sorting: other runs choose whether to follow it.
+        # Places of marked reports may not carry over, as after sorting: other runs decide whether to use them.
         guessers.append(_Guesser(model, law, others, None))
         won = game.wins(guessers, probes_for(trials // 2), None)
         guessers = [guessers[int(won.argmax())]]
@@ -151,15 +151,15 @@ def guess_answers(
 
 @dataclass(frozen=True, slots=True)
 class _Game:
-    """Runs of a pipeline on answers that are drawn, and how often guesses about one person are right."""
+    """Runs of a pipeline on random answers, with the number of right guesses about one person."""
 
     pipeline: RandomizerAndShuffler
     prior: Floats
     others: int | None  # everybody else's answer; None if it is drawn from the prior
     num_users: int
     person: int
-    draw: np.random.Generator  # of the answers
-    source: RandomSource  # of the pipeline
+    draw: np.random.Generator  # draws the answers
+    source: RandomSource  # feeds the pipeline
 
     def wins(self, guessers: "Sequence[_Guesser]", trials: int, progress: Progress | None) -> NDArray[np.int64]:
         """Number of right guesses of each guesser in the same runs."""
@@ -183,7 +183,7 @@ class _Game:
 
 @dataclass(frozen=True, slots=True)
 class _Guesser:
-    """Bayes' rule, for one person among others."""
+    """Guesser by Bayes' rule for one person among others."""
 
     model: LocalModel
     prior: Floats
@@ -191,7 +191,7 @@ class _Guesser:
     places: Floats | None  # log-chance that a label, or a row, is the person's, up to a constant; None if all are alike
 
     def guesses(self, views: Sequence[View]) -> NDArray[np.int64]:
-        """The likeliest answer after each view; the likeliest beforehand where it is empty."""
+        """Likeliest answer after each view; the likeliest by the prior if the view is empty."""
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.prior)
         found = np.full(len(views), int(self.prior.argmax()))
@@ -219,7 +219,7 @@ def _size_of(model: LocalModel) -> int:
 def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
     try:
         law = np.full(size, 1 / size) if prior is None else np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):  # which quotes an entry
+    except (TypeError, ValueError):  # the original error quotes an entry
         raise InvalidParameterError(f"prior must be {size} probabilities; got no numbers.") from None
     if law.shape != (size,) or not (law >= 0).all() or abs(law.sum() - 1) > 1e-9:
         raise validate.invalid(f"{size} probabilities that add up to 1", prior=law)
@@ -229,7 +229,7 @@ def _checked_prior(prior: ArrayLike | None, size: int) -> Floats:
 def _followed(
     shuffler: Shuffler, num_users: int, named: int | None, trials: int, source: RandomSource
 ) -> tuple[int, Floats | None, bool]:
-    """Whose answer is guessed, the log of the chance of each place (None where all are alike), and if that is best."""
+    """Person to guess, log-chances of that person's places (None if all are alike), and whether this is optimal."""
     if isinstance(shuffler, IdentityShuffler):
         person = named or 0
         return person, np.where(np.arange(num_users) == person, 0.0, -np.inf), True
@@ -239,7 +239,7 @@ def _followed(
             f"answers can be guessed after uniform shuffles, or where each report has a label of its own; got a "
             f"{model.kind!r} shuffle."
         )
-    # Of a source of its own, so that runs are the same whoever is looked for.
+    # A source of its own keeps the runs the same, whichever person is sought.
     people, probing = [named or 0], source.substream("guessed-places")
     counts = place_counts(shuffler, num_users, people, probes_for(trials // 2), probing, search=named is None)
     followed = dict(zip(everybody(num_users, people) if named is None else people, counts, strict=True))

@@ -1,4 +1,4 @@
-"""Neighboring data sets, and likelihood-ratio scores of a view: larger the more it looks like the first data set's.
+"""Neighboring data sets, and likelihood-ratio scores of a view: larger if it looks like the first data set's.
 
 A score may use all that a `shuffledp.View` shows and the public models, and nothing else. An audit only counts how
 often a threshold is passed, so that it is valid whatever the score; a better score shows more. A later attack is one
@@ -21,12 +21,12 @@ from shuffledp.randomizers import SplitAndMixModel
 
 _Holders = tuple[tuple[int, ...], ...]
 
-DIGITS = 9  # a sum over the same multiset in another order differs far behind these
+DIGITS = 9  # sums of one multiset in another order agree to many more digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighboringInputs(Described):
-    """Neighboring data sets, which differ in one person's answer. They are invented: no person's answer is in them.
+    """Neighboring data sets, which differ in one person's answer; all answers are invented, none is a person's.
 
     Args:
         first: that person's answer in the first data set, as the randomizer takes it.
@@ -52,9 +52,9 @@ class NeighboringInputs(Described):
             raise invalid("different from first", second=self.second)
 
     def answers(self, which: str, num_users: int) -> NDArray[Any]:
-        """One data set as a column: ``which`` is "first" or "second"; one row per person."""
+        """Answers of one data set as a column: ``which`` is "first" or "second"; one row per person."""
         common = np.result_type(*(np.asarray(answer) for answer in (self.first, self.second, self.others)))
-        column = np.array([self.others] * num_users, dtype=common)  # or a whole number of others would cut off digits
+        column = np.array([self.others] * num_users, dtype=common)  # integer ``others`` would cut off digits
         if not self.holders:
             column[self.person] = getattr(self, which)
             return column
@@ -86,7 +86,7 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
 
 
 def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
-    """Worst data sets of shares: as far apart as the range allows, others in the middle or like the first person."""
+    """Worst data sets of shares: answers at both ends of the range, others in the middle or like the first person."""
     lower, upper = model.lower, model.upper
     middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
     if model.dimension == 1:
@@ -100,7 +100,7 @@ def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Reports of several views, one after the other, none empty."""
+    """Reports of several nonempty views, one view after the other."""
 
     columns: Mapping[str, NDArray[Any]]
     labels: NDArray[np.int64]  # the numbers of the rows where views have none
@@ -112,7 +112,7 @@ class Seen:
 
 
 def _histogram(seen: Seen) -> NDArray[np.float64]:
-    """The exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
+    """Exact log-likelihood ratio of the multiset of all reports, if the view is a uniform shuffle.
 
     Let R be the randomizer and z everybody else's answer. Any report may be the first person's, so the chances of the
     multiset with n_y reports y are in the ratio of sum_y n_y R(y|x) / R(y|z) to sum_y n_y R(y|x') / R(y|z).
@@ -122,7 +122,7 @@ def _histogram(seen: Seen) -> NDArray[np.float64]:
 
 
 def _own_report(seen: Seen) -> NDArray[np.float64]:
-    """The log-likelihood ratio of what the view betrays as the first person's.
+    """Log-likelihood ratio of the report that the view reveals as the first person's.
 
     That is what lies under the first label; without labels, what stands in the first row, which is the first person's
     if reports are released in the order of arrival.
@@ -131,23 +131,23 @@ def _own_report(seen: Seen) -> NDArray[np.float64]:
 
 
 def _own_slots(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence in the holders' own slots."""
+    """Evidence from the holders' own slots."""
     return float(evidence[list(holders[0])].sum() - evidence[list(holders[1])].sum())
 
 
 def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the reference order: how far up the two answers lie, against each other."""
+    """Evidence along the reference order: the mean position of one answer against that of the other."""
     return -float(evidence @ (rank - (len(rank) - 1) / 2)) / len(rank)
 
 
 def _along_the_numbers(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the people's numbers: what a shuffle betrays that lost the reference order on its way."""
+    """Evidence along the people's numbers: shows a shuffle that lost the reference order on its way."""
     places = np.arange(len(evidence))
     side = 1.0 if np.mean(holders[0]) < np.mean(holders[1]) else -1.0
     return -side * float(evidence @ (places - (len(places) - 1) / 2)) / len(places)
 
 
-# Of views whose labels are slots, about which of two orders members of a group hold their answers in.
+# Scores of views whose labels are slots, for two orders in which a group's members hold their answers.
 ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Holders], float]] = {
     "own-slots": _own_slots,
     "along-the-order": _along_the_order,
@@ -156,7 +156,7 @@ ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Ho
 
 
 def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
-    """Every score of ``ORDER_SCORES`` of one view with a report in every slot, for people of these ranks in the order.
+    """Scores of ``ORDER_SCORES`` for one view with a report in every slot, and people of these ranks.
 
     A report's evidence is the log-likelihood ratio of the two answers.
     """
@@ -169,7 +169,7 @@ SCORES: Mapping[str, Callable[[Seen], NDArray[np.float64]]] = {"histogram": _his
 
 
 def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> NDArray[np.float64]:
-    """Every score of every view, in the order of ``SCORES``; shape (views, scores). An empty view tells nothing."""
+    """Scores of every view, in the order of ``SCORES``; shape (views, scores). An empty view has scores 0."""
     found = np.zeros((len(views), len(SCORES)))
     filled, seen = seen_in(views, model, inputs)
     if seen is not None:
@@ -178,7 +178,7 @@ def view_scores(views: Sequence[View], model: LocalModel, inputs: NeighboringInp
 
 
 def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs) -> tuple[list[int], Seen | None]:
-    """Views that hold a report, and what is seen in those, with the likelihoods of all reports; None if none does."""
+    """Indices of nonempty views, and their reports with likelihoods; None if all views are empty."""
     filled, columns, labels, starts = stacked(views)
     if not filled:
         return [], None
@@ -189,7 +189,7 @@ def seen_in(views: Sequence[View], model: LocalModel, inputs: NeighboringInputs)
 
 
 def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
-    """Views that hold a report; the columns and the labels of all their reports; and the row in which each begins."""
+    """Indices of nonempty views; columns and labels of all their reports; and the row in which each view begins."""
     filled = [place for place, view in enumerate(views) if len(view)]
     tables = [views[place].reports.columns for place in filled]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in (tables[0] if tables else ())}
@@ -198,20 +198,20 @@ def stacked(views: Sequence[View]) -> tuple[list[int], dict[str, NDArray[Any]], 
 
 
 def labels_of(view: View) -> NDArray[np.int64]:
-    """The label of each report; without labels the row."""
+    """Label of each report; its row in a view without labels."""
     return np.arange(len(view)) if view.labels is None else view.labels.astype(np.int64)
 
 
 def report_scores(
     columns: Mapping[str, NDArray[Any]], model: LocalModel, inputs: NeighboringInputs
 ) -> NDArray[np.float64]:
-    """The log-likelihood ratio of each report by itself; shape (reports,)."""
+    """Log-likelihood ratio of each report by itself; shape (reports,)."""
     first, second = (log_likelihood_of(model, columns, answer) for answer in (inputs.first, inputs.second))
     return np.round(first - second, DIGITS)
 
 
 def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], answer: Any) -> NDArray[np.float64]:
-    """Log-likelihood of each report if this is the answer; shape (reports,). Models that do not say are refused."""
+    """Log-likelihood of each report given this answer; shape (reports,). Models without a written law are refused."""
     found = model.log_likelihood(columns, answer)
     if found is None:
         raise UnsupportedModelError(f"no attack is known for {model.kind!r} reports: their law is not written out.")
@@ -219,7 +219,7 @@ def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], an
 
 
 def sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The log of the sum of exponentials from each start to the next one."""
+    """Log of the sum of exponentials from each start to the next one."""
     largest = np.maximum.reduceat(terms, starts)
     lengths = np.diff(starts, append=len(terms))
     total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))

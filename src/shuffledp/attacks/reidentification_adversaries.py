@@ -1,4 +1,4 @@
-"""Adversaries of re-identification: they know everybody's answers, and name the slots of given people's reports.
+"""Adversaries of re-identification: they know all answers, and name the slots of given people's reports.
 
 `shuffledp.attacks.reidentification_game` plays them, and counts how often they are right.
 """
@@ -27,8 +27,8 @@ _MOST_ENUMERATED = 50_000_000  # permutations times outputs times slots
 _NEVER = 1e-300
 _ROUNDING = 1e-9
 _MOST_KEPT = 2_000_000  # people times draws of the simulation
-_ENOUGH = 30.0  # draws that the likely ones must be worth
-_MOST_SHARED = 5  # targets for whom all ways to share slots out are added up
+_ENOUGH = 30.0  # effective draws that are needed
+_MOST_SHARED = 5  # most targets for which all assignments to slots are summed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,7 +70,7 @@ class KnownAnswers:
     def worst(
         cls, model: LocalModel, *, num_users: int, targets: Sequence[int], inputs: NeighboringInputs | None = None
     ) -> "KnownAnswers":
-        """Answers by which the targets stand out: theirs is one of two answers, and everybody else's is the other.
+        """Answers that make the targets stand out: the targets give one of two answers, and all others the other one.
 
         Args:
             model: the randomizer's.
@@ -94,14 +94,14 @@ class KnownAnswers:
 
 @runtime_checkable
 class Adversary(Protocol):
-    """Adversary who names slots. It is given the view and what is known, and nothing else."""
+    """Adversary who names slots, from the view and the known answers alone."""
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """The slots that hold the targets' reports, all different; as a set they are meant."""
+        """Slots that hold the targets' reports, all different; their order does not matter."""
 
 
 class OptimalReidentification:
-    """The best adversary there is, by writing out all permutations: for a handful of people.
+    """Optimal adversary, by writing out all permutations: for a handful of people.
 
     Args:
         law: the law of the shuffle, as `shuffledp.laws.law_around` gives it: slot j gets the report of ``sigma[j]``.
@@ -123,7 +123,7 @@ class OptimalReidentification:
             raise InvalidParameterError("law must hold probabilities, 0 or more, that add up to 1.")
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """The slots that most likely hold the reports of the targets, ascending; as a set they are meant.
+        """Slots that most likely hold the targets' reports, ascending; their order does not matter.
 
         Args:
             view: with slots.
@@ -142,7 +142,7 @@ class OptimalReidentification:
         return found
 
     def success(self, channel: Channel, known: KnownAnswers) -> float:
-        """The probability of naming the right set of slots, which no adversary exceeds.
+        """Probability of naming the right set of slots, which no adversary exceeds.
 
         Args:
             channel: of the randomizer.
@@ -165,7 +165,7 @@ class OptimalReidentification:
         return float(by_set.max(axis=0).sum())
 
     def _sets(self, known: KnownAnswers, values: int) -> tuple[Integers, Integers]:
-        """The sets of slots that may hold the targets' reports, and for each permutation the number of its set."""
+        """Sets of slots that may hold the targets' reports, and for each permutation the number of its set."""
         _check_values(known, values)
         if known.answers.size != self._permutations.shape[1]:
             raise invalid(f"{self._permutations.shape[1]}, as the law has", num_answers=known.answers.size)
@@ -174,7 +174,7 @@ class OptimalReidentification:
         return sets, owner.ravel()
 
     def _likelihoods(self, said: Integers, known: KnownAnswers, matrix: Floats) -> Floats:
-        """Pr[permutation and outputs], shape (outputs, permutations)."""
+        """Joint probability Pr[permutation and outputs], shape (outputs, permutations)."""
         held = known.answers[self._permutations]
         found: Floats = np.ones((len(said), 1)) * self._chances
         for slot in range(said.shape[1]):
@@ -191,7 +191,7 @@ def _check_values(known: KnownAnswers, values: int) -> None:
 
 
 class LikeliestSlots:
-    """A heuristic for many people: which set of slots the targets' reports share, by simulating the public shuffle.
+    """Heuristic adversary for many people: the likeliest set of slots, by simulating the public shuffle.
 
     A set is as likely as it was seen in the simulation, times how much likelier what lies in its slots is the targets'
     than others'. What is seen once is discounted as often as it does not come again (absolute discounting), in favor of
@@ -215,7 +215,7 @@ class LikeliestSlots:
         self._held: Integers | None = None
 
     def infer(self, view: View, known: KnownAnswers) -> Integers:
-        """The slots, as `OptimalReidentification.infer`; simulated anew if ``known`` is not that of the last call."""
+        """Slots, as in `OptimalReidentification.infer`; simulated anew if ``known`` differs from the last call."""
         validate.instance_of(KnownAnswers, known=known)
         said = reports_by_slot(view, known.answers.size)
         channel = view.reports.model.channel()
@@ -223,7 +223,7 @@ class LikeliestSlots:
         _check_values(known, len(matrix))
         if known is not self._for:
             self._simulate(known, len(matrix))
-        told = matrix[:, said]  # of answer and slot
+        told = matrix[:, said]  # by answer and slot
         ratios = told[known.answers[known.targets]] / np.einsum("sv,vs->s", self._others, told)
         alone = np.log(np.maximum(self._here * ratios, _NEVER))
         assigned = np.sort(linear_sum_assignment(alone, maximize=True)[1])
@@ -238,14 +238,14 @@ class LikeliestSlots:
         seen = np.log(ratios)[np.arange(known.targets.size), self._where].sum(axis=1)
         largest = seen.max()
         weights = np.bincount(owner.ravel(), np.exp(seen - largest)) * (1 - discount / times)
-        left = discount * len(sets)  # draws that are discounted
+        left = discount * len(sets)  # total discount, in draws
         found: Integers = np.vstack([sets, assigned])
         apart = _shared_out(alone, found) - largest
         total = np.append(weights, weights[(sets == assigned).all(axis=1)].sum()) + left * np.exp(apart)
         return found[int(total.argmax())] if total.max() > 0 else assigned
 
     def _simulate(self, known: KnownAnswers, values: int) -> None:
-        """Where the targets' reports lie in each draw, how often in each slot, and whose answers lie there else."""
+        """Simulate the slots of the targets' reports in each draw, their frequencies, and the other answers there."""
         people, slots = known.answers.size, np.arange(known.answers.size)
         answers, place = np.full((people, values), 0.5 / values), np.empty(people, dtype=np.int64)
         where = np.empty((self._num_draws, known.targets.size), dtype=np.int64)
@@ -269,7 +269,7 @@ class LikeliestSlots:
 
 
 def _shared_out(scores: Floats, sets: Integers) -> Floats:
-    """The log of the sum of exp(scores) over all ways to share each set out among the targets; the best way of many."""
+    """Log-sum of exp(scores) over all ways to share each set out among the targets; the best way if they are many."""
     count = len(scores)
     if count > _MOST_SHARED:
         best = [scores[:, each][linear_sum_assignment(scores[:, each], maximize=True)].sum() for each in sets]

@@ -1,4 +1,4 @@
-"""Re-identification game: an adversary who knows everything but the randomness names the slots of given people."""
+"""Re-identification game: an adversary who knows all but the randomness names the slots of given people."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -20,28 +20,28 @@ from shuffledp.core.validate import invalid
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 DEFAULT_NAMINGS = 2_000
-_NOT_SEEN = 0.5  # counted for a slot in which training saw nobody
+_NOT_SEEN = 0.5  # count for a slot that no target reached in training
 
 
 @runtime_checkable
 class TracedPipeline(Protocol):
-    """What the game plays: a `shuffledp.Pipeline`, or anything else that can be simulated."""
+    """Pipeline of the game: a `shuffledp.Pipeline`, or any object that can be simulated."""
 
     @property
     def randomizer(self) -> Randomizer:
-        """Runs on a person's device."""
+        """Randomizer, which runs on a person's device."""
 
     @property
     def shuffler(self) -> Shuffler:
-        """Makes the view."""
+        """Shuffler, which makes the view."""
 
     def simulate(self, values: ArrayLike, *, source: RandomSource | None = None) -> Any:
-        """A run of both, with a ``view`` and for each of its rows the person it came from, ``origins``."""
+        """Run of both parts: a ``view``, and in ``origins`` the person behind each of its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Naming(Success):
-    """Success rate of naming the slots of given people, the ``targets``, all correctly."""
+    """Success rate of naming all slots of given people, the ``targets``, correctly."""
 
     targets: tuple[int, ...]
 
@@ -54,7 +54,7 @@ class Naming(Success):
 
 
 class LearnedSlots:
-    """An adversary for any randomizer: learns from runs where the targets' reports end, and reads what lies there.
+    """Adversary for any randomizer: learns from runs where the targets' reports end, and reads those slots.
 
     Named are the slots where the chance that a target's report lies there, times how much likelier what lies there is
     a target's than somebody else's, is the largest. If all others gave one answer, nobody names a single target's slot
@@ -76,7 +76,7 @@ class LearnedSlots:
         self._chances = np.zeros(0)
 
     def infer(self, view: View, known: KnownAnswers) -> NDArray[np.int64]:
-        """The slots to name.
+        """Slots to name, one for each target.
 
         What is learned is learned anew if ``known`` is not that of the last call.
 
@@ -105,7 +105,7 @@ class LearnedSlots:
 
 
 def _likelihood_among(model: LocalModel, view: View, answers: NDArray[Any]) -> Floats:
-    """The log of how likely each report is, if the answer behind it is equally likely that of any of these people."""
+    """Log-likelihood of each report, if its answer is equally likely that of any of these people."""
     kinds, times = np.unique(answers, axis=0, return_counts=True)
     logs = [log_likelihood_of(model, view.reports.columns, kind) for kind in kinds]
     found: Floats = np.logaddexp.reduce(np.array(logs) + np.log(times / times.sum())[:, None])
@@ -122,7 +122,7 @@ def name_slots(
     confidence: float = 0.99,
     source: RandomSource | None = None,
 ) -> Naming:
-    """Re-identification of given people's slots by an adversary, whose success is held against a claim.
+    """Re-identification of given people's slots by an adversary, with its success held against a claim.
 
     Guarantees:
         1. A true claim is called consistent (or not audited) with probability ``confidence`` at least, however bad the
@@ -171,7 +171,7 @@ def name_slots(
 
 
 def _names(found: Any, count: int) -> NDArray[np.int64]:
-    """Checked answer of an attack: one number of a slot for each target; a list is read too."""
+    """Checked answer of an attack: one slot number for each target; a list is read too."""
     try:
         named = np.asarray(found)
     except ValueError:  # ragged rows

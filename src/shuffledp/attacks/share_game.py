@@ -1,4 +1,4 @@
-"""Attack on split-and-mix: likelihood-ratio scores of shares in rounds, by laws modulo q, and the game about them.
+"""Attack on split-and-mix: likelihood-ratio scores of shares in rounds, by laws modulo q, and their game.
 
 All shares of one person add up to the person's place on the grid plus a share of noise, whose law modulo q is public.
 What is not public is which shares are one person's.
@@ -18,7 +18,7 @@ from shuffledp.core.table import Floats
 from shuffledp.randomizers import SplitAndMixModel
 
 LARGEST_MODULUS = 1 << 22  # laws modulo q are written out
-_MOST_COMBINED = 1 << 16  # residues whose combinations are counted in every view
+_MOST_COMBINED = 1 << 16  # largest modulus for which combinations are counted
 _LEAST = 1e-15  # a smaller probability is a rounding error of the transform
 _DIGITS = 9
 
@@ -37,7 +37,7 @@ class _Laws:
 
 
 def _total(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """The exact log-likelihood ratio of the noisy sum, which is all that anybody should learn."""
+    """Exact log-likelihood ratio of the noisy sum, the only thing that the analyst should learn."""
     modulus = laws.first.shape[1]
     sums = grid.sum(axis=(1, 2)) % modulus
     coordinates = np.arange(len(sums))
@@ -45,7 +45,7 @@ def _total(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _same_places(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """The exact log-likelihood ratio, if what lies at the same place of every round is one person's."""
+    """Exact log-likelihood ratio, if the shares at one place of all rounds belong to one person."""
     first, second = _of_places(grid, laws)
     return float(np.logaddexp.reduce(first) - np.logaddexp.reduce(second))
 
@@ -57,7 +57,7 @@ def _own_place(grid: NDArray[np.int64], laws: _Laws) -> float:
 
 
 def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
-    """Log-likelihood ratio, for each place, of its shares being the first person's or another's, in both data sets."""
+    """Log-likelihood, for each place, that its shares are the first person's rather than another's, per data set."""
     sums = grid.sum(axis=1) % laws.first.shape[1]
     others = np.take_along_axis(laws.others, sums, axis=1)
     first, second = (np.take_along_axis(law, sums, axis=1) - others for law in (laws.first, laws.second))
@@ -65,7 +65,7 @@ def _of_places(grid: NDArray[np.int64], laws: _Laws) -> tuple[Floats, Floats]:
 
 
 def _combinations(grid: NDArray[np.int64], laws: _Laws) -> float:
-    """Score of all ways to take one share from every round that add up to a likely value of the first person."""
+    """Score of all ways to take one share from every round that sum to a likely value of the first person."""
     coordinates, _, people = grid.shape
     modulus = laws.first.shape[1]
     if modulus > _MOST_COMBINED:
@@ -88,26 +88,26 @@ SHARE_SCORES: Mapping[str, Callable[[NDArray[np.int64], _Laws], float]] = {
 
 
 class SharesGame(CentralGame):
-    """Game about shares: seen is the view of all rounds, each in the order in which it left its shuffle."""
+    """Game about shares: the view of all rounds is visible, each in the order in which it left its shuffle."""
 
     scores = tuple(SHARE_SCORES)
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
-        """See `CentralGame.reading`."""
+        """Function from views to their scores; see `CentralGame.reading`."""
         reader = ShareReader(cast(SplitAndMixModel, self.pipeline.randomizer.model), inputs)
         return lambda views: np.array([reader.scores(view) for view in views])
 
 
 @dataclass(frozen=True, slots=True)
 class ShareReader:
-    """Scorer of views of shares, modulo at most ``LARGEST_MODULUS``, in the light of two data sets."""
+    """Scorer of views of shares, modulo at most ``LARGEST_MODULUS``, for two data sets."""
 
     model: SplitAndMixModel
     inputs: NeighboringInputs
     _known: dict[int, _Laws] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def scores(self, view: View) -> list[float]:
-        """Every score of ``SHARE_SCORES`` of one view; 0 where rounds differ in their numbers of shares.
+        """Scores of ``SHARE_SCORES`` for one view; 0 where rounds differ in their numbers of shares.
 
         The order within rounds is read as it is seen: by labels, or by rows where labels do not tell it.
         """
@@ -125,7 +125,7 @@ class ShareReader:
         return [round(score(grid, laws), _DIGITS) for score in SHARE_SCORES.values()]
 
     def _laws(self, people: int) -> _Laws:
-        """By Fourier transforms modulo q, in which independent numbers multiply."""
+        """Laws modulo q by Fourier transforms, in which independent numbers multiply."""
         model = self.model
         angles = 2 * np.pi * np.arange(model.modulus // 2 + 1) / model.modulus
         rate = float(model.rate)
@@ -138,7 +138,7 @@ class ShareReader:
         return _Laws(*map(self._logs, (first * one, second * one, others * one, first * crowd, second * crowd)))
 
     def _placed(self, answer: Any, angles: Floats) -> Transform:
-        """The transform of an answer's place on the grid, which is rounded to one of two; shape (dimension, angles)."""
+        """Transform of an answer's place on the grid, rounded to one of two points; shape (dimension, angles)."""
         model = self.model
         places = (np.reshape(np.asarray(answer, dtype=np.float64), (-1, 1)) - model.lower) / model.step
         below = np.floor(places + _LEAST * model.precision)

@@ -1,4 +1,4 @@
-"""Side information of an attacker beside the view, and the reading of reports that lie in people's slots."""
+"""Side information of an attacker beside the view, and the reading of reports in people's slots."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +24,7 @@ _MOST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SideInformation:
-    """Public and privileged knowledge about the people; nobody's randomness, and nobody's report is in it.
+    """Public and privileged knowledge about the people, without any person's randomness or report.
 
     What is None is not known. Each attack says what it needs.
 
@@ -71,7 +71,7 @@ _ROUNDING = 1e-9  # by which chances may add up to more than 1
 
 
 def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
-    """A copy of one part: integers from the least one on, or real numbers; of the dimensions that the part has."""
+    """Checked copy of one part: integers from the least one on, or real numbers, of the part's dimensions."""
     validate.unmasked(**{name: value})
     try:
         array = np.array(value)
@@ -89,13 +89,13 @@ def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
 
 
 def _check_slots(neighbors: Integers) -> None:
-    """Check that there are as many slots as people."""
+    """Check that neighbors are slots, of which there is one for each person."""
     if neighbors.max(initial=-1) >= len(neighbors):
         raise InvalidParameterError(f"neighbors must hold slots from 0 to {len(neighbors) - 1}, or -1 for none.")
 
 
 def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
-    """Check that at most one of the slots that a person looks at holds the person's own report."""
+    """Check that a person's placement chances sum to at most 1, as one slot at most holds the person's report."""
     if neighbors is None or placement.shape != neighbors.shape:
         raise InvalidParameterError("placement must have the shape of neighbors.")
     if not ((placement >= 0) & (placement <= 1)).all():
@@ -106,14 +106,14 @@ def _check_placement(placement: Floats, neighbors: Integers | None) -> None:
 
 @runtime_checkable
 class InferenceAttack(Protocol):
-    """Attack that guesses everybody's answer. It is given the view and the side information, and nothing else."""
+    """Attack that guesses all answers, from the view and the side information alone."""
 
     def infer(self, view: View, side_information: SideInformation) -> Integers:
-        """One answer per person, in the order of the side information."""
+        """Guessed answers, one per person, in the order of the side information."""
 
 
 def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
-    """A part of the side information; refused where it is not known."""
+    """Part of the side information; refused if it is None."""
     validate.instance_of(SideInformation, side_information=side_information)
     found: NDArray[Any] | None = getattr(side_information, name)
     if found is None:
@@ -122,7 +122,7 @@ def needed(side_information: SideInformation, name: str) -> NDArray[Any]:
 
 
 def reports_by_slot(view: View, num_slots: int) -> Integers:
-    """The report in each slot, as a number of a value; reports without labels lie in any slots.
+    """Report in each slot, as a value number; reports without labels are put into the slots as they come.
 
     The rows of a view without labels are in a fresh uniform order, so that they are laid into the slots as they come.
     """
@@ -136,7 +136,7 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
             f"{model.kind!r}, is not written out."
         )
     if view.labels is not None and view.shuffle.labels is not LabelMeaning.SLOT and not view.shuffle.keeps_places:
-        raise UnsupportedModelError(f"this attack reads slots; the labels of {view.shuffle.kind!r} are none.")
+        raise UnsupportedModelError(f"this attack reads slots; labels of a {view.shuffle.kind!r} shuffle are no slots.")
     values: Integers = view.reports["value"]
     if values.size != num_slots:
         raise invalid(f"one for each of {num_slots} slots", num_reports=values.size)
@@ -148,7 +148,7 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
 
 
 def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
-    """The slots that each person looks at as a sparse matrix of shape (people, slots); 1, or their weights."""
+    """Sparse matrix, shape (people, slots), of the slots that each person looks at; entries are 1 or weights."""
     people, most = neighbors.shape
     there = neighbors >= 0
     data = there.astype(np.float64) if weights is None else np.where(there, np.asarray(weights), 0.0)
@@ -158,7 +158,7 @@ def spread(neighbors: Integers, weights: ArrayLike | None = None) -> csr_matrix:
 
 
 def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | None = None, seed: int = 0) -> Integers:
-    """Slots of the people of each person's group who are most similar to them, themselves included.
+    """Slots of the most similar people of each person's group, that person included.
 
     Args:
         groups: who is near whom, as the attacker sees it: `Groups.from_radius` with the radius of the attack.
@@ -203,7 +203,7 @@ def similar_people(groups: Groups, *, count: int = 25, privileged: ArrayLike | N
 
 @compiled
 def _nearest(members: Integers, values: Floats, places: Integers, owners: Integers, found: Integers) -> None:
-    """Grow a window around each owner's place to the side where the next value is nearer; by turns where equal."""
+    """Grow a window around each owner's place towards the nearer next value, alternately on ties."""
     for number in range(owners.size):
         first = last = places[number]
         for taken in range(min(found.shape[1], members.size)):
@@ -220,16 +220,16 @@ def _nearest(members: Integers, values: Floats, places: Integers, owners: Intege
 
 @runtime_checkable
 class SlotShuffler(Protocol):
-    """A shuffler that keeps slots, and whose public law can be simulated."""
+    """Shuffler that keeps slots, with a public law that can be simulated."""
 
     def draw(self, *, source: RandomSource | None = None) -> Integers:
-        """Whose report lies in each slot."""
+        """Person whose report lies in each slot."""
 
 
 def placement(
     shuffler: SlotShuffler, neighbors: Integers, *, num_draws: int = 200, source: RandomSource | None = None
 ) -> Floats:
-    """Probability that each slot a person looks at holds that person's own report, by simulating the public shuffle.
+    """Probability that each slot a person looks at holds that person's report, by simulating the public shuffle.
 
     The draws are the attacker's own; they are not the secret one.
 

@@ -1,4 +1,4 @@
-"""Attacks on places: where a report ends, by label or by row, is learned from marked reports, and then used."""
+"""Attacks on places: the place where a report ends, by label or by row, is learned from marked reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,19 +26,19 @@ from shuffledp.randomness.sources import RandomSource
 
 DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # a different label beside each report
 
-PROBES = 1_000  # shuffles by which the law of one person's place is learned
-_FEW_PROBES = 100  # show an order that is always the same
-_NOT_SEEN = 0.5  # counted for a place in which no probe ended
-_LARGEST_SEARCH = 1024  # people among whom the one is looked for whose row is the surest
-_UNEVEN = 4.0  # standard errors from which on rows are not taken for even
-_BY_CHANCE = 1e-6  # a count that even rows would reach so rarely is none of theirs
-_SURER = 1.25  # how much surer somebody else's row must be than that of the person named
+PROBES = 1_000  # shuffles from which the law of one person's place is learned
+_FEW_PROBES = 100  # enough to show a fixed order
+_NOT_SEEN = 0.5  # count for a place in which no probe ended
+_LARGEST_SEARCH = 1024  # most people among whom the surest row is searched
+_UNEVEN = 4.0  # standard errors from which on rows do not count as even
+_BY_CHANCE = 1e-6  # even rows would reach a count with this probability: beyond it they are not even
+_SURER = 1.25  # ratio by which another row must be surer than that of the named person
 
 Counts = NDArray[np.int64]
 
 
 class _PlaceGame(CentralGame):
-    """Game in which everybody's place is learned from shuffles of marked reports.
+    """Game in which the places of all people are learned from shuffles of marked reports.
 
     Played is the person named; up to 1,024 people, also the one whose place is the surest, if it is surer than that of
     the person named and than chance would have it.
@@ -47,10 +47,10 @@ class _PlaceGame(CentralGame):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._counts: dict[int, Counts] = {}
-        self._rows = self.source.substream("rows")  # of its own, so that runs are the same whether rows are looked at
+        self._rows = self.source.substream("rows")  # its own stream: reading rows does not change the runs
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Each pair of answers, of the person named and of the one whose place is the surest."""
+        """Pairs of answers, each for the named person and for the person with the surest place."""
         people = sorted({pair.person for pair in pairs})
         counts = place_counts(self.pipeline.shuffler, self.num_users, people, probes_for(self.training), self._rows)
         self._counts = dict(zip(everybody(self.num_users, people), counts, strict=True))
@@ -62,7 +62,7 @@ class _PlaceGame(CentralGame):
 
 
 class SlotGame(_PlaceGame):
-    """Game about slots: seen is the view, with a different label beside each report.
+    """Game about slots: the view is visible, with a different label beside each report.
 
     "slots" is the exact log-likelihood ratio of everything that is seen, for the law of one person's place: given that
     it is at a place, all other places hold independent reports of everybody else's answer. That law is learned from
@@ -76,7 +76,7 @@ class SlotGame(_PlaceGame):
         self._known: dict[int, Floats] = {}
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
-        """See `CentralGame.reading`."""
+        """Function from views to their scores; see `CentralGame.reading`."""
         model, chances = self.pipeline.randomizer.model, self._learned(inputs.person)
 
         def slots(views: Sequence[View]) -> Floats:
@@ -89,14 +89,14 @@ class SlotGame(_PlaceGame):
         return lambda views: np.column_stack([view_scores(views, model, inputs), slots(views)])
 
     def _learned(self, person: int) -> Floats:
-        """As `place_chances`, once for each person."""
+        """Log-chances by `place_chances`, computed once for each person."""
         if person not in self._known:
             self._known[person] = place_chances(self.pipeline.shuffler, self.num_users, person, self.source)
         return self._known[person]
 
 
 class RowGame(_PlaceGame):
-    """Game about rows: seen is a view without labels, whose rows should tell nothing, and tell all if not shuffled.
+    """Game about rows: a view without labels, whose rows tell nothing if shuffled, and everything if not.
 
     "rows" is the log-likelihood ratio of everything that is seen in the light of where reports end, and "likeliest-row"
     that of what lies in one person's likeliest row. Both are the "histogram" where rows look even.
@@ -105,7 +105,7 @@ class RowGame(_PlaceGame):
     scores = (*SCORES, "rows", "likeliest-row")
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
-        """See `CentralGame.reading`."""
+        """Function from views to their scores; see `CentralGame.reading`."""
         model, person = self.pipeline.randomizer.model, inputs.person
         if person not in self._counts:
             probes = probes_for(self.training)
@@ -128,24 +128,24 @@ class RowGame(_PlaceGame):
 
 
 def _weighed(seen: Seen, chances: Floats) -> Floats:
-    """The log-likelihood ratio of views in which one person's report has these log-chances of its places."""
+    """Log-likelihood ratio of views in which one person's report has these log-chances of its places."""
     weights = chances[np.minimum(seen.labels, len(chances) - 1)] - seen.others
     one, other = (sum_per_view(weights + answer, seen.starts) for answer in (seen.first, seen.second))
     return one - other
 
 
 def probes_for(runs: int) -> int:
-    """Number of shuffles of marked reports that pay off beside ``runs`` runs."""
+    """Number of shuffles of marked reports that are worth their cost beside ``runs`` runs."""
     return min(PROBES, max(_FEW_PROBES, runs))
 
 
 def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
-    """People whose reports are followed where the surest place is looked for: ``people`` only, in a batch too large."""
+    """People to follow in the search for the surest place: all, or only ``people`` in a large batch."""
     return range(num_users) if num_users <= _LARGEST_SEARCH else people
 
 
 def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
-    """The person whose place is the surest, by `place_counts`; the one named, if chance would have it as sure."""
+    """Person with the surest place, by `place_counts`; the named one if the difference may be chance."""
     from scipy.stats import binom  # slow to import
 
     surest = {person: int(found.max()) for person, found in counts.items()}
@@ -157,13 +157,13 @@ def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
 
 
 def log_shares(counts: Counts) -> Floats:
-    """The log of the chance of each place, from how often a report was seen there."""
+    """Log-chance of each place, from the number of times a report was seen there."""
     found: Floats = np.log((counts + _NOT_SEEN) / (counts + _NOT_SEEN).sum())
     return found
 
 
 def looks_even(counts: Counts) -> bool:
-    """Whether Pearson's statistic is near its mean under even places, with its variance there."""
+    """Whether places look even: Pearson's statistic is near its mean under even places."""
     probes, places = int(counts.sum()), len(counts)
     if probes < 2 or places < 2:
         return True
@@ -175,7 +175,7 @@ def looks_even(counts: Counts) -> bool:
 def place_counts(
     shuffler: Shuffler, num_users: int, people: Sequence[int], probes: int, source: RandomSource, *, search: bool = True
 ) -> Counts:
-    """Counts of people's reports under each label, or without labels in each row, in shuffles of marked reports.
+    """Counts of people's reports under each label, or in each row without labels, in shuffles of marked reports.
 
     Followed are ``people`` or, in a ``search`` in a batch of at most 1,024, everybody; shape (followed, num_users).
     """
@@ -185,7 +185,7 @@ def place_counts(
     counts = np.zeros((len(followed), num_users), dtype=np.int64)
     for _ in range(probes):
         view = shuffler.shuffle(marked, source=source)
-        places = np.full(num_users, num_users)  # beyond all: lost
+        places = np.full(num_users, num_users)  # past the last place: lost
         places[view.reports["value"]] = labels_of(view)
         found = places[followed]
         there = np.flatnonzero(found < num_users)
@@ -194,5 +194,5 @@ def place_counts(
 
 
 def place_chances(shuffler: Shuffler, num_users: int, person: int, source: RandomSource) -> Floats:
-    """The log of the chance that one person's report gets each label, learned from shuffles of marked reports."""
+    """Log-chance that one person's report gets each label, learned from shuffles of marked reports."""
     return log_shares(place_counts(shuffler, num_users, [person], PROBES, source, search=False)[0])

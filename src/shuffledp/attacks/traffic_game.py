@@ -1,4 +1,4 @@
-"""Attack by traffic: somebody who watches all links counts what goes along each, and follows one person's report.
+"""Attack by traffic: an observer of all links counts the messages on each, and follows one person's report.
 
 Messages are sealed anew whenever they are passed on, so that a watcher counts them and recognizes none. Of the reports
 that somebody holds any may be the one that is followed: it goes along a link with the share of them that do. From
@@ -24,7 +24,7 @@ from shuffledp.shufflers import RandomWalkShuffler
 
 
 class LinkCounts(NamedTuple):
-    """What is seen of one round: links that carry anything, and how many messages each; all of shape (links,)."""
+    """Visible part of one round: links that carry anything, and their message counts; all of shape (links,)."""
 
     senders: Integers
     receivers: Integers
@@ -32,7 +32,7 @@ class LinkCounts(NamedTuple):
 
 
 def traffic_of(shuffler: RandomWalkShuffler, trace: Integers) -> tuple[LinkCounts, ...]:
-    """The traffic of walks, round by round.
+    """Traffic of walks, round by round.
 
     Args:
         shuffler: whose walks; with slots every link carries as many in a round, whatever walks along it.
@@ -50,7 +50,7 @@ def _messages(before: Integers, after: Integers, people: int) -> LinkCounts:
 
 
 def _envelopes(shuffler: RandomWalkShuffler) -> tuple[LinkCounts, ...]:
-    """What links with slots carry: a function of public graphs, and of no trace."""
+    """Traffic on links with slots: a function of public graphs, and of no trace."""
     found = []
     rounds = graphs_of_rounds(shuffler.graph, shuffler.num_rounds)
     for matrix, slots in zip(transitions(rounds), shuffler.slots or (), strict=True):
@@ -61,20 +61,20 @@ def _envelopes(shuffler: RandomWalkShuffler) -> tuple[LinkCounts, ...]:
 
 
 class Followed(NamedTuple):
-    """Where one person's report is in the light of traffic: the chance of each place, and reports held there."""
+    """Law of one person's report given traffic: the chance of each place, and the number of reports held there."""
 
     chances: Floats
     held: Floats
 
     @property
     def is_named(self) -> bool:
-        """Whether it is at one place for certain, and nothing else is there."""
+        """Whether the report is at one place for certain, and alone there."""
         place = int(self.chances.argmax())
         return bool(self.chances[place] == 1 and self.held[place] == 1)
 
 
 def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Followed:
-    """Follow one person's report through the traffic; everybody begins with one.
+    """Law of one person's report, followed through the traffic; each person begins with one report.
 
     What is sent beyond what somebody can hold is taken for as many reports: that is how an envelope looks.
     """
@@ -93,7 +93,7 @@ def follow(traffic: Sequence[LinkCounts], num_users: int, person: int) -> Follow
 def naming_rate(
     shuffler: RandomWalkShuffler, *, person: int = 0, runs: int = 1000, source: RandomSource | None = None
 ) -> float:
-    """The share of runs in which traffic names one person's report: nobody else's was ever at one place with it.
+    """Share of runs in which traffic names one person's report, because no other was ever at its place.
 
     Where everybody passes on to everybody, oneself included, it is (1 - 1/n)^(t (n - 1)) on average.
 
@@ -117,7 +117,7 @@ def naming_rate(
 
 
 def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers], Followed]:
-    """From a trace to what is followed through its traffic; once for all where that is the same for all."""
+    """Function from a trace to the law of the followed report; constant if traffic does not depend on the trace."""
     if shuffler.slots is None:
         return lambda trace: follow(traffic_of(shuffler, trace), shuffler.num_users, person)
     always = follow(_envelopes(shuffler), shuffler.num_users, person)
@@ -125,12 +125,12 @@ def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers],
 
 
 class TrafficGame(WalkGame):
-    """Game about walks of which all links are watched: seen are the views, and how many messages each link carries."""
+    """Game about walks on watched links: the views and the number of messages on each link are visible."""
 
     scores = (*WalkGame.scores, "traffic")
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """See `Game.play`."""
+        """Scores of independent runs; see `Game.play`."""
         randomizer, shuffler = self.pipeline.randomizer, self.shuffler
         answers, read = inputs.answers(which, self.num_users), self.reading(inputs)
         follower = _follower(shuffler, inputs.person)
@@ -145,7 +145,7 @@ class TrafficGame(WalkGame):
 
 
 def _by_traffic(view: View, followed: Followed, model: LocalModel, inputs: NeighboringInputs) -> float:
-    """The log-likelihood ratio of a view whose reports are the followed one with these chances; 0 if it holds none."""
+    """Log-likelihood ratio of a view given these chances of the followed report; 0 for an empty view."""
     _, seen = seen_in([view], model, inputs)
     if seen is None:
         return 0.0

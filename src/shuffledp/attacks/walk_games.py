@@ -1,4 +1,4 @@
-"""Attacks on random walks: likelihood-ratio scores of bags and of sightings, and the games about them.
+"""Attacks on random walks: likelihood-ratio scores of bags and of sightings, and their games.
 
 The attacker knows the graph, and so the exact law P(t) of where one person's report is handed in, and how many reports
 of others to expect at each place. Colluders know besides who gave them which report in which round.
@@ -42,12 +42,12 @@ from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.shufflers.walk_ways import check_surplus
 
 WALK_SCORES = ("bags", "bags-early")
-LARGEST_SEARCH = 4096  # people of a graph that is searched for the one who is hidden worst
+LARGEST_SEARCH = 4096  # largest graph that is searched for the least hidden person
 _NEVER = 1e-300
 
 
 class WalkGame(CentralGame):
-    """Game about walks: seen are the reports and who handed them in.
+    """Game about walks: the reports and the people who handed them in are visible.
 
     Played is the one whose report is hidden worst, on graphs that are searched, and the person whom the inputs name.
     """
@@ -60,7 +60,7 @@ class WalkGame(CentralGame):
         return cast(RandomWalkShuffler, self.pipeline.shuffler)
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Each pair of answers, of the one who is most exposed and of the person named, if it is not the first."""
+        """Pairs of answers, each for the most exposed person and for the named one, if these differ."""
         worst, named = most_exposed(self.shuffler), self.shuffler.colluders
         return [
             replace(pair, person=person)
@@ -70,7 +70,7 @@ class WalkGame(CentralGame):
         ] or [replace(pair, person=worst) for pair in pairs]
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
-        """See `CentralGame.reading`."""
+        """Function from views to their scores; see `CentralGame.reading`."""
         model = self.pipeline.randomizer.model
         reader = WalkReader(self.shuffler, model, inputs)
 
@@ -81,7 +81,7 @@ class WalkGame(CentralGame):
 
 
 class CollusionGame(WalkGame):
-    """Game about walks past colluders, the neighbors of the person asked about: seen is also what they passed on.
+    """Game about walks past colluders next to one person: the reports that they passed on are visible too.
 
     Walks are drawn round by round, so that it is known who passed what on to whom; they end in the shuffler's own view.
     """
@@ -89,7 +89,7 @@ class CollusionGame(WalkGame):
     scores = (*WalkGame.scores, "sightings", "bags-and-sightings")
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """See `Game.play`."""
+        """Scores of independent runs; see `Game.play`."""
         randomizer, shuffler = self.pipeline.randomizer, self.shuffler
         answers, read = inputs.answers(which, self.num_users), self.reading(inputs)
         reader = (OnionReader if shuffler.onion else SightingReader)(shuffler, randomizer.model, inputs)
@@ -109,14 +109,14 @@ class CollusionGame(WalkGame):
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Law of places after some rounds: the chance that one person's report is there, and others to expect."""
+    """Law of places after some rounds: the chance of one person's report there, and the expected number of others."""
 
     own: Floats
     others: Floats
 
     @property
     def lost(self) -> float:
-        """The chance that the report is nowhere."""
+        """Chance that the report is lost."""
         return max(0.0, 1 - float(self.own.sum()))
 
 
@@ -128,7 +128,7 @@ def _places(shuffler: RandomWalkShuffler, person: int, num_rounds: int) -> _Plac
 
 
 def _chances(shuffler: RandomWalkShuffler) -> dict[str, float]:
-    """Chances of one report by itself; where somebody is offline it may stay, too, if it is not known when."""
+    """Chances of one report by itself: laziness, which includes unknown absence of people, and dropout."""
     resting = shuffler.resting if shuffler.schedule is None else shuffler.laziness
     return {"laziness": resting, "dropout": shuffler.dropout}
 
@@ -141,7 +141,7 @@ def _first_rounds(shuffler: RandomWalkShuffler, num_rounds: int) -> Ways:
 
 
 def most_exposed(shuffler: RandomWalkShuffler) -> int:
-    """Most exposed person, whose report ends where the fewest others are expected; of large graphs the first.
+    """Most exposed person, whose report ends where the fewest others are expected; in large graphs the first person.
 
     Of those who are not known to collude.
     """
@@ -159,7 +159,7 @@ def most_exposed(shuffler: RandomWalkShuffler) -> int:
 
 
 class WalkReader:
-    """Scorer of views of walks in the light of two data sets.
+    """Scorer of views of walks, for two data sets.
 
     "bags" is the log-likelihood ratio of everything that is seen, reports and who handed them in, if the numbers of
     other people's reports at different places are independent, which is close to the truth where there are many.
@@ -172,7 +172,7 @@ class WalkReader:
         self._places = [_places(shuffler, inputs.person, rounds) for rounds in (last, max(0, last - 1))]
 
     def scores(self, views: Sequence[View]) -> Floats:
-        """Shape (views, scores), in the order of ``WALK_SCORES``; 0 where a view holds nothing."""
+        """Scores of views, shape (views, scores), in the order of ``WALK_SCORES``; 0 for an empty view."""
         found = np.zeros((len(views), len(WALK_SCORES)))
         filled, seen = seen_in(views, self._model, self._inputs)
         if seen is not None:
@@ -189,7 +189,7 @@ class WalkReader:
         return np.asarray(one - other)
 
     def _weights(self, seen: Seen, places: _Places) -> tuple[Floats, Any]:
-        """For each report the log of how likely it is one person's, and its likelihood then against otherwise."""
+        """Log-chance that each report is one person's, and its likelihood in that case against otherwise."""
         own, others = places.own[seen.labels], places.others[seen.labels]
         if self._shuffler.protocol == "all":
             return _log(own) - _log(others), lambda answer: answer - seen.others
@@ -235,7 +235,7 @@ def _log(chances: Floats) -> Floats:
 
 
 def colluders_beside(shuffler: RandomWalkShuffler, person: int) -> tuple[int, ...]:
-    """Colluders, where they see most of one person: neighbors first, and then whoever is next; or known ones."""
+    """Colluders at the places that see most of one person: neighbors first, then the next nearest; or known ones."""
     if shuffler.colluders:
         return tuple(shuffler.colluders)
     first = graphs_of_rounds(shuffler.graph, max(shuffler.num_rounds, 1))[0]
@@ -270,7 +270,7 @@ def trace_walks(shuffler: RandomWalkShuffler, *, source: RandomSource) -> Intege
 
 
 class SightingReader:
-    """Scorer of sightings: of each report that a colluder received, from whom it first came, and when.
+    """Scorer of sightings: for each report that a colluder received, its first sender and the round.
 
     They recognize a report that they have seen before. Who receives a report from its owner in the first round knows
     whose it is.
@@ -286,7 +286,7 @@ class SightingReader:
         self._unseen = float(_log(unseen[inputs.person]))
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
-        """The log-likelihood ratio of what was seen of these reports, as in "bags"; 0 if nothing was."""
+        """Log-likelihood ratio of the sightings of these reports, as in "bags"; 0 if there are none."""
         received = np.isin(trace[1:], self.colluders) & (trace[1:] != trace[:-1])
         reports = np.flatnonzero(received.any(axis=0))
         reports = reports[~np.isin(reports, self.colluders)]
@@ -306,7 +306,7 @@ class SightingReader:
 
 
 class OnionReader:
-    """Scorer of what colluders see of reports in layers of encryption.
+    """Scorer of the reports that colluders see in layers of encryption.
 
     They follow each of them from one honest person to the next, and so know where the report of the person asked about
     was first when it had left their hands; in the end they read what is in their hands, and know which honest person it
@@ -334,7 +334,7 @@ class OnionReader:
         return found
 
     def _own_from(self, rounds: int, place: int) -> Floats:
-        """The logarithms of the same of the report asked about, which left the colluders' hands then and there.
+        """Log expected numbers of the followed report, which left the colluders' hands at this round and place.
 
         After 0 rounds: it was not in their hands in the first.
         """
@@ -346,7 +346,7 @@ class OnionReader:
         return self._own[rounds, place]
 
     def score(self, columns: Mapping[str, NDArray[Any]], trace: Integers) -> float:
-        """The log-likelihood ratio of all that is seen of these reports, if numbers of others' are independent."""
+        """Log-likelihood ratio of all that colluders see of these reports, if the numbers of others are independent."""
         seen, person, last = np.isin(trace, self.colluders), self._inputs.person, len(trace) - 1
         honest, reports = ~seen, np.flatnonzero(self._honest)
         shown = {name: column[reports] for name, column in columns.items()}
@@ -354,10 +354,10 @@ class OnionReader:
             log_likelihood_of(self._model, shown, answer)
             for answer in (self._inputs.first, self._inputs.second, self._inputs.others)
         )
-        if not honest[1:, person].any():  # read where it is known whose it is
+        if not honest[1:, person].any():  # colluders read the report and know its owner
             own = int(np.searchsorted(reports, person))
             return round(float(first[own] - second[own]), DIGITS)
-        came = last - honest[::-1, reports].argmax(axis=0)  # when somebody honest had it last
+        came = last - honest[::-1, reports].argmax(axis=0)  # the last round with an honest holder
         left = int(honest[1:, person].argmax()) + 1
         law = self._own_from(*((0, person) if left == 1 else (left, int(trace[left, person]))))
         weights = law[came, trace[came, reports]] - self._others[came, trace[came, reports]]

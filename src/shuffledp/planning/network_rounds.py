@@ -35,7 +35,7 @@ _FEWEST: WeakCache[tuple[int | None]] = WeakCache(2 * MOST_SEARCHED)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NetworkShuffle:
-    """A network shuffle of given reports along given graphs, for any number of rounds.
+    """Network shuffle of given reports along given graphs, for any number of rounds.
 
     Args:
         graph: one graph, or those of the first round, the second and so on; after the last the first again; or an
