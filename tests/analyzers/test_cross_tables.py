@@ -114,7 +114,7 @@ def test_categories_that_make_no_table_are_refused(categories):
 
 def test_reports_on_another_number_of_cells_are_refused():
     summary = expected(KRR(epsilon0=1.0, domain_size=6).model, [1 / 6] * 6, 100)
-    with pytest.raises(InvalidParameterError, match="must make as many pairs as there are values, 6, or one fewer"):
+    with pytest.raises(InvalidParameterError, match="must make 6 pairs, one for each value, or one fewer"):
         CrossTableAnalyzer(categories=YES_NO).estimate(summary)
     with pytest.raises(InvalidParameterError, match="columns must be two names"):
         CrossTableAnalyzer(categories=YES_NO, columns=("a",))

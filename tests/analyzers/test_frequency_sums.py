@@ -149,7 +149,7 @@ def test_intervals_of_other_sums_of_few_reports_cover_by_their_variance_alone():
 
 def test_a_randomizer_whose_errors_are_not_known_to_go_together_is_unsupported():
     model = OptimizedLocalHashing(epsilon0=1.0, domain_size=4).model
-    with pytest.raises(UnsupportedModelError, match="such as 'k-rr', 'oue' or 'subset'; for 'olh' that depends"):
+    with pytest.raises(UnsupportedModelError, match="such as 'k-rr', 'oue' or 'subset'; for 'olh' they depend"):
         FrequencySums(expected(model, [0.25] * 4, 100)).variances(np.eye(4))
 
 

@@ -63,7 +63,7 @@ def test_sums_of_large_residues_do_not_overflow(people):
 
 @pytest.mark.parametrize("rounds", [[0, 0], [0, 1, 1, 1], [0, 0, 0, 1]])
 def test_rounds_with_unequal_numbers_of_messages_are_refused(rounds):
-    with pytest.raises(InvalidParameterError, match=r"messages must be as many in every round, .* got rounds of"):
+    with pytest.raises(InvalidParameterError, match=r"messages must be equally many in every round, .* got rounds of"):
         estimate([1] * len(rounds), rounds)
 
 

@@ -265,7 +265,7 @@ def test_a_certain_prior_leaves_one_belief():
 
 @pytest.mark.parametrize(("prior", "output"), [(None, "never"), (None, "zebra"), ([1, 0], "b2")])
 def test_there_is_no_belief_after_what_the_prior_excludes(prior, output):
-    with pytest.raises(InvalidParameterError, match="output must be one that the prior lets happen"):
+    with pytest.raises(InvalidParameterError, match="output must be one with a probability above 0 under the prior"):
         WASTEFUL.hyper(prior).posterior(output)
     with pytest.raises(InvalidParameterError, match="output must be"):
         ERASURE.hyper([1, 0]).posterior("yes")

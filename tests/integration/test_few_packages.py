@@ -89,5 +89,5 @@ def test_numpys_samplers_are_refused_without_numba_in_a_line():
     said = without(["numba"], f"{program}except Exception as error: answer = [type(error).__name__, str(error)]")
     assert said == [
         "LocalProtocolError",
-        "numpy's face of a source must be asked for where numba is installed; it is not here.",
+        "bit_generator needs numba, which is not installed.",
     ]

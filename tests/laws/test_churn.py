@@ -81,7 +81,10 @@ def test_everybody_is_offline_with_the_chance_given_by_themselves():
         (lambda: Schedule.from_dict({"rule": "stay"}), "must have the keys"),
         (lambda: Schedule.from_dict({"rule": "stay", "rounds": 1, "people": 9, "online": "??"}), "base64"),
         (lambda: Schedule.from_dict({"rule": "stay", "rounds": 1, "people": 9, "online": "/w=="}), "got 1 bytes"),
-        (lambda: Schedule.from_dict({"rule": "stay", "rounds": 1, "people": 4, "online": "/w=="}), "bits that are 0"),
+        (
+            lambda: Schedule.from_dict({"rule": "stay", "rounds": 1, "people": 4, "online": "/w=="}),
+            "must have 0 in the bits after the last person",
+        ),
         (lambda: Schedule.from_dict({"rule": "stay", "rounds": True, "people": 4, "online": "8A=="}), "rounds must be"),
         (lambda: ways_of("paw", np.ones((1, 3), dtype=bool), "stay"), "of the people in the graph, 4"),
         (lambda: ways_of("paw", np.ones((1, 4), dtype=bool), "online"), "the rule 'stay' on a graph"),

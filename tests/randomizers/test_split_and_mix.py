@@ -271,7 +271,7 @@ def test_values_on_the_grid_are_not_rounded_and_others_are_right_on_average():
 def test_more_people_than_planned_are_refused_and_fewer_are_taken():
     randomizer = SplitAndMix(**SPLIT)
     assert len(randomizer.randomize(np.ones(99))) == 4 * 99
-    with pytest.raises(InvalidParameterError, match="values must be those of at most num_users=100; got 101"):
+    with pytest.raises(InvalidParameterError, match="values must be of at most num_users=100; got 101"):
         randomizer.randomize(np.ones(101))
 
 

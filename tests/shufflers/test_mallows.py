@@ -308,20 +308,20 @@ def test_a_description_that_loses_less_than_its_concentrations_is_refused(distan
     assert forged(shuffler) == own
     theta = own.concentrations[0]
     for change in ({"alpha": 0.0}, {"alpha": own.alpha * (1 - 1e-9)}, {"concentrations": [theta * 1.001]}):
-        with pytest.raises(InvalidParameterError, match="alpha must be at least what the concentrations lose"):
+        with pytest.raises(InvalidParameterError, match="alpha must be at least the loss of the concentrations"):
             forged(shuffler, **change)
     halves = MallowsShuffler(groups=Groups.from_labels([0] * 10 + [1] * 3), alpha=1.0, distance=distance)
     assert forged(halves) == halves.prepare().model
     with pytest.raises(InvalidParameterError, match="largest_group must be at most the largest block, 10"):
         forged(halves, largest_group=11)
-    with pytest.raises(InvalidParameterError, match="what the concentrations lose"):
+    with pytest.raises(InvalidParameterError, match="the loss of the concentrations"):
         forged(halves, concentrations=[1e9, 0.0])
 
 
 def test_a_group_said_to_be_larger_than_it_is_would_have_lost_more():
     groups = Groups.from_radius(np.arange(300), 2)
     shuffler = MallowsShuffler(groups=groups, alpha=0.5)
-    with pytest.raises(InvalidParameterError, match="what the concentrations lose"):
+    with pytest.raises(InvalidParameterError, match="the loss of the concentrations"):
         forged(shuffler, largest_group=200)
 
 

@@ -199,7 +199,7 @@ def test_a_model_cannot_claim_less_than_its_spread_loses():
     model = NoisySortShuffler(groups=LINE, alpha=1.0).model(6)
     written = json.loads(json.dumps(model.to_dict(), allow_nan=False))
     assert ShuffleModel.from_dict(written) == model
-    with pytest.raises(InvalidParameterError, match="alpha must be at least what the spread loses"):
+    with pytest.raises(InvalidParameterError, match="alpha must be at least the loss of the spread"):
         ShuffleModel.from_dict(written | {"alpha": 0.5})
-    with pytest.raises(InvalidParameterError, match="alpha must be at least what the spread loses"):
+    with pytest.raises(InvalidParameterError, match="alpha must be at least the loss of the spread"):
         ShuffleModel.from_dict(written | {"noise": "gaussian"})  # which has no pure loss

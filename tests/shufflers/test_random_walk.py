@@ -362,7 +362,7 @@ def test_where_all_reports_are_lost_the_view_is_one_of_none_and_no_estimate_is_m
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda count, _: REPORTS.take(slice(count - 1)), "dummies must give as many reports as are asked for"),
+        (lambda count, _: REPORTS.take(slice(count - 1)), "dummies must give the requested number of reports"),
         (lambda count, _: REPORTS["value"][:count], "dummies must give Reports; the function gave a ndarray"),
         (lambda *_: None, "dummies must give Reports; the function gave a NoneType"),
     ],
@@ -521,7 +521,7 @@ def test_walks_that_do_not_end_uniformly_on_an_overlay_are_refused(options, mess
     ("fields", "message"),
     [
         ({"sizes": (2, 40)}, "would fit"),
-        ({"near_uniformity": 0.1}, "sizes must be left out but for walks that end with everybody equally likely"),
+        ({"near_uniformity": 0.1}, "sizes must be left out unless walks end exactly uniformly"),
         ({"separation": 0.1}, "sizes must be left out"),
         ({"position_counts": (199,)}, "sizes must be left out"),
         ({"num_rounds": 3}, "or a multiple"),

@@ -159,7 +159,7 @@ def test_a_message_that_comes_twice_is_refused_and_changes_nothing():
 
 
 def test_who_is_online_and_not_heard_is_missed():
-    with pytest.raises(RemoteProtocolError, match="heard in round 1; 1 of 2 are not"):
+    with pytest.raises(RemoteProtocolError, match="must have come in round 1; 1 of 2 neighbors are missing"):
         ended(walking(), {1: ("theirs",)})
     assert ended(walking(), {1: ("theirs",)}, offline={9}).held == ("mine", "theirs")
 

@@ -37,7 +37,7 @@ def section(**keys) -> NetworkSection:
         ({"laziness": 1.0}, "below 1"),
         ({"dropouts": -0.1}, "dropouts must be"),
         ({"colluding": 1.0}, "nobody would be left to protect"),
-        ({"protocol": "single", "offline": 0.1}, "dummies could not be told"),
+        ({"protocol": "single", "offline": 0.1}, "the number of dummies would be unknown"),
         ({"links": "hidden"}, "links must be"),
         ({"slots": (1, 2)}, 'slots must be left out without links = "constant"'),
         ({"surplus": "aborts"}, 'surplus must be left out without links = "constant"'),

@@ -119,7 +119,7 @@ class CrossTableAnalyzer:
         extra = summary.model.domain_size - shape[0] * shape[1]
         if extra not in (0, 1):
             raise InvalidParameterError(
-                f"categories must make as many pairs as there are values, {summary.model.domain_size}, or one fewer; "
+                f"categories must make {summary.model.domain_size} pairs, one for each value, or one fewer; "
                 f"got {shape[0]} times {shape[1]}."
             )
         names = (*pair_names(rows, columns), *([str(shape[0] * shape[1])] * extra))

@@ -150,8 +150,8 @@ def _people(summary: ShareSummary) -> int:
     least, most = min(summary.messages), max(summary.messages)
     if least != most:
         raise InvalidParameterError(
-            "messages must be as many in every round, one of each person, or the shares do not add up; got rounds of "
-            f"{least} to {most}."
+            "messages must be equally many in every round, one of each person, or the shares do not add up; "
+            f"got rounds of {least} to {most}."
         )
     if most > summary.model.num_users:
         raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {most}.")

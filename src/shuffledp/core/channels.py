@@ -207,7 +207,9 @@ class Hyper:
         for belief, merged in zip(self.inners.T, self.outputs, strict=True):
             if output in merged:
                 return dict(zip(self.inputs, belief.tolist(), strict=True))
-        raise InvalidParameterError(f"output must be one that the prior lets happen; got output={output!r}.")
+        raise InvalidParameterError(
+            f"output must be one with a probability above 0 under the prior; got output={output!r}."
+        )
 
 
 def distribution(prior: ArrayLike | None, length: int) -> NDArray[Any]:

@@ -218,8 +218,8 @@ class FrequencyModel(LocalModel):
         """
         if self.joint_support is None:
             raise UnsupportedModelError(
-                f"sums of frequencies need a randomizer whose errors of different values are known to go together, "
-                f"such as 'k-rr', 'oue' or 'subset'; for {self.kind!r} that depends on which values these are."
+                f"sums of frequencies need a randomizer whose covariances between values are known, "
+                f"such as 'k-rr', 'oue' or 'subset'; for {self.kind!r} they depend on the values."
             )
         return self.joint_support.variance(weights, self.p, self.q)
 
@@ -262,7 +262,7 @@ class MeanModel(LocalModel):
         least = max(math.ceil(self.lower), 0)
         if least > self.upper:
             raise UnsupportedModelError(
-                f"dummies need a whole number of 0 or more to be made of; {self.kind!r} takes numbers from "
+                f"dummies need a whole number of 0 or more as their value; {self.kind!r} takes numbers from "
                 f"{self.lower:g} to {self.upper:g}."
             )
         return least
@@ -389,7 +389,7 @@ class ProtocolModel(Described):
         """Same protocol with this number of fake senders, beside the colluders or among them; can be set once."""
         most = self.shuffle.num_users - self.shuffle.num_honest if among_colluders else self.shuffle.num_honest - 1
         if fakes > (most := 0 if self.fakes else most):
-            raise invalid(f"at most {most} beside {self.fakes} that are counted", fakes=fakes)
+            raise invalid(f"at most {most} beside {self.fakes} already counted", fakes=fakes)
         shuffle = self.shuffle if among_colluders else self.shuffle.with_fakes(fakes)
         return replace(self, shuffle=shuffle, fakes=fakes) if fakes else self
 

@@ -56,7 +56,7 @@ class DummyReports(Described):
     def __post_init__(self) -> None:
         validate.probability(fraction=self.fraction, standard_error=self.standard_error)
         if self.fraction == 1:
-            raise validate.invalid("below 1, so that somebody's report is left", fraction=self.fraction)
+            raise validate.invalid("below 1, so that one person's report is left", fraction=self.fraction)
         if self.value is not None:
             validate.integer_at_least(0, value=self.value)
 

@@ -72,7 +72,7 @@ class Schedule(Described):
                 f"{last.shape}."
             )
         if not last.any():
-            raise InvalidParameterError("handing_in must be somebody; got nobody.")
+            raise InvalidParameterError("handing_in must be True for one person or more; got none.")
         object.__setattr__(self, "handing_in", None if last.all() else _kept(last))
 
     @classmethod
@@ -187,5 +187,5 @@ def _bits(name: str, text: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         )
     bits = np.unpackbits(packed)
     if bits[size:].any():
-        raise InvalidParameterError(f"{name} must end with bits that are 0 where there is nobody.")
+        raise InvalidParameterError(f"{name} must have 0 in the bits after the last person.")
     return bits[:size].astype(np.bool_).reshape(shape)

@@ -130,7 +130,7 @@ def first_round_within(
     """
     validate.open_probability(tolerance=tolerance)
     if graph.num_users > _LARGEST_MATRIX and starts is None:
-        raise UnsupportedModelError(f"more than {_LARGEST_MATRIX} people are too many to start at all; give starts.")
+        raise UnsupportedModelError(f"laws from all starts are for at most {_LARGEST_MATRIX} people; give starts.")
     if not graph.is_connected or (graph.is_bipartite and laziness == 0):
         raise UnsupportedModelError(
             "walks on a graph in several parts, or on a bipartite one without laziness, never get near one law."

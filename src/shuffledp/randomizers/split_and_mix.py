@@ -322,7 +322,7 @@ class SplitAndMix(RangeRandomizer):
         model = self.model
         people = len(numbers) // model.dimension
         if people > model.num_users:
-            raise InvalidParameterError(f"values must be those of at most num_users={model.num_users}; got {people}.")
+            raise InvalidParameterError(f"values must be of at most num_users={model.num_users}; got {people}.")
         secrets = self._steps(numbers, source)
         secrets += polya.polya_noise(model.rate, model.noise_users, len(secrets), source=source)
         residues = _shares(secrets, model, source)

@@ -100,9 +100,7 @@ class RandomSource(ABC):
             try:
                 from shuffledp.randomness.numpy_face import KeystreamBitGenerator
             except ImportError:
-                raise LocalProtocolError(
-                    "numpy's face of a source must be asked for where numba is installed; it is not here."
-                ) from None
+                raise LocalProtocolError("bit_generator needs numba, which is not installed.") from None
 
             self._bit_generator = KeystreamBitGenerator(self._buffer)
         return self._bit_generator

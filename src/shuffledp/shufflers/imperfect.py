@@ -174,7 +174,7 @@ class ImperfectShuffler:
         if reports.model.num_messages != 1:
             raise UnsupportedModelError(
                 f"an imperfect shuffle needs one report per person; {reports.model.kind!r} sends "
-                f"num_messages={reports.model.num_messages}, and what one buffer for all of them hides is an open "
+                f"num_messages={reports.model.num_messages}, and what one buffer hides of them is an open "
                 "problem. Use ParallelShuffler, a round for each message."
             )
         model, source = self.model(reports.num_users), resolve_source(source)

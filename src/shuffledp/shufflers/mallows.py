@@ -107,7 +107,7 @@ class MallowsShuffleModel(SlotShuffleModel):
             _product_rounded_up(min(holding), _LEAST[self.distance](group)),
         )
         if self.alpha < least:
-            raise validate.invalid(f"at least what the concentrations lose, {least:.6g}", alpha=self.alpha)
+            raise validate.invalid(f"at least the loss of the concentrations, {least:.6g}", alpha=self.alpha)
 
     def _kinds(self) -> "zip[tuple[int, float, int]]":
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)

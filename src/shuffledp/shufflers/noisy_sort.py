@@ -79,7 +79,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
         validate.nonnegative(spread=self.spread)
         least = self.spread if self.noise == "laplace" else self._gaussian_least()
         if self.alpha < least:
-            raise validate.invalid(f"at least what the spread loses, {least:.6g}", alpha=self.alpha)
+            raise validate.invalid(f"at least the loss of the spread, {least:.6g}", alpha=self.alpha)
 
     def _gaussian_least(self) -> float:
         if self.delta == 0:

@@ -215,7 +215,7 @@ def step(
             may, or by the same person again; or if, at the end of a round, nothing came from somebody online.
     """
     if state.is_done:
-        raise LocalProtocolError(f"person {state.person} has handed in; nothing may happen any more.")
+        raise LocalProtocolError(f"person {state.person} has handed in; no event may follow.")
     return _answer(event, state)
 
 
@@ -288,8 +288,8 @@ def _end_round(event: RoundEnded, state: RelayState) -> tuple[RelayState, Output
     met = frozenset() if state.person in event.offline else everybody - event.offline
     if missing := met - heard.keys():
         raise RemoteProtocolError(
-            f"each neighbor who is online must be heard in round {event.round}; {len(missing)} of {len(everybody)} are "
-            "not."
+            f"reports of every neighbor online must have come in round {event.round}; {len(missing)} of "
+            f"{len(everybody)} neighbors are missing."
         )
     returned = tuple(report for recipient, reports in state.sent if recipient not in met for report in reports)
     came = tuple(report for sender in sorted(met) for report in heard[sender])
@@ -306,7 +306,7 @@ def _submit(event: SubmissionDue, state: RelayState) -> tuple[RelayState, Output
     if event.submissions is None:
         dummies: tuple[Any, ...] = ()
     elif event.dummy is None:
-        raise LocalProtocolError("dummy must be given where submissions are: gaps would be seen.")
+        raise LocalProtocolError("dummy must be given with submissions, since missing reports would show.")
     else:
         dummies = tuple(event.dummy() for _ in range(lacking))
     everything = state.held + dummies

@@ -78,7 +78,7 @@ def _made(maker: DummyMaker, count: int, source: RandomSource) -> Reports:
         raise InvalidParameterError(f"dummies must give Reports; the function gave a {type(made).__name__}.")
     if len(made) != count:
         raise InvalidParameterError(
-            f"dummies must give as many reports as are asked for; the function gave {len(made)}, not {count}."
+            f"dummies must give the requested number of reports; the function gave {len(made)}, not {count}."
         )
     return made
 

@@ -184,7 +184,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         evenly = alike and self.position_counts == (self.num_users,)
         if not evenly or self.parts:
             raise InvalidParameterError(
-                f"sizes must be left out but for walks that end with everybody equally likely, in one part; got "
+                f"sizes must be left out unless walks end exactly uniformly, in one part; got "
                 f"sizes={list(self.sizes)} with mean_overlap={self.mean_overlap:g}, "
                 f"near_uniformity={self.near_uniformity:g}, separation={self.separation:g} and "
                 f"position_counts={list(self.position_counts)}."
@@ -193,7 +193,9 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
     def _check_churn(self) -> None:
         given = self.schedule is not None or self.gate is not None
         if given and self.protocol != "all":
-            raise validate.invalid("'all' with a schedule or a gate: dummies could not be told", protocol=self.protocol)
+            raise validate.invalid(
+                "'all' with a schedule or a gate: the number of dummies would be unknown", protocol=self.protocol
+            )
         if given and self.parts:
             raise InvalidParameterError("parts must be left out with a schedule or a gate; got some.")
         if self.slots and self.schedule is not None:
@@ -209,8 +211,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             return
         if not self.gate.is_open(overlap=self.mean_overlap, arriving=self.survival, overflow=self.overflow):
             raise InvalidParameterError(
-                f"gate must be open: who was online must leave a mean overlap of at least {self.gate.overlap:.6g}, "
-                f"counting what arrives, and overflow at most {self.gate.overflow:.3g}; got mean_overlap="
+                f"gate must be open: the attendance must leave a mean overlap of at least {self.gate.overlap:.6g}, "
+                f"counting arriving reports, and overflow at most {self.gate.overflow:.3g}; got mean_overlap="
                 f"{self.mean_overlap:.6g}, dropout={self.dropout:g} and overflow={self.overflow:.3g}."
             )
 
@@ -356,15 +358,15 @@ def checked_chances(**chances: float) -> None:
 def check_constant(*, dropout: float) -> None:
     """Refuse lost messages on constant links, where they would show in the traffic."""
     if dropout:
-        raise validate.invalid("0 where links have slots: messages that are missing are seen", dropout=dropout)
+        raise validate.invalid("0 where links have slots: a lost message would show in the traffic", dropout=dropout)
 
 
 def check_constant_rule(schedule: Schedule) -> None:
     """Refuse to draw among people online on constant links: envelopes are sealed before attendance is known."""
     if schedule.rule != STAY:
         raise InvalidParameterError(
-            f"schedule must have the rule {STAY!r} where links have slots: who is online is seen after envelopes are "
-            f"sent; got rule={schedule.rule!r}."
+            f"schedule must have the rule {STAY!r} where links have slots: envelopes are sent before it is known who "
+            f"is online; got rule={schedule.rule!r}."
         )
 
 

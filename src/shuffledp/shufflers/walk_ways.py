@@ -43,7 +43,7 @@ def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> N
             if given:
                 absent = "0" if name == "offline" else "left out"
                 raise validate.invalid(
-                    f"{absent} for protocol={protocol!r}: dummies could not be told", **{name: given}
+                    f"{absent} for protocol={protocol!r}: the number of dummies would be unknown", **{name: given}
                 )
 
 
@@ -111,7 +111,7 @@ def drawn_schedule(
     found = gate.first_open_round(ChurnedWays(graph, drawn), laziness=laziness, dropout=dropout, slots=slots)
     if found is None:
         raise LocalProtocolError(
-            f"the gate stayed shut: after num_rounds={num_rounds} rounds who was online has not mixed the walks "
+            f"the gate stayed shut: after num_rounds={num_rounds} rounds the attendance has not mixed the walks "
             "enough, so nothing is handed in. More rounds, or a gate with a larger epsilon, let more schedules through."
         )
     return drawn.first(found)

@@ -132,7 +132,7 @@ def test_losses_on_the_way_keep_the_gate_shut_for_longer():
     ways = ChurnedWays(SMALL, walked.schedule)
     assert gate.first_open_round(ways, dropout=0.05) is None  # 0.95^t is less already
     model = walked.model(36)
-    with pytest.raises(InvalidParameterError, match="gate must be open: who was online must leave a mean overlap"):
+    with pytest.raises(InvalidParameterError, match="gate must be open: the attendance must leave a mean overlap"):
         replace(model, dropout=0.05)
     with pytest.raises(InvalidParameterError, match="gate must be open"):
         replace(model, mean_overlap=0.89)

@@ -316,4 +316,4 @@ def check_cycles(num_rounds: int, laziness: float, cycle: int) -> None:
     if num_rounds % cycle:
         raise invalid(f"{cycle} on this overlay, one for each digit, or a multiple of it", num_rounds=num_rounds)
     if laziness:
-        raise invalid("0 on an overlay, where reports stay as often as they must", laziness=laziness)
+        raise invalid("0 on an overlay, whose rounds include staying", laziness=laziness)

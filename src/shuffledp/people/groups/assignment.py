@@ -347,8 +347,8 @@ def _check_people(everybody: Integers, starts: Integers, num_users: int) -> None
     if present.size < num_users:
         first = int(np.searchsorted(present - np.arange(present.size), 1))
         raise InvalidParameterError(
-            f"lists must hold everybody; person {first} is in none, and {num_users - present.size} in all. "
-            "Whoever belongs with nobody is a list of one."
+            f"lists must hold every person; person {first} is in none, and {num_users - present.size} in all. "
+            "A person without a group is a list of one."
         )
 
 
