@@ -32,7 +32,7 @@ def test_a_run_says_on_a_screen_what_is_guaranteed_and_what_came_out(folder):
     assert lines[3].split() == ["frequency", "estimate", "95%", "interval"]
     assert [line.split()[0] for line in lines[4:6]] == ["No", "Yes"]
     assert lines[-1] == "Page: out/release.html"
-    assert len(lines) <= 8
+    assert len(lines) <= 9
     assert not any(line.endswith(" ") for line in lines)
 
 

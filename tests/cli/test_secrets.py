@@ -49,7 +49,7 @@ BAD = {
     "bytes that are no text": GOOD.encode() + f"{MARK},{MARK}".encode() + b"\xff\xfe,No\n",
     "answers that are no text": GOOD.encode() + f"{MARK},{MARK},{MARK}".encode() + b"\xc3\n",
     "another encoding": GOOD.encode("utf-16"),
-    "another separator": GOOD.replace(",", "\t"),
+    "another separator": GOOD.replace(",", "|"),
     "half a compressed file": gzip.compress(GOOD.encode())[:-30],
     "no compressed file": GOOD.encode(),
     "half a Parquet file": WHOLE[: len(WHOLE) // 2],

@@ -18,6 +18,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 
 _MOST_REMEMBERED = 64  # protocols
+_MOST_USERS = 10**15  # above, floats no longer tell numbers of people apart, and curves are not held to each other
 _ROUNDING = 1 + 1e-6  # by which both sides of an exact bound may differ: they are solved to nine digits
 
 
@@ -50,6 +51,8 @@ def held_to_lower_bounds(
     Raises:
         ContradictionError: if one has.
     """
+    if model.num_users > _MOST_USERS:
+        return promise
     for theorem in lower_bounds(model, inside_unit(delta)):
         if theorem.delta_at(model, epsilon=epsilon * _ROUNDING) > delta * _ROUNDING:
             lost = theorem.delta_at(model, epsilon=epsilon)
