@@ -71,7 +71,7 @@ def design(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say which contacts to give people, so that reports that walk are shuffled uniformly: overlays side by side."""
+    """Compare overlays: which contacts to give people, so that their reports are shuffled uniformly by walking."""
     from shuffledp.core.validate import one_of
     from shuffledp.documents.document import Role, Section, told
     from shuffledp.documents.overlay_document import designs_document

@@ -92,7 +92,7 @@ def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) 
 
 
 def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
-    """Several such pictures below each other as one file."""
+    """Several pictures of epsilon below each other, as one chart for a file."""
     return Chart(
         name=name,
         title=title,

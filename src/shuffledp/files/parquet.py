@@ -311,7 +311,7 @@ def _open(path: Path, column: Column, content: str) -> tuple[Rows, FileFacts]:
 
 
 def _users(path: Path, rows: Rows, facts: FileFacts) -> int:
-    """Number of people with reports, each with the number of messages that their model says."""
+    """Number of people behind the reports, each with the number of messages that the model says."""
     try:
         return facts.local.num_users_of(rows.count)
     except InvalidParameterError:

@@ -223,7 +223,7 @@ def walking_shuffler(column: Column, num_users: int, folder: Path) -> RandomWalk
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WalkedView:
-    """A view after walks, described by the analyst's own graphs, with the shuffler that would make it."""
+    """A view after walks, with the analyst's own graphs and the shuffler that they determine."""
 
     column: Column
     view: View
@@ -232,7 +232,7 @@ class WalkedView:
 
     @classmethod
     def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
-        """The whole view with the graph beside the task file; refused if its walks went along another graph."""
+        """The view with the graph beside the task file; refused if its reports walked along another graph."""
         section, shuffle = column.shuffler, view.shuffle
         if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
             raise InputDataError("the view must be one of a 'network' shuffle.")

@@ -125,7 +125,7 @@ def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
 
 
 def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
-    """Sizes of the groups that are the own group of a person who is not alone."""
+    """Sizes of the groups that belong to people who are not alone."""
     owned = np.zeros(len(groups), dtype=np.bool_)
     for start in range(0, alone.size, SLOTS_AT_A_TIME):
         part = slice(start, start + SLOTS_AT_A_TIME)
@@ -219,7 +219,7 @@ def _marked(
 
 
 def _labels(name: str, column: NDArray[Any], alone: NDArray[np.bool_], most: int) -> Placed:
-    """Regions by the labels of a column; joined labels where there are too many, people alone apart from others."""
+    """Regions by the labels of a column; too many labels are joined, with unshuffled people apart from others."""
     labels, of_slot = np.unique(column.astype(np.str_), return_inverse=True)
     if labels.size <= most:
         return of_slot, tuple({name: str(label)} for label in labels)
@@ -319,7 +319,7 @@ def _shown(centers: Floats, people: Integers, average: float, reach: float, metr
 
 
 def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
-    """Parts of the places with about the same number of people."""
+    """Parts of the places, with about the same number of people in each."""
     parts = [np.arange(len(places))]
     while len(parts) * 2 <= most:
         parts = [half for part in parts for half in _halves(places, people, part)]
@@ -327,7 +327,7 @@ def _alike(places: Floats, people: Integers, most: int) -> list[Integers]:
 
 
 def _halves(places: Floats, people: Integers, part: Integers) -> list[Integers]:
-    """Two parts of the places with about the same number of people."""
+    """Two parts of the places, with about the same number of people in each."""
     if part.size < 2:
         return [part]
     side = int(np.argmax(np.ptp(places[part], axis=0)))

@@ -1,4 +1,4 @@
-"""A view in parts from reports in parts: the uniform shuffle over buckets on disk, every other in memory.
+"""A view in parts from reports in parts; a uniform shuffle uses buckets on disk, any other works in memory.
 
 More reports than memory holds are scattered to buckets on disk, each to one drawn uniformly and independently; each
 bucket, read back, becomes a `View`, whose constructor permutes it; the buckets follow one another. Every order of all
@@ -70,7 +70,7 @@ def shuffled(
 
 
 def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
-    """The parts, unless a person's messages are not in the order of rounds; then they would mix with others'."""
+    """The parts unchanged; refused if messages of a person are not in the order of their rounds."""
     first = 0
     for reports, public in parts:
         wrong = reports.misplaced(first=first)

@@ -1,4 +1,4 @@
-"""The members named by a collection whose own machines pass its reports on: digest and size of their directory."""
+"""The directory of members that a collection names, by digest and size; their machines pass its reports on."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -309,7 +309,7 @@ class Column(Described):
 
     @property
     def attached(self) -> tuple[str, ...]:
-        """Columns that travel with each report: public columns that the shuffler keeps, or the row's number."""
+        """Columns that travel with each report: the public ones if the shuffler keeps them, or the row's number."""
         return self.shuffler.attached(self.public)
 
     @property

@@ -165,7 +165,7 @@ class EarlierRelease:
         return found._counting_by(_own_models(path, data, columns))
 
     def _counting_by(self, own: Models | None) -> Self:
-        """The release with the protocols of all it covers; with pairs if those are unknown or lose less than stated."""
+        """The release with the protocols of all it covers, or with pairs if those are unknown or lose too little."""
         models = [own, *(each.models for each in self.earlier)]
         released = None if None in models else _by_models(self, [each for each in models if each])
         if released is not None:

@@ -32,7 +32,7 @@ _GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlaySection(Section):
-    """An overlay by its sizes of groups, or by the largest number of contacts, for any number of people."""
+    """An overlay for any number of people, by the sizes of its groups or by its largest number of contacts."""
 
     title: ClassVar[str] = "[shuffler] overlay"
     groups: tuple[int, ...] | None = None
@@ -117,7 +117,7 @@ class NetworkSection(ShufflerSection):
         self._check_links()
 
     def _check_links(self) -> None:
-        """Refuse slots without constant links, and dropouts with them: missing messages are seen."""
+        """Refuse slots without constant links, and dropouts with constant links, where missing messages are seen."""
         validate.one_of(LINKS, links=self.links)
         validate.one_of(SURPLUS, surplus=self.surplus)
         if self.links == LINKS[0]:
@@ -282,7 +282,7 @@ class NetworkSection(ShufflerSection):
     def walking(
         self, graphs: Contacts, randomizer: Randomizer, delta: float, *, progress: Progress | None = None
     ) -> RandomWalkShuffler:
-        """The shuffler on these graphs; rounds = "auto" are solved here.
+        """The shuffler on these graphs; if rounds are "auto", the fewest that suffice are found.
 
         Raises:
             InvalidParameterError: if somebody has no neighbor; no number of rounds comes near a uniform shuffle; or an

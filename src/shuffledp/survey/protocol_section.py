@@ -168,7 +168,7 @@ class SplitAndMixSection(ProtocolSection):
         )
 
     def unit_of(self, num_users: int) -> float:
-        """1 for a mean, the number of people for a sum."""
+        """Factor from an average to the statistic: 1 for a mean, the number of people for a sum."""
         return float(num_users) if self.statistic == "sum" else 1.0
 
     def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:

@@ -176,7 +176,7 @@ class FrequencySection(RandomizerSection):
         return (*self.names, MISSING_CATEGORY) if self.missing_category else self.names
 
     def require_known_sums(self) -> None:
-        """Refuse a kind without known covariances of its errors, which sums of categories need."""
+        """Refuse a kind whose covariances between categories are unknown, since sums of categories need them."""
         try:
             cast(FrequencyModel, self.randomizer().model).support_variance(np.zeros(self.domain_size))
         except UnsupportedModelError:
@@ -306,7 +306,7 @@ _MADE: dict[tuple[type[RandomizerSection], str, type[Mechanism]], type[Randomize
 
 
 def section_of(family: type[Family], kind: str, mechanism: type[Mechanism]) -> type[Family]:
-    """The section of one kind: the keys of its family and the further parameters of its randomizer, same defaults."""
+    """The section of one kind, with the keys of its family and the further parameters of its randomizer."""
     if (family, kind, mechanism) not in _MADE:
         known = {each.name for each in fields(cast(Any, family))} | set(family.renamed)
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]

@@ -74,7 +74,7 @@ class Circumstances:
 
 
 def named_jointly(title: str, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A table with ``key`` naming what is private; ``columns`` of two names are joined into that key."""
+    """A table with ``key``, into which two names in ``columns`` are joined if they stand in its place."""
     if not isinstance(data, Mapping) or "columns" not in data:
         return data
     columns = data["columns"]

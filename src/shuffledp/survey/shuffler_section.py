@@ -114,7 +114,7 @@ class ShufflerSection(Section):
         return TASK_KINDS[self.kind].keeps_public
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """Columns that travel with each report: kept ones of ``public``, or the row's number."""
+        """Columns that travel with each report: all of ``public`` if it keeps them, else the row's number or none."""
         if self.keeps_public:
             return public
         return () if self.num_rows is None else (ROW,)
@@ -213,7 +213,7 @@ _NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # arrays of numbe
 
 @cache
 def section_of(kind: str) -> type[ShufflerSection]:
-    """The section of one kind: the keys of its family and the further parameters of its shuffler, same defaults."""
+    """The section of one kind, with the keys of its family and the further parameters of its shuffler."""
     row = TASK_KINDS[kind]
     if row.about == "graph":
         from shuffledp.survey.network_section import NetworkSection
