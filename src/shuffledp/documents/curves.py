@@ -269,7 +269,7 @@ class _Family:
         return high
 
     def users_curve(self, theorem: Theorem, users: NDArray[np.int64], people: int) -> Curve:
-        """The theorem at each number of users; its reason is one that more users do not remove, if there is one."""
+        """The theorem at each number of users, with a reason that also holds for more users, if there is one."""
         failing, never = self.failing(theorem, people), self.failing(theorem, _FARTHEST)
         lasting = next((text for name, text in failing.items() if name in never), None)
         curve = self.curve(theorem, users, people)

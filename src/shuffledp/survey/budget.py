@@ -236,7 +236,7 @@ def pair_of(statement: PrivacyStatement) -> ProtocolModel:
 
 @lru_cache(maxsize=256)
 def _whole(models: Models, delta: float) -> PrivacyStatement:
-    """Composition at this delta, plus the remainders of pairs: chances that a response shows the answer outright."""
+    """Composition at this delta; the remainders of pairs are added to its delta."""
     pure = [
         replace(model, local=LdpModel(epsilon0=model.local.epsilon0)) if _remainder(model) else model
         for model in models

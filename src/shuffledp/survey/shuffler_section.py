@@ -114,7 +114,7 @@ class ShufflerSection(Section):
         return TASK_KINDS[self.kind].keeps_public
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
-        """Columns that travel with each report: all of ``public`` if it keeps them, else the row's number or none."""
+        """Columns that travel with each report: ``public`` if the shuffler keeps them, or the row's number."""
         if self.keeps_public:
             return public
         return () if self.num_rows is None else (ROW,)
