@@ -174,7 +174,7 @@ class Examination:
         return tuple(statement for statement in (self.upper, self.lower, self.renyi) if statement is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The one object that ``shuffledp account --json`` prints (``accounting`` in docs/schema.json)."""
+        """Object that ``shuffledp account --json`` prints (``accounting`` in docs/schema.json)."""
         return {
             "statements": [statement.to_dict() for statement in self.statements],
             "epsilon_upper": encode(self.epsilon_upper),
@@ -247,7 +247,7 @@ def examine(
 
 
 def _upper(model: ProtocolModel, delta: float, releases: int, options: dict[str, Any]) -> PrivacyStatement:
-    """Upper bound of the protocol; the error adds that the local guarantee is infinite if it is."""
+    """Upper bound of the protocol; an error also says if the local guarantee is infinite."""
     try:
         if releases == 1:
             return account(model, delta=delta, **options)
@@ -283,7 +283,7 @@ def _finding(theorem: Theorem, model: ProtocolModel, delta: float) -> Finding:
 
 
 def _repeated(statement: PrivacyStatement, releases: int) -> PrivacyStatement:
-    """Renyi statement for several releases, order by order their sum (Mironov 2017, Proposition 1)."""
+    """Renyi statement for several releases: the sum of their divergences by order (Mironov 2017, Proposition 1)."""
     once = statement.guarantee
     if releases == 1 or not isinstance(once, RenyiDP):
         return statement

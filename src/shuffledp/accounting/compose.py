@@ -203,7 +203,7 @@ def to_privacy_loss_distribution(
     honest_fraction: float = 1.0,
     published_only: bool = False,
 ) -> Any:
-    """The protocol's dominating pair as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``, pessimistic.
+    """Dominating pair of the protocol as a ``PrivacyLossDistribution`` of Google's ``dp_accounting``, pessimistic.
 
     It can be composed there with other mechanisms, self-composed, and asked for epsilon and delta (replace-one).
 

@@ -9,7 +9,7 @@ SMALLEST = sys.float_info.min  # below it floats lose digits: an upper bound on 
 _LARGEST_POWER = 709.0
 ROUND_UP = 1 + 1e-11  # the closed forms lose less than 1e-12 to rounding, at any delta that a float can hold
 _STEPS = 200
-_LOOKS_AROUND = 5  # near a guess
+_LOOKS_AROUND = 5  # most evaluations near a guess
 
 
 def exp(power: float) -> float:

@@ -32,7 +32,7 @@ _FFT_ERROR = 2e-15  # times log2 of the size: more than the relative error of a 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """A symmetric pair of laws P, Q by its positive losses log(P/Q), ascending.
+    """Symmetric pair of laws P, Q, given by its positive losses log(P/Q), ascending.
 
     ``masses`` are their probabilities under Q (under P they are exp(loss) times as large), ``infinite`` the probability
     under P of what Q never shows.

@@ -252,7 +252,7 @@ def _parts_of(shuffler: Shuffler) -> list[int]:
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
-    """Remainder of a claim about a loss and a remainder, which alone have games."""
+    """Remainder of a claim that has a game."""
     return cast(DifferentialPrivacy | DSigmaPrivacy, claim.guarantee).delta
 
 

@@ -69,7 +69,7 @@ def guess_answers(
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> Guessing:
-    """Guesses of one person's answer from views of the pipeline, held against a claimed vulnerability.
+    """Guesses of one person's answer from views of the pipeline, compared with a claimed vulnerability.
 
     The answer is drawn from the prior; those of others are too, or all are ``others``. The guess is the likeliest
     answer given all reports, each weighed by the chance that it is this person's: learned from shuffles of marked
@@ -155,7 +155,7 @@ class _Game:
 
     pipeline: RandomizerAndShuffler
     prior: Floats
-    others: int | None  # everybody else's answer; None if it is drawn from the prior
+    others: int | None  # the answer of all others; None if drawn from the prior
     num_users: int
     person: int
     draw: np.random.Generator  # draws the answers
@@ -187,7 +187,7 @@ class _Guesser:
 
     model: LocalModel
     prior: Floats
-    others: int | None  # everybody else's answer; None if it is drawn from the prior
+    others: int | None  # the answer of all others; None if drawn from the prior
     places: Floats | None  # log-chance that a label, or a row, is the person's, up to a constant; None if all are alike
 
     def guesses(self, views: Sequence[View]) -> NDArray[np.int64]:

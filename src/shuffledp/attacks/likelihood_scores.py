@@ -106,7 +106,7 @@ class Seen:
     labels: NDArray[np.int64]  # the numbers of the rows where views have none
     first: NDArray[np.float64]  # log-likelihood of each report under the first person's answer in the first data set
     second: NDArray[np.float64]  # in the second one
-    others: NDArray[np.float64]  # under everybody else's answer
+    others: NDArray[np.float64]  # under the answer of all others
     starts: NDArray[np.int64]  # the row in which each view begins
     own: NDArray[np.bool_]  # whether the view betrays the report as the first person's
 

@@ -158,7 +158,7 @@ def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) ->
 
 
 def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
-    """Best guess, ``known`` being how many of the others hold each value."""
+    """Best guess if ``known`` counts the others who hold each value."""
     if sum(known) == 0:
         return Best.exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:

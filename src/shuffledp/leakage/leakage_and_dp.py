@@ -33,7 +33,7 @@ _MOST_DATA_SETS = 1_000_000
 
 
 def bridge_prior(epsilon: float) -> tuple[float, float]:
-    """Prior (on x, on x') with which guessing tells the delta from x to x'.
+    """Prior (on x, on x') for which the vulnerability of a guess determines the delta from x to x'.
 
     Args:
         epsilon: in nats, from 0 to 700.

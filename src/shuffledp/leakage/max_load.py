@@ -33,7 +33,7 @@ Complex = NDArray[np.complex128]
 
 _MOST_BALLS = 10**10
 _ALIASING = 9.0  # circle length in standard deviations: aliasing is below exp(-40)
-_LEFT_OUT = 38.0  # nats: what a window of counts leaves out, and how rarely a maximum exceeds the last that is tried
+_LEFT_OUT = 38.0  # nats: probability outside a window of counts, and above the largest maximum that is tried
 _BLOCK = 1.5  # of smooth sums over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
 _DIRECT_WORK = 40_000_000  # terms of a sum over frequencies and counts; beyond, an FFT for each m
@@ -304,7 +304,7 @@ class _Loads:
             kept = np.maximum(places, 0)
             real, imaginary = -beyond[kept, None] - lost.real[kept], -lost.imag[kept]
             with np.errstate(divide="ignore"):
-                if kind.count == 1:  # may be the only small factor, whose square would lose half of its digits
+                if kind.count == 1:  # possibly the only small factor: its square would lose half of its digits
                     log_size += np.log(np.hypot(1 + real, imaginary))
                 else:  # numpy's complex log1p would lose the digits of the real part
                     log_size += kind.count / 2 * np.log1p(real * (2 + real) + imaginary**2)

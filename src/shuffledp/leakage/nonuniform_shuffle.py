@@ -179,7 +179,7 @@ def _uniform(small: Scores) -> Callable[[int], float]:
 
 
 def _mixture_bound(uniform: Callable[[int], float], size: int, cost: float) -> float:
-    """Upper bound by mixing: a corner with h heavy places mixes two uniform laws, on all places and on h; V is convex.
+    """Upper bound by convexity: a corner with h heavy places mixes the uniform laws on all places and on h places.
 
     The share of the first is n / (n + h (e^cost - 1)). It falls with h, and so does the excess of h people, so that
     between two values of h the bound of both ends holds: intervals are halved where it is largest.

@@ -260,7 +260,7 @@ def _local(found: Scores) -> Best:
 def _by_places(
     shuffle: ShuffleModel, found: Scores, method: str, source: RandomSource | None, *, counts_right: bool
 ) -> Vulnerability:
-    """Vulnerability by the laws of places that the description gives, or by what exchanges cost."""
+    """Vulnerability by the laws of places in the model, or by the cost of exchanges."""
     laws = shuffle.position_laws()
     if not laws:
         if method == "quick" and shuffle.position_windows():

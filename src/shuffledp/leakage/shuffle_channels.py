@@ -28,7 +28,7 @@ _MOST_ENTRIES = 1_100_000  # a matrix from lists to lists of 10 people with 2 va
 
 
 def randomized_response_channel(num_users: int, domain_size: int, truth_probability: Fraction | float) -> Channel:
-    """Channel N of randomized response: each person tells the truth with a fixed probability, else any other value.
+    """Channel N of randomized response: the truth with a fixed probability, else another value uniformly.
 
     Args:
         num_users: people, 1 or more.

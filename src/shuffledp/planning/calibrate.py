@@ -68,7 +68,7 @@ class Calibration:
 
     @property
     def statement(self) -> PrivacyStatement:
-        """Statement about that protocol."""
+        """Statement about the protocol with the solved parameter."""
         return self.found.upper
 
     def to_dict(self) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class Mixing(Described):
 
 
 def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel]) -> tuple[str, ...]:
-    """Warnings: a loss that does not fit the groups, or a loss that randomizing alone keeps within.
+    """Warnings about a loss that does not fit the groups, or a loss that randomizing alone achieves.
 
     Args:
         mixing: what the shuffle does to the groups.
@@ -157,7 +157,7 @@ class Reach(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsPlan(Described):
-    """Mixing of given groups, beside that by other losses and of other groups.
+    """Mixing of given groups, compared with other losses and other groups.
 
     Args:
         mixing: by the shuffler itself.
@@ -268,7 +268,7 @@ class _Drawn(NamedTuple):
 
     moved: Integers  # how many reports moved by 0, 1, 2, ... ranks
     measured: Integers  # the ranks at which distances are measured,
-    there: list[Integers]  # and of each draw the ranks whose reports lie there
+    there: list[Integers]  # for each draw, the ranks whose reports lie there
     kept: dict[int, float]  # the mean share that each of the groups keeps, by number
 
 

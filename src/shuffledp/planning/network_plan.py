@@ -61,7 +61,7 @@ class AfterRounds(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartOfGraph(Described):
-    """Part of a graph: people connected to each other and to nobody else, whose reports stay among them.
+    """Part of a graph: people connected to each other and to no others, whose reports stay among them.
 
     Args:
         people: how many.

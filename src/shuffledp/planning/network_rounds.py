@@ -85,12 +85,12 @@ class NetworkShuffle:
 
     @property
     def num_users(self) -> int:
-        """People who pass reports on."""
+        """Number of people who pass reports on."""
         return people_of(self.graph)
 
     @property
     def num_colluding(self) -> int:
-        """People who may reveal which reports they passed on, including fake ones."""
+        """Number of people who may reveal which reports they passed on, including fake people."""
         return min(math.ceil(self.colluding * self.num_users) + self.fakes, self.num_users)
 
     @property
@@ -391,5 +391,5 @@ def _enough_for_parts(search: _Search) -> int | None:
 
 
 def _gains(uniform: float, local: LocalModel) -> bool:
-    """Whether a uniform shuffle lowers epsilon so much that no shuffling does not come near it."""
+    """Whether epsilon0 is far above the uniform epsilon, so that a uniform shuffle gains something."""
     return uniform * _NEAR_UNIFORM < local.epsilon0

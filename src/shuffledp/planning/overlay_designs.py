@@ -254,7 +254,7 @@ class _Typical:
         return epsilon_of(account(ProtocolModel(local=self.local, shuffle=model), delta=self.delta).guarantee)
 
     def fewest(self, enough: float) -> int | None:
-        """Fewest rounds that are enough; None if twice the mixing rounds are not."""
+        """Fewest rounds that are enough; None if twice the mixing rounds are not enough."""
         low, high = 0, 2 * self.mixed
         if self.epsilon(high) > enough:
             return None

@@ -105,7 +105,7 @@ def printed_single(
 
 
 def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
-    """Largest local delta that the versions with a local delta allow."""
+    """Largest local delta to which the printed formulas for randomizers with a local delta apply."""
     tail = math.log(2 / delta1) / math.log(1 / (1 - math.exp(-5 * epsilon0)))
     return -math.expm1(-epsilon0) * delta1 / (4 * math.exp(epsilon0) * (2 + tail))
 

@@ -28,7 +28,7 @@ from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_b
 from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
-_NEGLIGIBLE = 40.0  # e^-40 is below the rounding error of what it is added to
+_NEGLIGIBLE = 40.0  # e^-40 is below the rounding error of the sums
 _BLOCK = 256  # data sets at once
 _MOST_NODES = 400  # of a curve
 Complexes = NDArray[np.complex128]

@@ -28,7 +28,7 @@ _LIKELY = 8.0  # standard deviations in which most blocks lie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """A binomial law cut into blocks of successive counts, with what lies outside.
+    """Binomial law in blocks of successive counts, with a bound on the probability outside.
 
     Args:
         lows: the first count of each block, ascending; shape (blocks,).
@@ -131,7 +131,7 @@ def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
 
 
 def _deviance_of(count: int, mean: float) -> float:
-    """Deviance count log(count / mean) + mean - count, without cancellation where the two are close."""
+    """Deviance: count log(count / mean) + mean - count, without cancellation where the two are close."""
     difference = count - mean
     if abs(difference) >= 0.1 * (count + mean):
         return count * math.log(count / mean) - difference
@@ -217,7 +217,7 @@ def _gauss_legendre() -> tuple[Floats, Floats]:
 
 
 def _deviance(counts: Floats, means: Floats | float) -> Floats:
-    """Deviance count log(count / mean) + mean - count, without cancellation where the two are close."""
+    """Deviance: count log(count / mean) + mean - count, without cancellation where the two are close."""
     difference = counts - means
     slope = difference / (counts + means)
     square = slope * slope

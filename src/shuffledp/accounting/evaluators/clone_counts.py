@@ -37,7 +37,7 @@ _COARSE_CELLS, _FINE_CELLS = (32, 256), (128, 4096)  # of the second kind, and o
 _MOST_CELLS = 400  # of the third kind for each number of the second
 _LARGEST_EPSILON = 700.0
 _MOST_USERS = 2**52  # counts above would not be whole numbers in floats; more people never hurt
-_OUTSIDE = 1e-8  # of delta: what is left out of the window
+_OUTSIDE = 1e-8  # of delta: the probability outside the window
 _CLOSE = 1e-12  # chances this close to 0 or 1 are lowered, since floats hold one minus the chance badly
 
 
@@ -102,7 +102,7 @@ class ClonePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountCells:
-    """Binomial count B of ``trials`` messages in cells, for chords over them.
+    """Binomial count B of ``trials`` messages in cells, over which chords replace a convex curve.
 
     A cell leads from the first B of ``lows`` to the first after it, in ``ends`` (the same where a cell is one number),
     and has the probability ``most``, from above, and the mean ``mean_least``, from below; ``outside`` is more than all

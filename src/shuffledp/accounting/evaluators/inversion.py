@@ -27,7 +27,7 @@ _MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
 _ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
 _NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt: mostly enough for 1e-4
 _MOST_NOISE = 0.2  # first standard deviation where a rough value is enough
-_APPROACH = 0.9  # of the distance of the two sides: with less of an approach, another pass is not worth its time
+_APPROACH = 0.9  # if a pass leaves more than this share of the sides' distance, another one is not worth its time
 _LARGEST_TILT = 600.0
 _LEAST_STILL = 0.01
 _ROUNDED_UP = 1.01  # a bound that need not be sharp, and may have lost digits in an n-th power
@@ -145,7 +145,7 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     weight[0] = 1 / period
     kernel = weight / (tilted.tilt**2 + frequencies**2)
     angle = 2 * np.arctan2(frequencies, tilted.tilt)
-    still = tilted.still * np.exp(-variance * frequencies**2 / 2)  # of which the phase is that of T alone
+    still = tilted.still * np.exp(-variance * frequencies**2 / 2)  # its phase is that of T alone
     shift = variance * tilted.tilt * frequencies
     positive = float((kernel * modulus) @ np.cos(phase - angle) - (kernel * still) @ np.cos(shift - angle))
     density = float((weight * modulus) @ np.cos(phase) - (weight * still) @ np.cos(shift))

@@ -68,7 +68,7 @@ class ReportLaw:
 
 
 def two_level_blanket(*, epsilon0: float, share: float, overlap: float) -> ReportLaw:
-    """Blanket of a randomizer whose density takes two values, for two inputs; its largest, for an upper bound.
+    """Largest blanket, for an upper bound, of a randomizer whose density takes two values, for two inputs.
 
     R(z) has the density E v on a set of base mass c = ``share`` that depends on z, and v elsewhere, v = 1/(1 + c
     (E-1)); so w = v times the base measure is below them all. ``overlap`` is what two sets have in common, at least 0
@@ -294,7 +294,7 @@ class LawFamily:
         return all(law.deltas(epsilon, self.users, tolerance=tolerance)[1] > delta for tolerance in looks)
 
     def _solve(self, curve: Callable[..., float], delta: float, start: float, aim: float) -> tuple[float, float]:
-        """Bracket of epsilon: the curve is above delta at the first one, not at the second one (or that is the limit).
+        """Bracket of epsilon: the curve is above delta at the first end, not at the second (or that end is the limit).
 
         One value may do for both, since only the side that is aimed at counts. One pass for each look is a bound too,
         and mostly as good as any: more are made only where it is not.

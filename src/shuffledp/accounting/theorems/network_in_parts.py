@@ -120,7 +120,7 @@ def _parts(model: ProtocolModel) -> list[ProtocolModel]:
 
 
 def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
-    """Parts that may be the weakest: not worse ones where people hand in all, else one of each kind of part."""
+    """Parts that may be the weakest: without dominated parts if people hand in all, else without equal parts."""
     if any(part.protocol != "all" for part in parts):
         return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
     found: list[tuple[_Measures, Walks]] = []

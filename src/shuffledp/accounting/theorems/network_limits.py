@@ -98,7 +98,7 @@ def _first_hop(walks: Walks) -> float:
 
 
 class NetworkHistogram(Theorem):
-    """Lower bound by the histogram: without losses and with all handed in, forgetting who did gives a uniform shuffle.
+    """Lower bound of a uniform shuffle, for walks without losses whose reports are all handed in.
 
     So what a data set loses through a uniform shuffle of the honest people, it loses here. Of a graph in parts, whose
     reports nobody mixes, it is that of the smallest.

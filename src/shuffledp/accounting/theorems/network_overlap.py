@@ -248,7 +248,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """Chance that is left out, and for each block of the number of hiding people its least number and its chance."""
+    """Chance left out; and for each block of numbers of hiding people, its least number and its chance."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}
@@ -259,7 +259,7 @@ def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, l
 
 
 def _num_blocks(others: int, hidden: Hidden, precision: Precision) -> int:
-    """Number of blocks that makes numbers in one block nearly equal, at most as many as there are numbers."""
+    """Number of blocks: enough to make the counts in one block nearly equal, at most one for each count."""
     mean = others * hidden.chance
     spread = math.sqrt(max(mean * (1 - hidden.chance), 0.0) * -2 * math.log(precision.outside))
     wanted = math.ceil(2 * spread / max(_CLOSE * mean, 1.0))
@@ -286,7 +286,7 @@ def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _likely(model: ProtocolModel, walks: Walks, delta: float) -> tuple[float, float]:
-    """Epsilon that is surely large enough, provided one below epsilon0 is, and a guess at the least one."""
+    """Epsilon that is surely large enough, if any below epsilon0 is, and a first guess of the least epsilon."""
     hidden, epsilon0 = next(_hidings(walks)), model.local.epsilon0
     if hidden.chance <= 0 or hidden.most < 1:
         return math.inf, math.inf
@@ -320,5 +320,5 @@ def charges_of(model: ProtocolModel, people: int, epsilons: Floats) -> Floats:
 
 
 def turn_of(model: ProtocolModel, people: int) -> float:
-    """Epsilon from which on charges outgrow all that falls; infinite where there are no charges."""
+    """Epsilon from which on charges grow faster than the bound falls; infinite if there are no charges."""
     return _PAIR.turn(uniform_model(model, people)) if _remainder(model) else math.inf

@@ -1,4 +1,4 @@
-"""One report of each person after random walks, or equally many: a report takes the place of one of many.
+"""One report of each person after random walks, or equally many: the victim's report replaces another one.
 
 Given how many of the others' reports N_i end at each place i, the victim's is handed in there with probability
 p_i = P_v(i) / (1 + N_i), in place of another. For fixed p the bound is `_replaced`; it grows with each p_i, and with

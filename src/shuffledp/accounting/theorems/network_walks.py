@@ -113,7 +113,7 @@ def fresh_dummies(model: ProtocolModel) -> Hypothesis:
     walks = walks_of(model)
     dummies = None if walks is None else walks.dummy_model_among(model.local)
     made = "of no known randomizer" if dummies is None else f"of {dummies.kind!r}, epsilon0={dummies.epsilon0:.6g}"
-    # Another randomizer of the same epsilon0 will not do: its reports may be told apart, by their domain already.
+    # Another randomizer of the same epsilon0 is not enough: its reports may differ by their domain alone.
     fresh = dummies is not None and dummies == model.local
     return Hypothesis(
         name="hidden-bag-sizes",
@@ -137,7 +137,7 @@ class WalkTheorem(Theorem):
     """Base of theorems about random walks."""
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the reports walk; not in parts, which `network-parts` covers, nor on links with slots."""
+        """Whether the reports walk, except on links with slots and in parts that `network-parts` covers."""
         walks = walks_of(model)
         return super().concerns(model) and walks is not None and not (walks.parts or walks.slots)
 

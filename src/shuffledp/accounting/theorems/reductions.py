@@ -202,11 +202,11 @@ class SwapCost(Theorem):
         return max(self._epsilons(model, delta=delta), default=model.local.epsilon0)
 
     def explained(self, model: ProtocolModel, *, delta: float) -> tuple[Guarantee, tuple[str, ...]]:
-        """Guarantee, with remarks on whom it is about, and on people with company if theirs is below epsilon0."""
+        """Guarantee, with remarks: the people it is about, and a smaller epsilon for people who are not alone."""
         epsilons, epsilon0 = self._epsilons(model, delta=delta), model.local.epsilon0
         guarantee = CentralDP(epsilon=max(epsilons, default=epsilon0), delta=delta)
         alone, windows = model.shuffle.num_alone, model.shuffle.swap_windows()
-        if model.shuffle.imperfection is not None:  # everybody is mixed with everybody
+        if model.shuffle.imperfection is not None:  # all people are mixed together
             return guarantee, ()
         if not alone:
             return guarantee, ("The epsilon is that of the person who is mixed least.",)

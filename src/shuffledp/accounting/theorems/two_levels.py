@@ -121,7 +121,7 @@ def _shape(model: ProtocolModel) -> TwoLevelLaw:
 
 
 def _understated(model: ProtocolModel) -> float:
-    """Epsilon0 from below, since it is stated from above; a smaller one errs downward."""
+    """Epsilon0 lowered by its possible excess, so that a lower bound errs downward."""
     return max(model.local.epsilon0 - _STATED_ABOVE, model.local.epsilon0 / 2)
 
 
