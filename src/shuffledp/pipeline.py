@@ -27,7 +27,7 @@ class Release(Saved):
     """Publishable result: the view, the estimate from it, and the guarantees of both.
 
     Args:
-        model: the public description of what was run.
+        model: public description of the protocol that was run.
         num_reports: reports in the view.
         view: what the analyst received; None if it was analyzed in parts, of which nobody keeps all in memory.
         estimate: the analyzer's estimate.

@@ -25,7 +25,7 @@ class CrossTable(Estimate):
     """Shares of the people by cell, row after row, with the numbers derived from them.
 
     Args:
-        columns: the names of the two answers, that of the rows first.
+        columns: names of the two answers; the first one gives the rows.
         categories: the names of the rows, and of the columns.
         margins: shares of the rows, then of the columns.
         row_shares: of the people in each row the shares of the columns.
@@ -63,7 +63,7 @@ class CrossTableAnalyzer:
            quantile of ``level``. They are not unbiased.
 
     Args:
-        categories: those of the rows, and those of the columns: two lists, each of two or more different ones.
+        categories: lists of categories for rows and columns, each of two or more different ones.
         columns: the names of the two answers, for the names of the targets.
         level: coverage of the intervals, strictly between 0 and 1.
 
@@ -217,7 +217,7 @@ def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float
 def _kept_within(least: float, most: float, estimates: Floats, ends: Floats) -> tuple[Floats, Floats]:
     """Estimates clipped to the possible range, with intervals extended to cover the clipping.
 
-    An interval that lies beyond all possible values, as one in so many does, has not become certainty at their end.
+    An interval beyond all possible values, which happens now and then, does not become a single point at their end.
     """
     kept = np.clip(estimates, least, most)
     moved = ends + (kept - estimates)[..., None]

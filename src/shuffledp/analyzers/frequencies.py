@@ -157,7 +157,7 @@ class FrequencyAnalyzer:
 def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Floats]:
     """Frequencies among people, corrected for dummies, and the error from the unknown number of dummies.
 
-    That error is one random number for all values, of which each has so many.
+    The error is one random number, scaled for each value.
     """
     if dummies.value is None or dummies.value >= len(mixed):
         raise UnsupportedModelError(f"frequencies need dummies made from one of their values; got {dummies!r}.")

@@ -91,7 +91,7 @@ def preservation(
 
     Args:
         shuffler: what shuffles.
-        groups: the groups asked about; they may be others than those of the shuffler.
+        groups: groups in question; they may differ from the shuffler's.
         delta: strictly between 0 and 1.
         num_draws: of the simulation, 1 or more.
         source: None is the cryptographic source.
@@ -129,7 +129,7 @@ def exact_means(
 
     Args:
         shuffler: what shuffles.
-        groups: the groups asked about; they may be others than those of the shuffler.
+        groups: groups in question; they may differ from the shuffler's.
         numbers: which of them.
         most_work: laws are worked out in the order of ``numbers`` up to about this number of terms.
 

@@ -46,7 +46,7 @@ class HistogramAnalyzer:
     fewer people are below than the quantile says, and from above, as long as it is certain that there are more.
 
     Guarantees:
-        1. Shares of bins are unbiased, add up to 1, and have intervals as those of `FrequencySums`.
+        1. Shares of bins are unbiased, add up to 1, and have the intervals of `FrequencySums`.
         2. Shares below the edges are nowhere farther from the truth, in the sum of squared distances, for being made
            ascending: the truth is ascending too.
         3. The interval of a quantile holds it with probability ``level`` or more as far as those of shares do, however

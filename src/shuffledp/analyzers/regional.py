@@ -36,7 +36,7 @@ class RegionalSummary(Summary):
         model: the randomizer's model.
         weights: sum of the weights of the reports seen, shape (regions,).
         squares: sum of their squares.
-        sums: weighted sums of what reports say, shape (regions, targets): supports of values, or contributions.
+        sums: weighted sums over reports, shape (regions, targets): of supports of values, or of contributions.
         second: weighted sums of the squares of contributions; the same as ``sums`` for supports.
         num_reports: reports seen.
     """
@@ -132,7 +132,7 @@ class RegionalAnalyzer:
            to lie there; without one it is about those that do. Up to about a dozen slots the latter error is that of
            the worst answers, and beyond they weigh ever less. ``sampling_error`` is the further error if each answer is
            itself a draw, from chances that depend on the place.
-        3. Summaries of parts add up to that of the whole.
+        3. Summaries of parts add up to the summary of the whole.
         4. No interval of a share reaches below 0 or above 1; estimates may, since they are unbiased.
 
     Args:

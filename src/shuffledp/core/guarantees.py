@@ -1,6 +1,6 @@
 """Privacy guarantees as values, each with its neighboring relation.
 
-A guarantee says what is claimed. A `PrivacyStatement` adds by which theorem, and whom people must trust.
+A guarantee is the claim alone. A `PrivacyStatement` adds the theorem and the parties whom people must trust.
 """
 
 import math

@@ -18,7 +18,7 @@ class LabelMeaning(StrEnum):
 
     ``POSITION`` is the place, ``round * num_users + place`` of several rounds, in the output order of an imperfect
     shuffle, which tells something about its sender. ``ROUND`` is for rounds whose order tells nothing, and ``STRATUM``
-    for people with something public in common who are shuffled among themselves.
+    for people with a public value in common who are shuffled with each other only.
     """
 
     NONE = "none"

@@ -31,7 +31,7 @@ _SLACK = 1e-15  # of a probability, relative: what rounding may add in one round
 def likeness_given(ways: ChurnedWays, *, laziness: float = 0.0) -> Likeness:
     """Likeness of the position laws after all rounds of the schedule, given attendance.
 
-    Nothing is known of walks of so many people that not everybody's law can be walked.
+    Only a mean overlap is known where there are too many people to compute all laws.
 
     Args:
         ways: a graph or an overlay with the schedule.

@@ -28,10 +28,10 @@ RULES = (STAY, ONLINE)
 class Schedule(Described):
     """Attendance in each round, with the rule for a holder who draws a person offline.
 
-    In each round whoever is offline keeps all reports that they hold, and gets none. With the rule "stay" the next
+    In each round a person offline keeps all reports that they hold, and gets none. With the rule "stay" the next
     holder is drawn as if all were online, and a report stays where it is if that one is offline. With the rule "online"
     the next holder is drawn among those who are online, in proportion to the chances that they have if all are; it is
-    for overlays, where the holder may draw herself, so that there is always somebody.
+    for overlays, where the holder may draw herself, so that the draw always succeeds.
 
     Args:
         online: whether each person is online in each round, shape (rounds, people), boolean.

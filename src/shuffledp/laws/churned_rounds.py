@@ -30,7 +30,7 @@ class ChurnedWays:
     Args:
         graph: as for `shuffledp.RandomWalkShuffler`; of several graphs, and of an overlay, the first comes again after
             the last.
-        schedule: of as many people. "online" needs an overlay.
+        schedule: a schedule of the same number of people; its rule "online" needs an overlay.
 
     Raises:
         InvalidParameterError: if the two do not go together.
@@ -122,7 +122,7 @@ class ChurnedRound:
         """Upper bound on the chance that a link is overfull: the sum over links of mu^b / b! with b = slots + 1.
 
         It is mu that is expected to go along a link, between people of one group who are online: what walks from one,
-        times the chance of the other. Of more than 60 slots it is that of 60.
+        times the chance of the other. Above 60 slots the bound for 60 is used.
 
         Args:
             walked: the round on an overlay.

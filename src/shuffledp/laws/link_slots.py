@@ -48,7 +48,7 @@ def waiting(links: Integers, order: Integers, slots: int) -> NDArray[np.bool_]:
     Args:
         links: for each report any number of the link that it is to go along; shape (reports,).
         order: a permutation of the places of the reports.
-        slots: those of each link, 1 or more.
+        slots: slots of each link, 1 or more.
 
     Example:
         >>> waiting(np.array([7, 5, 7, 7]), np.array([3, 1, 0, 2]), 2).tolist()
@@ -92,7 +92,7 @@ def surplus_chance(graph: Graphs | Overlay | ChurnedWays, slots: Sequence[int], 
     Args:
         graph: one graph, or one for each round, or an overlay, on which nothing is lost; with a schedule of who is
             online, given which it is, or else everybody is.
-        slots: those of an envelope in each round; 1 or more.
+        slots: slots of an envelope in each round; 1 or more.
         laziness: the chance that a report stays where it is for a round; 0 on an overlay.
     """
     return surplus_chances(graph, slots, laziness=laziness)[-1] if slots else 0.0

@@ -67,7 +67,7 @@ def surplus_of_round(each: OverlayRound, slots: int) -> float:
 
     Everybody holds one report when the cycle begins (`link_slots`). For a link from a cell c = (q, x, s) to
     c' = (q, d, s) it is mu = V(x s) W(q d) / (n N(c) N(c')), with N people in a cell; so the sum over links is one over
-    pairs of cells, a product for each q and s, less the links to oneself. Of more than 60 slots it is that of 60.
+    pairs of cells, a product for each q and s, less the links to oneself. Above 60 slots it is the one for 60.
     """
     more = min(slots, _MOST_SLOTS) + 1
     if each.num_users == each.overlay.num_cells:

@@ -66,7 +66,7 @@ class WalkGate(Described):
             ways: a graph or an overlay with the schedule.
             laziness: the chance that a report stays where it is for a round, from 0 to 1.
             dropout: the chance that a report is lost in a round, from 0 to 1: what is lost hides nobody.
-            slots: of a link in each round; none is as many as it takes.
+            slots: slots of a link in each round; empty for unlimited links.
 
         Raises:
             InvalidParameterError: if a chance is out of range.

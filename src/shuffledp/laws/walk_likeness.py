@@ -306,8 +306,8 @@ def mean_overlap_of_extremes(least: Floats, most: Floats) -> float:
     """Lower bound on the mean overlap by extremes of P_v(i) / pi_i: a_jv is at least j's smallest over v's largest.
 
     Args:
-        least: of each person, shape (people,).
-        most: likewise.
+        least: smallest quotient of each person, shape (people,).
+        most: largest quotient of each person, shape (people,).
     """
     if least.size == 1:
         return 1.0

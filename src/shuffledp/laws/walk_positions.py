@@ -71,7 +71,7 @@ class PositionBounds:
     def few_held(self) -> tuple[float, ...]:
         """Mean over places of the chance that at most k of the others' reports end there, for k = 0, 1, ....
 
-        From above, whoever the others are others to; less than 1, so that there may be none.
+        Upper bounds for any person left out; only bounds below 1 are kept, so that there may be none.
         """
         without = (1 - self.ranked[0][0]) / _ROUND_UP  # that the report of the one who is left out is elsewhere
         chances = self._few_counted() if self._few else self._few_by_squares()

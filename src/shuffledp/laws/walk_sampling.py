@@ -74,7 +74,7 @@ def sample_walks(
         starts: who holds each report at first; None is one report for each person.
         laziness: from 0 to 1.
         dropout: from 0 to 1.
-        slots: those of a link in each round, 1 or more; none is as many as it takes.
+        slots: slots of a link in each round, 1 or more; empty for unlimited links.
         source: None is the cryptographic source.
 
     Raises:

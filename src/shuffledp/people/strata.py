@@ -26,10 +26,10 @@ class Strata:
         3. The weight of a stratum is the mean of its people's, so that the weights of a region keep their sum.
 
     Args:
-        of_person: the number of the stratum of each person, from 0, shape (people,); every one has somebody.
+        of_person: the number of the stratum of each person, from 0, shape (people,); no stratum is empty.
         table: a row for each stratum: the region as text, the weight of everybody in it, or both.
         by: the name of the region's column in the table; None if there is none.
-        weight: that of the weight's.
+        weight: name of the weight's column.
         rounding: the share of all weight that rounding moved from one person to another, in the region where it is
             most: no share of people changes by more, and no mean by more than this times the width of the range.
 

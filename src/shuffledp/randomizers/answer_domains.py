@@ -19,7 +19,7 @@ class CategoryPairs:
 
     Args:
         first: the categories of the first answer.
-        second: those of the second.
+        second: categories of the second answer.
     """
 
     first: tuple[Category, ...]

@@ -191,7 +191,7 @@ class PrivUnit(Mechanism):
     (p / c) / ((1-p) / (1-c)), where c is the share of the sphere in the cap. This factor is split exactly:
     epsilon0 = log(p / (1-p)) + log((1-c) / c).
 
-    **Idealised real numbers.** The guarantee is that of a report with real coordinates. The report has float64
+    **Idealized real numbers.** The guarantee is that of a report with real coordinates. The report has float64
     coordinates, computed from x, and in principle the last digits of such numbers can tell more than the law allows
     (as for Laplace noise, Mironov 2012). The coin is exact; the direction is not. For float-free guarantees use
     `DiscreteLaplaceMean` or `RoundedMean` on each coordinate, at a much larger error.

@@ -213,7 +213,7 @@ class SplitAndMix(RangeRandomizer):
     discrete Laplace noise, and hardly more. A value (a number or a vector) makes ``num_messages`` reports with the
     columns ``residue`` and ``round``: share s of coordinate c is in round c * num_shares + s.
 
-    **Before the shuffles there is no privacy at all**: whoever sees all messages of one person adds them up.
+    **Before the shuffles there is no privacy at all**: an observer of all messages of one person adds them up.
 
     With noise of the rate a for each step, the loss is d p a at most in d coordinates of the whole range, and
     2 p (e^a - 1) with ``l1_bounded``, or 2 p a for integers; docs/randomizers.md says why.
@@ -232,7 +232,7 @@ class SplitAndMix(RangeRandomizer):
         precision: steps of the grid; None is the square root of ``num_users``, rounded up, or the width of the range
             for integers.
         modulus: None is 2 * num_users * precision.
-        noise_users: people whose noise suffices, such as those who are honest and come; None is all.
+        noise_users: people whose noise suffices, such as the honest ones who come; None is all.
         clip: move values outside the range to its nearer end, instead of refusing them; see `clip_to_range`. Vectors
             that are too long are shortened, if ``l1_bounded``.
 

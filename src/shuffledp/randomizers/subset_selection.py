@@ -230,7 +230,7 @@ class SubsetSelection(CategoryRandomizer):
 def _threshold(model: SubsetSelectionModel) -> int:
     """Number of the 2^64 words that set another value's bit, so low that coins seldom set more than d - 1.
 
-    Two standard deviations below what would set as many on average, cut to a few binary places, which are soon drawn.
+    It is two standard deviations below the number that sets d - 1 on average, cut to a few binary places.
     """
     wanted, others = model.subset_size - 1, model.domain_size - 1
     deviation = math.isqrt(wanted * (others - wanted) // others) + 1

@@ -1,6 +1,6 @@
 """Random sources that can be replayed: for tests and experiments, never for a release.
 
-Whoever knows the seed or the record can undo the randomization, so a run that uses one withdraws its privacy statement.
+The seed or the record suffices to undo the randomization, so a run that uses one withdraws its privacy statement.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ class SeededSource(KeyedSource):
     seed. A forked child repeats the words of its parent; give each its own `substream`.
 
     Guarantees:
-        1. Neither a source nor its substreams show the seed when printed: whoever reads it can undo the randomization.
+        1. Neither a source nor its substreams show the seed when printed, since it undoes the randomization.
 
     Args:
         seed: an integer of 0 or more, of any size.

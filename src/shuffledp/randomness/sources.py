@@ -45,7 +45,7 @@ class RandomSource(ABC):
     source. It cannot be pickled or copied, because the copy would repeat its words.
 
     Attributes:
-        reproducible: True if somebody who knows a seed or a record can replay the words. What was drawn from such a
+        reproducible: True if a known seed or record replays the words. What was drawn from such a
             source is not private: a run that used one withdraws its privacy statement.
     """
 
@@ -62,7 +62,7 @@ class RandomSource(ABC):
 
         Raises:
             InvalidParameterError: if ``count`` is not an integer of 0 or more.
-            LocalProtocolError: in another thread than the one that made the source.
+            LocalProtocolError: outside the thread that made the source.
         """
         integer_at_least(0, count=count)
         out = np.empty(int(count), dtype=np.uint64)
@@ -74,7 +74,7 @@ class RandomSource(ABC):
 
         Raises:
             InvalidParameterError: if ``out`` is not a contiguous, writeable uint64 array of one dimension.
-            LocalProtocolError: in another thread than the one that made the source.
+            LocalProtocolError: outside the thread that made the source.
         """
         instance_of(np.ndarray, out=out)
         if out.dtype != np.uint64 or out.ndim != 1 or not (out.flags.c_contiguous and out.flags.writeable):
@@ -93,7 +93,7 @@ class RandomSource(ABC):
         thread that made the source, and never in a parallel loop of a kernel: that is noticed at the next block only.
 
         Raises:
-            LocalProtocolError: in another thread than the one that made the source; or where there is no numba.
+            LocalProtocolError: outside the thread that made the source; or without numba.
         """
         self._buffer.check()
         if self._bit_generator is None:

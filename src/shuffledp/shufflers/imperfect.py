@@ -223,7 +223,7 @@ class DelayShuffler(ImperfectShuffler):
     Exchanging two people whose times differ by d changes every probability by a factor of at most exp(gamma d).
 
     Guarantees:
-        1. gamma-imperfect for all times of arrival from 0 to 1, whoever chooses them, if they do not depend on the
+        1. gamma-imperfect for all times of arrival from 0 to 1, even adversarial ones, if they do not depend on the
            answers and only the order leaves the buffer: never the times of departure.
         2. imperfection = 0 is the uniform law.
         3. Public columns are not in the view.

@@ -169,7 +169,7 @@ class MallowsShuffler(SlotShuffler):
         concentration: "theta" in papers: the same for all blocks, 0 or more.
         distance: "kendall", "hamming" or "cayley"; of the latter two all ranks of a block are equally near.
         order: how `shuffledp.people.groups.reference_order` finds the order, or the order itself.
-        per_block: whether each block that no group crosses gets its own concentration; else all that of the costliest.
+        per_block: whether each block that no group crosses gets its own concentration, else the costliest one's.
 
     Raises:
         InvalidParameterError: if not exactly one of ``alpha`` and ``concentration`` is given, or one is out of range.

@@ -55,7 +55,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
         alpha: the loss of the order inside a group, infinity included.
         delta: the remainder that goes with it, for Gaussian noise.
         groups_digest: of the groups that ``alpha`` is about; None if there are none.
-        windows: among whom people are mixed, for Laplace noise: those who are mixed least.
+        windows: windows of the least mixed people, for Laplace noise.
         largest_group: people in the largest group; 0 without groups.
         num_alone: people who are the only ones in their block.
         num_colluding: people who may work together with the analyst.
@@ -284,8 +284,8 @@ def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> F
 def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, ...]:
     """Windows of consecutive ranks around the least mixed people, the cheapest window of each size.
 
-    People who are mixed about as well as each other form a class, and its windows cost what they cost the one of them
-    for whom that is most. Classes that do better than another one at every size are left out: somebody worse off is in.
+    People who are mixed about equally well form a class. A window of a class costs the maximum over its people. Classes
+    that do better than another class at every size are left out, since the other class is the worse case.
     Positions ``at`` the ranks do not decrease in a block, in units of Laplace noise; for ``starts`` see `Prepared`.
     """
     blocks = np.repeat(np.arange(starts.size - 1), np.diff(starts))

@@ -100,7 +100,7 @@ class ParallelShuffler:
 
     Args:
         shuffler: a uniform or an imperfect one, for one round.
-        num_rounds: 1 or more: as many as each user has messages.
+        num_rounds: 1 or more, one for each message of a user.
 
     Raises:
         InvalidParameterError: if an argument is something else.
@@ -137,8 +137,8 @@ class ParallelShuffler:
             source: randomness; None is the cryptographic source.
 
         Raises:
-            InvalidParameterError: if there is no report, not as many of everybody, or one names another round.
-            UnsupportedModelError: if people do not send as many messages as there are rounds.
+            InvalidParameterError: without reports, for people with unequal numbers of them, or for a wrong round.
+            UnsupportedModelError: if people do not send one message for each round.
         """
         if reports.model.num_messages != self.num_rounds:
             raise UnsupportedModelError(

@@ -61,7 +61,7 @@ class RandomWalkShuffler:
         3. Among the reports of one person the order carries no information.
         4. rounds = 0 passes nothing on: every report is held by its sender.
         5. On an overlay every report ends with everybody equally likely, exactly, if nobody is offline.
-        6. With ``slots``, no link carries more reports in a round, and those who wait are chosen uniformly.
+        6. With ``slots``, no link carries more reports in a round, and waiting reports are chosen uniformly.
         7. With a gate reports are handed in only if everybody's mean overlap, given who was online, is at least the
            gate's; whether they are, and after how many rounds, depends on who is online alone.
 
@@ -220,7 +220,7 @@ class RandomWalkShuffler:
     def bounds(self) -> PositionBounds:
         """Bounds on every person's position if all are online, from the graph; computed at the first call.
 
-        After rounds that end within a cycle of an overlay, it is that of the end of the cycle.
+        After rounds that end within a cycle of an overlay, the bounds are for the end of the cycle.
         """
         rounds = self.num_rounds
         if isinstance(self.graph, Overlay):
@@ -383,7 +383,7 @@ class RandomWalkShuffler:
         which none is where dropout is 0.
 
         Raises:
-            InvalidParameterError: if holders are not those of these reports.
+            InvalidParameterError: if the holders do not belong to these reports.
         """
         model, source = self.model(reports.num_users), resolve_source(source)
         held_by = checked_holders(holders, model.num_users, may_be_lost=self.dropout > 0)

@@ -26,7 +26,7 @@ class RelayState:
 
     Args:
         person: this person's number.
-        neighbors: whom reports can be passed on to, in each round of a cycle; of one graph, the same in all.
+        neighbors: possible recipients in each round of a cycle; the same in all rounds on one graph.
         num_rounds: rounds of the walk.
         round: rounds that have started.
         held: the reports held, in the order in which they came.
@@ -77,8 +77,8 @@ class ReportsReceived:
     """Arrival of one neighbor's reports of a round, once for each neighbor; may have none.
 
     Args:
-        round: the round in which they were passed on.
-        sender: by whom.
+        round: number of the round in which they were passed on.
+        sender: number of the neighbor who sent them.
         reports: the reports, as they are.
     """
 
@@ -94,8 +94,8 @@ class RoundEnded:
     What was passed on to somebody who was offline, or by somebody, has not moved: it stays with its holder.
 
     Args:
-        round: its number.
-        offline: who was.
+        round: number of the round.
+        offline: numbers of the people offline.
     """
 
     round: int
@@ -123,9 +123,9 @@ class Passed:
     """Report to pass on, with its recipient.
 
     Args:
-        recipient: to whom.
-        round: in which round.
-        report: what.
+        recipient: number of the neighbor.
+        round: number of the round.
+        report: the report.
     """
 
     recipient: int = field(repr=False)
@@ -138,8 +138,8 @@ class Envelope:
     """Message with a fixed number of places to one neighbor in a round, whatever there is to send.
 
     Args:
-        recipient: to whom.
-        round: in which round.
+        recipient: number of the neighbor.
+        round: number of the round.
         places: the reports, and None in each place that is empty.
     """
 

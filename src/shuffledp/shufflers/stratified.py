@@ -128,7 +128,7 @@ class StratifiedShuffler:
             source: randomness; None is the cryptographic source.
 
         Raises:
-            InvalidParameterError: if the reports are not of as many people as are in the strata.
+            InvalidParameterError: if the number of people differs from that of the strata.
         """
         model = self.model(reports.num_users)
         labels = np.repeat(self.strata.of_person, reports.model.num_messages)

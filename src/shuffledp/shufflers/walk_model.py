@@ -29,7 +29,7 @@ _RARE = 28.0  # minus the logarithm of the chance that more reports get lost tha
 class RandomWalkShuffleModel(ColludingShuffleModel):
     """Public description of a shuffle by random walks on a graph of people.
 
-    What is said of positions holds for everybody: whoever a report starts at, and whatever the data.
+    Statements about positions hold for each person's report and for all data.
 
     Args:
         num_users: people in the graph, 1 or more.
@@ -56,7 +56,7 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
             more than 1.
         position_counts: how many places have each of these probabilities.
         few_held: for k = 0, 1, ... the mean over places of the chance that at most k of the others' reports end there,
-            or more, whoever the others are others to; fewer numbers, or none, where it is not known.
+            or an upper bound, for any person left out; fewer numbers, or none, where it is not known.
         is_bipartite: whether the graph has two sides, so that without laziness the parity of the number of rounds shows
             on which of them a report began.
         added: the dummies that an estimator must correct for, if the protocol adds any.

@@ -65,7 +65,7 @@ class GraphDescription(Described):
         num_edges: edges, each counted once.
         merged_edges: further mentions of an edge, in either direction, that were merged.
         dropped_loops: edges from a person to the same that were left out.
-        num_components: parts that cannot reach each other; whoever has no neighbor is one.
+        num_components: connected parts; a person without neighbors is one.
         num_isolated: people without a neighbor, whose reports nothing would shuffle.
         least_degree: fewest neighbors of anybody.
         largest_degree: most neighbors.
@@ -88,7 +88,7 @@ def describe_graph(graph: Graph, parts: Parts | None = None) -> GraphDescription
 
     Args:
         graph: any graph.
-        parts: those of `largest_parts`, if they are at hand: each keeps its spectrum.
+        parts: result of `largest_parts`, if available; each part keeps its spectrum.
 
     Example:
         >>> found = describe_graph(Graph.from_edges([(0, 1), (1, 2), (2, 0), (2, 3), (5, 6)]))

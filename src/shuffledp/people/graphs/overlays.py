@@ -129,8 +129,8 @@ class Overlay:
     def occupants(self) -> NDArray[np.int32]:
         """Number of people in each cell, one or two; shape (cells,).
 
-        Those who are k = 0, 1, ... too many go to the prefixes of r - 1 digits in turn, so that these have equally many
-        people, or one more; and in each prefix to one last digit after the other, the prefixes beginning differently.
+        Surplus people k = 0, 1, ... go to the prefixes of r - 1 digits in turn, so that prefixes differ by at most one
+        person; inside a prefix they go to one last digit after the other, and neighboring prefixes begin differently.
         """
         surplus, last = np.arange(self.num_users - self.num_cells), self.sizes[-1]
         prefixes = self.num_cells // last

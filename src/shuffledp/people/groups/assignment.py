@@ -23,7 +23,7 @@ _MOST_PEOPLE = 2**31 - 1  # places are kept as 32-bit integers
 class Groups(Shown):
     """Family of groups of the people 0, ..., n - 1, which may overlap; every person has their own group.
 
-    Groups come from public information: whoever sees them learns nothing new. People with the same public values form a
+    Groups come from public information, and tell an observer nothing new. People with the same public values form a
     *site*, and a group is a set of sites, kept as runs of numbers: at most 8 bytes times the sum of the groups' sizes
     over sites, far less for intervals and balls of a dense map, and never a table of people by people.
 
