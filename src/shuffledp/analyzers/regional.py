@@ -86,7 +86,7 @@ class _Landing(NamedTuple):
         return out
 
     def most(self, slots: Floats) -> Floats:
-        """Upper bound on these variances for any values in a range of width 1.
+        """Upper bound on the variances of regional averages, for any values in a range of width 1.
 
         A quarter per slot is the most where slots are filled independently, and with v_j the variance of "the report of
         j lies here" half the sum of all v_j where who lies here makes others' lying here less likely. Of that sum six

@@ -249,7 +249,7 @@ class DummyCount:
 
     @property
     def _off(self) -> float:
-        """Bound on the overestimate of the mean by the binomial distribution; infinite where unknown."""
+        """Bound on how far a binomial distribution overestimates the mean; infinite where unknown."""
         if isinstance(self.graph, Overlay):  # everybody's report is anywhere with the same chance
             return 0.0
         if not (isinstance(self.graph, Graph) and self.graph.is_connected):

@@ -130,7 +130,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         return tuple(found)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
-        """Position laws for each kind of block with the best known places; empty if there are colluders.
+        """Position laws that cover every kind of block; empty if there are colluders.
 
         Of Hamming's and Cayley's distance a report stays where it is with one probability, and all other places are
         equally likely. Of Kendall's, exchanging neighbors changes every probability by a factor of at most e^theta; so

@@ -185,7 +185,7 @@ class RandomWalkShuffler:
 
     @property
     def resting(self) -> float:
-        """Chance that a report stays where it is for a round; on an overlay, if its holder is lazy or offline."""
+        """Chance that a report rests for a round: laziness, its holder offline or, on a graph, the neighbor offline."""
         meeting = 1 - self.offline if isinstance(self.graph, Overlay) else (1 - self.offline) ** 2
         return 1 - (1 - self.laziness) * meeting
 

@@ -265,7 +265,7 @@ _visit_kernel = compiled(_visit)
 
 
 def _fiedler(groups: Groups) -> Integers:
-    """Sites of each component by its eigenvector, components by their first site."""
+    """Order of the sites by eigenvector inside each component, components by their first site."""
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components, laplacian
 
