@@ -25,7 +25,7 @@ from shuffledp.core.statements import Part, PrivacyStatement, combined
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
-_PER_SCALE = 40  # grid points in one standard deviation of the loss of a release, or so
+_PER_SCALE = 40  # grid points, about, in one standard deviation of a release's loss
 _WORKED_OUT = 20  # nodes of a curve per standard deviation: the chords between them cost a few parts in 10^4
 _MOST_LOSSES = 20_000
 _LEFT_OUT = 1e-4  # share of delta: the probability of losses that are taken for infinite
@@ -165,7 +165,7 @@ def _by_losses(
     found = min(limit, _total(theorems, distinct, limit=limit, **options))
     if sharp and not published_only:
         profiles = [swap_profile(model) for model in distinct]
-        if any(profiles):  # of few releases the less one, of many the more one
+        if any(profiles):  # which one is tighter depends on the number of releases
             mixed = [profile or theorem for profile, theorem in zip(profiles, theorems, strict=True)]
             found = min(found, _total(mixed, distinct, limit=limit, **options))
     return found
@@ -184,9 +184,9 @@ def _total(
     """Epsilon of releases of these different models, each by its theorem, or the limit."""
     reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
     if max(reaches) > LARGEST_LOSS:
-        return limit  # some loss is infinite, or next to it, with a larger probability than may be left out
+        return limit  # infinite or nearly infinite losses have too much probability to be left out
     releases = list(zip(theorems, models, reaches, strict=True))
-    # At this distance of losses the grid costs a part in a thousand or less: 2.5 delta(0) is one standard deviation.
+    # With this step the grid costs one part in a thousand or less: 2.5 delta(0) is one standard deviation.
     scales = [min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases]
     step = max(min(scales) / _PER_SCALE, max(reaches) / _MOST_LOSSES)
     strides = [max(int(scale / _WORKED_OUT / step), 1) for scale in scales]

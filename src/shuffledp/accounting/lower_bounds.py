@@ -18,8 +18,8 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 
 _MOST_REMEMBERED = 64  # protocols
-_MOST_USERS = 10**15  # above, floats no longer tell numbers of people apart, and curves are not held to each other
-_ROUNDING = 1 + 1e-6  # by which both sides of an exact bound may differ: they are solved to nine digits
+_MOST_USERS = 10**15  # above it floats do not distinguish numbers of people, and curves are not compared
+_ROUNDING = 1 + 1e-6  # factor by which both sides of an exact bound may differ, as they are solved to nine digits
 
 
 def lower_bounds(model: ProtocolModel, delta: float) -> list[Theorem]:

@@ -18,7 +18,7 @@ from shuffledp.accounting.theorems.blanket_laws import LawTheorem
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.validate import instance_of, open_probability
 
-_MOST_INPUTS = 32  # for the comparison of all triples of inputs of a channel
+_MOST_INPUTS = 32  # most inputs of a channel whose triples are all compared
 _LARGEST_EPSILON = 700.0
 Information = tuple[float, float]
 

@@ -21,13 +21,13 @@ from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
 
-_BEYOND = 1e-4  # of delta: losses above the grid
-_BELOW = 1e-4  # tilted probability of losses below the grid, which come back at its upper end
+_BEYOND = 1e-4  # of delta: the probability of losses above the grid
+_BELOW = 1e-4  # tilted probability of losses below the grid, which wrap around to its upper end
 _LARGEST_POWER = 600.0
 _HALVINGS = 60
 _NEARLY = 0.98
 _TRIALS = np.geomspace(0.03, 30, 61)  # rates for Chernoff's bound, in inverse standard deviations
-_FFT_ERROR = 2e-15  # times log2 of the size: more than the relative error of a transform
+_FFT_ERROR = 2e-15  # times log2 of the size: bound on the relative error of a transform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

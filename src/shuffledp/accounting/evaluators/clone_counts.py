@@ -33,8 +33,8 @@ from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_b
 from shuffledp.core.table import Floats
 
 _COARSE, _FINE, _CURVE = 64, 1024, 512  # blocks of the number of clones
-_COARSE_CELLS, _FINE_CELLS = (32, 256), (128, 4096)  # of the second kind, and of the third over all of them
-_MOST_CELLS = 400  # of the third kind for each number of the second
+_COARSE_CELLS, _FINE_CELLS = (32, 256), (128, 4096)  # cells of the second kind, and of the third kind in all
+_MOST_CELLS = 400  # cells of the third kind for each number of the second
 _LARGEST_EPSILON = 700.0
 _MOST_USERS = 2**52  # counts above would not be whole numbers in floats; more people never hurt
 _OUTSIDE = 1e-8  # of delta: the probability outside the window
@@ -95,7 +95,7 @@ class ClonePair:
         share = short / math.expm1(-self.epsilon0) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
         counts = np.minimum(np.floor((clones + 1) * share), clones)
         probability = np.exp(log_probability(counts, clones, 0.5))
-        growth = math.expm1(min(epsilon, _LARGEST_EPSILON))  # less than it is errs upward
+        growth = math.expm1(min(epsilon, _LARGEST_EPSILON))  # a growth that is too small errs upward
         loss = growth * tail_ratio(clones - counts, clones, 1.0) if epsilon > 0 else np.zeros_like(clones)
         return probability, gain, loss
 
@@ -217,7 +217,7 @@ def _hats(trials: Floats, chance: float, outside: float, num_cells: int) -> tupl
 
     From above for a curve that falls and is convex: what lies beyond the last count is given to it.
     """
-    if chance < _CLOSE:  # fewer of the third kind, and the falling curve is higher
+    if chance < _CLOSE:  # a smaller chance errs upward, as the curve falls with the third kind's number
         return np.zeros((len(trials), 1)), np.ones((len(trials), 1))
     trials = trials[:, np.newaxis]
     if chance < 1:

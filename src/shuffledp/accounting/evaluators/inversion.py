@@ -20,11 +20,11 @@ from shuffledp.accounting.numerics import SMALLEST, exp
 from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
-_CUT = 30.0  # natural logarithm of how much the normal variable damps the last frequency
+_CUT = 30.0  # log of the factor by which the normal variable damps the last frequency
 _FEWEST_TERMS = 1 << 8
 _MOST_TERMS = 1 << 17  # frequencies: 20 MB
 _MOST_PRODUCTS = 1 << 28  # frequencies times atoms, for one sum
-_ALIASING = 1e-8  # relative: how far apart the copies of the sum are laid
+_ALIASING = 1e-8  # relative error by copies of the sum, which sets their distance
 _NOISE = 0.01  # first standard deviation of the normal variable, in units of 1 / tilt: mostly enough for 1e-4
 _MOST_NOISE = 0.2  # first standard deviation where a rough value is enough
 _APPROACH = 0.9  # if a pass leaves more than this share of the sides' distance, another one is not worth its time
@@ -81,7 +81,7 @@ def mean_positive_part(
     if not (values[used] > 0).any():
         return 0.0, 0.0
     tilted = _tilted(values[used], masses[used], users, errors[used])
-    # The error goes with the variance of the normal variable.
+    # The error is proportional to the variance of the normal variable.
     noise = _NOISE if math.isinf(tolerance) else min(_NOISE * max(math.sqrt(tolerance / 1e-4), 1.0), _MOST_NOISE)
     least, most = 0.0, math.inf
     while True:
@@ -102,9 +102,9 @@ def _tilted(values: Floats, masses: Floats, users: int, errors: Floats) -> _Tilt
     Any tilt would do; a close one keeps terms of the sum from cancelling. So bisection stops early.
     """
     largest, zero = float(values.max()), 1 - float(masses.sum())
-    if zero < _LEAST_STILL:  # its digits are few, and it does not matter
+    if zero < _LEAST_STILL:  # too few digits to use, and too small to matter
         zero = 0.0
-    low, high = -40.0, math.log(_LARGEST_TILT)  # of the logarithm of tilt * largest
+    low, high = -40.0, math.log(_LARGEST_TILT)  # range of log(tilt * largest)
     for _ in range(26):
         middle = (low + high) / 2
         tilt = math.exp(middle) / largest
@@ -157,7 +157,7 @@ def _bracket(tilted: _Tilted, noise: float) -> tuple[float, float, int]:
     density += (
         float(weight @ error) + 8 * _ROUNDING * math.log2(terms) * float(weight @ modulus) + cut / (end * variance)
     )
-    # More than the error of n log E[exp(l G)], also from values and masses that are rounded in their last place.
+    # Bound on the error of n log E[exp(l G)], which includes last-place rounding of values and masses.
     terms_size = tilted.masses @ np.abs(np.expm1(tilted.tilt * tilted.values)) + tilted.tilt * tilted.moment
     guard = float(tilted.unit * (tilted.users * terms_size + abs(tilted.log_growth) + 8))
     log_scale = tilted.log_growth + variance * tilted.tilt**2 / 2 - math.log(tilted.users)

@@ -21,9 +21,9 @@ from shuffledp.core.table import Floats
 
 LARGEST_EPSILON0 = 300.0  # above it, products of exp(epsilon0) overflow
 _ROUNDING = 2.0**-53
-_CLOSE = 1e-5  # in log delta: how near a bound must come to the delta asked for
+_CLOSE = 1e-5  # in log delta: accepted distance of a bound from the given delta
 _MOST_STEPS = 40
-_APART, _APPROACH = 0.5, 0.9  # shares of the upper bound: of the lower bound, and after more passes
+_APART, _APPROACH = 0.5, 0.9  # of the upper bound: lower bounds below this get more passes; a useful gain
 _COARSE, _TOLERANCE = 0.03, 1e-4  # relative, between the two sides of delta
 
 

@@ -31,11 +31,11 @@ from shuffledp.core.validate import invalid
 MOST_USERS = 10**9
 
 _EXACT_UP_TO = 1000  # up to this number binomial coefficients fit a float
-_EXACT_FIRST = 400  # numbers computed one by one where there are too many for all of them
+_EXACT_FIRST = 400  # numbers computed exactly where there are more than these
 _GROWTH = 1.06  # of cells
 _SUMMED = 48  # up to here G is summed; beyond, its largest term is a bound
-_STEP = 2e-11  # more than rounding adds to a logarithm of the exact recursion, and as much again for each 20 rounds
-_RELATIVE = 1e-13  # more than rounding changes a logarithm of a binomial, relative to its size and to 1
+_STEP = 2e-11  # bound on the rounding of a logarithm in the exact recursion; as much again for each 20 rounds
+_RELATIVE = 1e-13  # bound on the rounding of a binomial's logarithm, relative to its size and to 1
 
 _FALLING = -0.1  # at or below this log Y a cell's own numbers are taken to be falling
 _SLOWEST = 1e-3  # smallest rate of falling that is tried

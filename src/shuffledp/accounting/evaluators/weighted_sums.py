@@ -16,9 +16,9 @@ from shuffledp.accounting.numerics import SMALLEST, exp
 from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
-_CUT = 30.0  # natural logarithm of how much the normal variable damps the last frequency
+_CUT = 30.0  # log of the factor by which the normal variable damps the last frequency
 _NOISE = 0.01  # standard deviation of the normal variable, in units of 1 / tilt
-_PERIOD = (18.0, 45.0)  # standard deviations, and units of 1 / tilt: what then lies outside is below 1e-10
+_PERIOD = (18.0, 45.0)  # standard deviations, and units of 1 / tilt: the rest is below 1e-10
 _MOST_TERMS = 1 << 18
 _CHUNK = 1 << 20  # frequencies times atoms at once: 16 MB
 _LARGEST_TILT = 600.0

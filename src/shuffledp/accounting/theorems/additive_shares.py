@@ -31,7 +31,7 @@ from shuffledp.core.text import in_digits
 
 _SLACK = 1e-14  # bound on what rounding takes from the profile of one coordinate
 _INFLATED = 1 + 1e-9  # bound on what rounding takes from the profile of up to a million coordinates
-_LARGEST_REMAINDER = 0.49  # of the rounds, at the loss of the noise; above it nothing is certified
+_LARGEST_REMAINDER = 0.49  # largest remainder of the rounds, at the loss of the noise, that is certified
 
 
 class SplitAndMixRounds(Theorem):

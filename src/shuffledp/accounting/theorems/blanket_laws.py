@@ -45,9 +45,9 @@ _MOST_USERS = 10**15
 _GUARD = 1e-9  # relative, of delta: bound on the effect of shares that are known to 12 digits
 _MOST_INPUTS, _MOST_OUTPUTS = 32, 4096
 _MOST_DATA_SETS = 12
-_ALMOST_NEVER = 1e-100  # in place of a probability of 0 in a denominator
+_ALMOST_NEVER = 1e-100  # replaces a probability of 0 in a denominator
 _CELLS_PER_NAT = 48
-_STATED_BELOW = 1 - 1e-15  # a grid's epsilon0 is rounded up; a smaller one is this one with more noise
+_STATED_BELOW = 1 - 1e-15  # undoes the rounding up of a grid's epsilon0: a smaller one only adds noise
 _FEWEST_CELLS, _MOST_CELLS = 32, 512
 
 
@@ -174,7 +174,7 @@ class HomogeneousChannel(LawTheorem):
 
 
 def _small_channel(local: LocalModel, least: float) -> Hypothesis:
-    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
+    # For a large domain only the size is used; its channel would take seconds and a hundred megabytes.
     large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
     channel = None if large else local.sufficient_channel()
     shape = (0, 0) if channel is None else channel.matrix.shape

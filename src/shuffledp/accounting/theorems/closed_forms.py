@@ -205,7 +205,7 @@ class BennettBalle19(_BlanketBound):
         share = drift * top / loss.variance
         growth = math.log1p(share)
         phi = (1 + share) * growth - share
-        if share < 0.01:  # where that would lose digits: its series, which is alternating, from below
+        if share < 0.01:  # where the formula loses digits: an alternating series, from below
             phi = share * share / 2 * (1 - share / 3 * (1 - share / 2 * (1 - share * 3 / 5)))
         return top / growth, loss.variance / (top * top) * phi
 

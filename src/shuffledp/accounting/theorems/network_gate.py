@@ -140,7 +140,7 @@ def _least_overlap(local: LocalModel, num_users: int, epsilon: float, delta: flo
     if delta <= 0 or at(_LARGEST) > delta:
         return None
     uniform = _OVERLAP.epsilon(_of_overlap(local, num_users, _LARGEST), delta=delta)
-    guess = (uniform / epsilon) ** 2 if epsilon > 0 else None  # as epsilon falls with the root of people
+    guess = (uniform / epsilon) ** 2 if epsilon > 0 else None  # epsilon falls with the root of the number of people
     return smallest_below(at, level=delta, limit=_LARGEST, guess=guess, tolerance=_TOLERANCE)
 
 

@@ -31,7 +31,7 @@ from shuffledp.core.table import Floats
 _OF_PARTS: tuple[Theorem, ...] = (LocalOnly(), NetworkOverlap(), NetworkSingle())
 _ANY_DELTA = 0.5
 
-_Measures = tuple[float, float, float, float]  # fewer people, and how far positions are apart: the larger, the worse
+_Measures = tuple[float, float, float, float]  # how few people, and how far apart their positions: larger is worse
 
 
 class NetworkParts(Theorem):

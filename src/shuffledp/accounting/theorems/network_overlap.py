@@ -44,7 +44,7 @@ _OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of the number
 _UNLIKELY = 1e-4  # of delta: the largest such chance
 # The most blocks of the number of people to hide among: in the end, at first, and for a curve.
 _BLOCKS, _FEWER, _COARSE = 64, 16, 4
-_CLOSE = 0.01  # ratio of their number in one block and in the next that is near enough
+_CLOSE = 0.01  # relative step between the numbers of neighboring blocks
 _LITTLE = 1e-3  # of delta: spent on the first bound of their likely number
 _NEGLIGIBLE = 1e-3  # of delta: larger numbers of people that add less are not worked out
 NO_GAIN = 0.999  # of epsilon0: a bound above this is not refined

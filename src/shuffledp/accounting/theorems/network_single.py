@@ -35,7 +35,7 @@ from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
 _ANY_DELTA = 0.5
-_DIGITS = 3  # by which the chance of a bad allocation is below delta
+_DIGITS = 3  # digits by which the chance of a bad allocation is below delta
 _FEWEST_DIGITS, _FIRST_DIGITS, _MOST_DIGITS = 4, 12, 300
 _HALVINGS = 60
 

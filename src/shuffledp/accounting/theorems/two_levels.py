@@ -288,7 +288,7 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
 
 def _binary(local: LocalModel, *, stated_above: float) -> Hypothesis:
     """Hypothesis: a symmetric 2 x 2 channel whose loss is the model's epsilon0, up to a small relative excess."""
-    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
+    # For a large domain only the size is used; its channel would take seconds and a hundred megabytes.
     large = isinstance(local, FrequencyModel) and local.domain_size > 2
     channel = None if large else local.channel()
     if channel is None or channel.matrix.shape != (2, 2):
