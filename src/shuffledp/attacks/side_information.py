@@ -132,8 +132,8 @@ def reports_by_slot(view: View, num_slots: int) -> Integers:
         raise UnsupportedModelError(f"this attack reads reports that are values; got reports of {model.kind!r}.")
     if model.channel() is None:
         raise UnsupportedModelError(
-            f"this attack writes out how likely each report is for each answer; that of {model.domain_size} values, by "
-            f"{model.kind!r}, is not written out."
+            f"this attack needs the chance of each report for each answer; that of {model.kind!r} reports of "
+            f"{model.domain_size} values is not available."
         )
     if view.labels is not None and view.shuffle.labels is not LabelMeaning.SLOT and not view.shuffle.keeps_places:
         raise UnsupportedModelError(f"this attack reads slots; labels of a {view.shuffle.kind!r} shuffle are no slots.")

@@ -211,7 +211,7 @@ def check_supported(model: ProtocolModel) -> None:
         )
     if not local.is_common or local.is_adaptive:
         raise UnsupportedModelError(
-            f"leakage is known where everybody randomizes alike; {local.kind!r} does not say so."
+            f"leakage is known only if all people use one randomizer; {local.kind!r} reports do not say so."
         )
 
 

@@ -204,7 +204,7 @@ def why_no_rounds(walk: NetworkShuffle, *, delta: float) -> str:
     """Reason why `fewest_rounds` finds none, as far as known, as the end of a sentence."""
     if isinstance(walk.graph, Overlay):
         return (
-            f"of {walk.num_colluding} people who may collude, and so many as there are in a group, too many reports "
+            f"with {walk.num_colluding} people who may collude and groups of this size, too many reports "
             f"are seen after {MOST_ONION_ROUNDS} rounds; larger groups have more honest people"
         )
     everything = together(walk.graphs)
