@@ -1,4 +1,4 @@
-"""Group preservation: the shares of a group's reports that stay in its slots, which tell about the group."""
+"""Group preservation: the share of a group's reports that stay in its slots, and so still describe the group."""
 
 import math
 from collections.abc import Iterable
@@ -122,7 +122,7 @@ def preservation(
 def exact_means(
     shuffler: SlotPermutation, groups: Groups, numbers: Iterable[int], *, most_work: int = _MOST_WORK
 ) -> dict[int, float]:
-    """Expected preserved shares of the given groups, for those where it is known.
+    """Expected preserved share of each given group, for groups where it is known.
 
     It is known for groups that are all of a block, whatever the shuffle; for groups inside a block, under the Mallows
     laws of Hamming's and Cayley's distance; and for intervals of ranks of a block, under Kendall's.

@@ -142,7 +142,7 @@ class HistogramAnalyzer:
         inner, last = below[1:-1], len(self.edges) - 1
         intervals = sums.intervals(inner, self.level)
         for share in self.quantiles:
-            # Of those who answered: the share below less this one of all answers; else all answers are everybody's.
+            # With missing answers: the count below less this share of the answered; without, shares of all people.
             tested = sums.intervals(inner - share * below[-1], self.level) if extra else intervals - share
             open_below = 1 + np.flatnonzero(tested[:, 1] >= 0)  # not certain that fewer are below
             open_above = 1 + np.flatnonzero(tested[:, 0] <= 0)

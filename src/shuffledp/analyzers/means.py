@@ -71,7 +71,7 @@ class MeanSummary(Summary):
         """Variance of the contributions, unbiased; 0 for a single report; shape (dimension,)."""
         others = max(self.num_reports - 1, 1)
         pairs = zip(self.squares, self.sums, strict=True)
-        # Squares are rounded one by one, so that of equal contributions the difference may come out below 0.
+        # Squares are rounded one by one, so that equal contributions may give a difference below 0.
         return np.array([max(float((square - total**2 / self.num_reports) / others), 0.0) for square, total in pairs])
 
 
@@ -234,7 +234,7 @@ def _center(model: MeanModel, dummies: DummyReports) -> float:
     return float(dummies.value)
 
 
-# ---- sums without rounding, so that summaries of parts add up to that of the whole in any order ----------------------
+# ---- sums without rounding, so that the order in which summaries of parts are added does not matter ------------------
 
 
 def exact_sums(values: NDArray[np.float64]) -> tuple[Fraction, ...]:

@@ -100,7 +100,7 @@ class Channel(Described):
         return cls(np.array(matrix), inputs, outputs)
 
     def cascade(self, after: "Channel") -> "Channel":
-        """Cascade: this channel's output enters ``after``, whose inputs must be these outputs in this order."""
+        """Cascade: this channel's output enters ``after``, whose inputs must equal this channel's outputs, in order."""
         if self.outputs != after.inputs:
             raise InvalidParameterError(f"after must have inputs {self.outputs!r}; got after.inputs={after.inputs!r}.")
         return Channel(times(self.matrix, after.matrix), self.inputs, after.outputs)

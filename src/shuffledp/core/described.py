@@ -209,7 +209,7 @@ def _wrong_type(annotation: Any, value: Any, name: str) -> InvalidParameterError
 
 
 def require_keys(data: Mapping[str, Any], *keys: str) -> None:
-    """Refuse data that are not a table with exactly these keys."""
+    """Refuse data that are not a table with these keys."""
     for key in keys:
         if not isinstance(data, Mapping) or key not in data:
             raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")

@@ -314,7 +314,7 @@ class SumModel(LocalModel):
     dimension: int  # coordinates, 1 for numbers
     l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
     num_shares: int
-    precision: int  # steps of the grid, by as many of which a coordinate can change
+    precision: int  # steps of the grid, the most by which a coordinate can change
     modulus: int
     noise_users: int  # whose noise adds up to one discrete Laplace
 

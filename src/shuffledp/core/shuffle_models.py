@@ -97,7 +97,7 @@ class ShuffleModel(Described):
     num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
     largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
     num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
-    arrival_share: float = 1.0  # expected share of people whose own reports are in the view, whoever they are
+    arrival_share: float = 1.0  # expected share of people whose own reports are in the view
     design_effect: float = 1.0  # factor by which unequal weights of people multiply the variance of an estimate
 
     @property

@@ -368,7 +368,7 @@ def combined(parts: tuple[Part, ...], guarantee: Guarantee, *, theorem: str, cit
     # A conclusion is published only if all that it rests on is.
     own = any(statement.basis.status is Status.OWN_PROOF for statement in statements)
     withdrawn = next((statement.withdrawn for statement in statements if statement.withdrawn), None)
-    # Whoever changes all that a user sent changes one report too, but not the other way round.
+    # A change of all reports of a user includes a change of one report, but not the other way round.
     per_report = any(statement.unit is Unit.REPORT for statement in statements)
     whole = PrivacyStatement(
         guarantee=guarantee,

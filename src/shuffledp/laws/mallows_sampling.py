@@ -220,7 +220,7 @@ class MallowsStream:
             codes[0] = self._pending
             draw_codes(self._concentration, codes[1:], self._source)
         left = here - np.arange(here + 1)
-        waits = int(np.flatnonzero(codes >= left)[0])  # the last one waits in any case: nobody is left
+        waits = int(np.flatnonzero(codes >= left)[0])  # the last one always waits: no item is left
         self._pending = int(codes[waits])
         places = codes[:waits].copy()
         codes.fill(0)

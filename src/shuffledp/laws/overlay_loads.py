@@ -27,7 +27,7 @@ def loads_held(overlay: Overlay, num_rounds: int) -> Floats:
 
 
 def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> Floats:
-    """Expected number of reports that each person passes on in all rounds, without those kept; shape (people,)."""
+    """Expected number of reports that each person passes on, and does not keep, in all rounds; shape (people,)."""
     validate.integer_at_least(0, num_rounds=num_rounds)
     found = np.zeros(overlay.num_cells)
     for done, each in enumerate(rounds_of(overlay, num_rounds)):

@@ -18,7 +18,7 @@ import numpy as np
 from shuffledp.core.table import Floats
 from shuffledp.laws.walk_likeness import FEWEST_SWEPT, MOST_STEPS, Likeness, nothing_alike
 
-_WORST = (1.45, 1.8)  # times what a place has more as a rule: for whom it is most, after even and odd numbers of rounds
+_WORST = (1.45, 1.8)  # factors of the worst person's excess over the usual one, after even and odd numbers of rounds
 _SPREAD = 2.0  # standard deviations of a law that its least value is below its mean
 
 

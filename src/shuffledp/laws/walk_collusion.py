@@ -1,4 +1,4 @@
-"""Crowds of honest people who hide one report from colluders, who pass reports on and tell what they see.
+"""Crowds of honest people: they hide one report from colluding relays, who tell what they see.
 
 What colluders may know of one report is all or nothing: either they can follow it, or it is anywhere with the chances
 of others', and a uniform shuffle of it and theirs is left. A `Hiding` says with which chance it is alone, and with
@@ -137,7 +137,7 @@ def _overlaps(laws: Floats) -> Floats:
     return found
 
 
-# ---- overlays, whoever colludes --------------------------------------------------------------------------------------
+# ---- overlays with the worst colluders -------------------------------------------------------------------------------
 
 
 class _Group(NamedTuple):
@@ -196,7 +196,7 @@ def _worst_group(each: OverlayRound, num_colluding: int) -> _Group:
     """Worst group by the largest chances and loads of each group: exact if no addresses are shared."""
     grid, people = each.grid, each.num_users
     drawn = grid.sum(axis=2, dtype=np.int64)
-    begun = drawn.sum(axis=1, keepdims=True)  # people whose addresses begin as those of the group
+    begun = drawn.sum(axis=1, keepdims=True)  # people with the group's first digits
     largest = ((drawn / begun)[:, :, None] / grid).max(axis=1)
     members = grid.sum(axis=1, dtype=np.int64)
     held = loads_held(each.overlay, each.place)[each.overlay.starts[:-1]].reshape(grid.shape)

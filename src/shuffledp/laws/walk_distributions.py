@@ -23,7 +23,7 @@ _Usual = Graphs | Overlay | OverlayRound
 Ways = _Usual | ChurnedRound | ChurnedWays  # that reports walk along
 _Moves = tuple[Integers, NDArray[np.int32], Floats]  # a graph's neighbors, and the chance of each of theirs
 
-_LARGEST_MATRIX = 4096  # people for whom the laws of all starts are returned at once
+_LARGEST_MATRIX = 4096  # most people whose laws from all starts are returned at once
 _BLOCK = 64  # starts whose laws are given at once
 _NARROW = 16  # of them walk at a time: their laws stay in the cache
 MOST_ROUNDS = 100_000
@@ -244,7 +244,7 @@ def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
 
 
 def _walk_of(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """Laws from these starts, one in each row, by the faster of two algorithms; compiled for large graphs."""
+    """Laws from these starts, one in each row; compiled for large graphs."""
     known = [each for each in graphs if isinstance(each, Graph)]
     if len(known) < len(graphs):
         return _walk_plainly(some, people, graphs, laziness, dropout)

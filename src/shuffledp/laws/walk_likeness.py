@@ -33,14 +33,12 @@ from shuffledp.people.graphs import Graph, certain_gap
 
 MOST_STEPS = 2 * 10**10  # people * rounds * entries of the matrix up to which all starts are walked: some four seconds
 FEWEST_SWEPT = 6  # rounds, or a sweep gains nothing over the gap
-_AHEAD = (
-    0.6  # of the rounds: so many are swept besides, as whoever looks for the fewest, and shows some more, asks for them
-)
+_AHEAD = 0.6  # share of further rounds that are swept at once: a search for the fewest rounds soon needs them
 _AT_ONCE = 16  # people whose laws are compared with everybody's
 _NEARLY_ALL = 0.98  # mean overlap from which on it is not worth while to compare all pairs
-_STARTS, _MOST_LOOKED_AT = 16, 3 * 10**8  # that tell about when laws overlap, and their steps
+_STARTS, _MOST_LOOKED_AT = 16, 3 * 10**8  # starts for an estimate of when laws overlap, and their most steps
 _GUARD = 1e-12  # what rounding may do to floats of 64 bits
-_MOST_PAIRS = 160  # people for whom near-uniformity is worked out for every pair of them
+_MOST_PAIRS = 160  # most people for whom near-uniformity is computed by pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

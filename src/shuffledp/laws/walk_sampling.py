@@ -27,7 +27,7 @@ _CHUNK = 2**15  # words made at a time: they stay in the cache
 
 
 class Walks(NamedTuple):
-    """Positions of reports after their walks, and the messages that these took.
+    """Positions of reports after their walks, and the number of messages that each person passed on.
 
     Args:
         positions: who holds each report, shape (reports,); -1 if it is lost.

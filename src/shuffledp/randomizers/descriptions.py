@@ -125,7 +125,7 @@ class LaplaceModel(_Description):
 
     @property
     def laplace_steps(self) -> float:
-        """Steps on real numbers, without a grid."""
+        """Infinitely many steps: the inputs are real numbers."""
         return math.inf
 
 

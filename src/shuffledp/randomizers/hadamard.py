@@ -103,7 +103,7 @@ class HadamardResponseModel(FrequencyModel):
         return TwoLevelLaw(share=1 / 2, overlap=1 / 4, triple=1 / 4, union=1.0)
 
     def support_variance(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Variance by the sender's value, from the first two moments of the supported weights over all columns.
+        """Variance of the sum of the weights that one report supports, from their first two moments over all columns.
 
         The weights of the values that a column supports add up to half of (all weights + their transform there); and
         the law of columns is 1/K times 1 + (2 p - 1) (the entry in the row of the true answer).

@@ -46,7 +46,7 @@ def as_answers(values: ArrayLike, domain_size: int) -> NDArray[Any]:
         return answers.astype(np.uint8)
     _refuse_missing(answers)
     if answers.dtype.kind not in "iu":
-        # Not the dtype itself: that of texts tells how long the longest is.
+        # Not the dtype itself: the dtype of texts tells the length of the longest one.
         kind = answers.dtype.type.__name__
         raise InvalidParameterError(
             f"values must be integers in range({domain_size}), one number for each category; got values of type {kind}."
@@ -250,7 +250,7 @@ def _numbers_and_outside(
             others = [place for place, value in enumerate(column) if not _is_number(value)]
             found = f"{len(others)} are something else, first values[{others[0]}]" if others else "got Python objects"
             raise InvalidParameterError(f"values must be numbers, of a numeric type; {found}.")
-        # Not the dtype itself: that of texts tells how long the longest is.
+        # Not the dtype itself: the dtype of texts tells the length of the longest one.
         raise InvalidParameterError(f"values must be numbers; got values of type {column.dtype.type.__name__}.")
     with np.errstate(over="ignore"):  # a long double that is too large becomes infinite, and is refused below
         numbers = column.astype(np.float64)

@@ -45,7 +45,7 @@ class OneBitMeanModel(RangeModel):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee of the response: each value's chances lie between those of the two ends."""
+        """Guarantee of the response: each value's chances lie between the chances of the two ends."""
         return self.response.guarantee
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -170,7 +170,7 @@ class KeystreamBitGenerator:
     def _refill(self) -> None:
         try:
             self._buffer.refill_for_compiled_code()
-        except Exception as error:  # C code called this, so nobody above would see it
+        except Exception as error:  # C code called this, so no Python caller would see it
             self._raiser = _Callback(_raising(str(error)))
             self._buffer.fail(str(error), _address(self._raiser))
 

@@ -36,7 +36,7 @@ from shuffledp.shufflers.reference_order import (
 )
 
 SPACINGS = ("adaptive", "uniform", "refined")
-_FAR = 1e140  # in units of the noise: nobody that far apart changes places, and sums of squares are floats
+_FAR = 1e140  # in units of the noise: people further apart never change places, and sums of squares stay floats
 _LEAST_REFINED = 1e-250  # smaller budgets leave no digits to refine
 _ROUND_UP = 1 + 1e-12
 _PRICES = (0.3, 3.0, 30.0)  # of being among few: people are alike if they do alike at all of these

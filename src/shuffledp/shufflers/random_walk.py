@@ -48,7 +48,7 @@ _MOST_PARTS = 64  # of which each is accounted for by itself
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RandomWalkShuffler:
-    """Shuffler by walks of reports along a graph of people, who hand them in at the end; "A_all", "A_single" in papers.
+    """Shuffler by random walks of reports along a graph of people before the hand-in; "A_all", "A_single" in papers.
 
     In each round everybody passes each report that they hold on to a neighbor of theirs, chosen uniformly. After the
     last round everybody hands in all reports that they hold ("all"); or one of them, chosen uniformly, or a fresh dummy

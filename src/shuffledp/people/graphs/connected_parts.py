@@ -14,7 +14,7 @@ from shuffledp.people.graphs.spectrum import mixing_time
 
 Parts = list[tuple[Integers, Graph]]
 Graphs = tuple[Graph, ...]
-Contacts = Graphs | Overlay  # whom reports can be passed on to
+Contacts = Graphs | Overlay  # possible recipients of each person's reports
 
 _MOST_PARTS = 16  # that are described each
 _MOST_CUT = 2  # graphs, or sequences of them

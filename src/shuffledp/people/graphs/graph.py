@@ -327,7 +327,7 @@ class Graph(Shown):
 
 
 def union(graphs: Sequence[Graph]) -> Graph:
-    """Union of graphs, in whose parts all walks along these graphs in turn stay.
+    """Union of graphs; walks along the graphs in turn never leave its parts.
 
     Args:
         graphs: one or more, of the same people; weights are left out of several.

@@ -280,7 +280,7 @@ def _fiedler(groups: Groups) -> Integers:
 
 
 def _along_eigenvector(laplacian: Any) -> Integers:
-    """Sites of one component by the eigenvector of the second smallest eigenvalue."""
+    """Order of one component's sites by the eigenvector of the second smallest eigenvalue."""
     size = laplacian.shape[0]
     if size <= 2:
         return np.arange(size)

@@ -169,7 +169,7 @@ def distinct_rows(columns: Floats) -> tuple[Floats, Integers]:
     order = np.argsort(columns[:, 0]) if columns.shape[1] == 1 else np.lexsort(columns.T[::-1])
     new = np.ones(len(order), dtype=np.bool_)
     inverse, found = np.empty(len(order), dtype=np.int64), -1
-    for start in range(0, len(order), _ROWS_AT_A_TIME):  # else as many bytes as the rows have several times over
+    for start in range(0, len(order), _ROWS_AT_A_TIME):  # else memory of several times the rows
         here = order[start : start + _ROWS_AT_A_TIME]
         before = columns[order[max(start - 1, 0) : start + here.size - 1]]
         is_new = (columns[here[here.size - len(before) :]] != before).any(axis=1)

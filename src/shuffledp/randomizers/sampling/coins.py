@@ -135,7 +135,7 @@ def grid_neighbors(value: float, *, lower: float, upper: float, num_steps: int) 
 
 
 def rounding_variance(mean: NDArray[np.float64], *, lower: float, upper: float, num_steps: int) -> NDArray[np.float64]:
-    """Largest average variance that rounding to the grid adds to a report, over people with this mean.
+    """Upper bound on the variance that rounding to the grid adds to a report, on average over people with this mean.
 
     A value that lies the share f of a step above a grid point gets f (1 - f) squared steps; the smallest concave
     function above that is f (1 - f) within half a step of the ends, and 1/4 between.
