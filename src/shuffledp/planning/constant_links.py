@@ -57,7 +57,7 @@ class ConstantLinks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinksPlan(Described):
-    """Cost of links with slots, and the chances that remain.
+    """Cost of links with slots, and the chance that some link has too few slots.
 
     Args:
         slots_per_link: of an envelope in each round.

@@ -142,7 +142,7 @@ class _TiltedCounts:
         return np.asarray(np.exp(growths - self.places(ones) * self.log_tilt) * (1 + self._unit))
 
     def errors(self, ones: Floats) -> Floats:
-        """Bounds on the errors of chances, for the plain chance and for the chance with factors.
+        """Bounds on the rounding errors of `chances`, for the plain chance and for the chance with factors.
 
         Each frequency has an error in proportion to its modulus, of which the mean is at most sqrt(pi / 8V) + 1/N.
         """

@@ -248,7 +248,7 @@ def mixture_curve(
 
 
 def _blocks(others: int, hidden: Hidden, precision: Precision) -> tuple[float, list[tuple[int, float]]]:
-    """Chance left out; and for each block of numbers of hiding people, its least number and its chance."""
+    """Chance left out; and blocks of the number of people who hide one, each with its least number and its chance."""
     number = _num_blocks(others, hidden, precision)
     blocks = binomial_blocks(others, hidden.chance, outside=precision.outside, num_blocks=number)
     masses: dict[int, float] = {}

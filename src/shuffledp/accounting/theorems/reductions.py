@@ -68,7 +68,7 @@ def raised(
     remainder: float = 0.0,
     known: Floats | float = 1.0,
 ) -> Floats:
-    """Curve with ``uniform(epsilon) + remainder`` at ``epsilon + cost``, and what follows from it below the cost.
+    """Curve that is ``uniform(epsilon) + remainder`` at ``epsilon + cost``, extended to epsilons below the cost.
 
     Where that cannot be less than what is ``known`` of delta anyway, it is 1, without a look at the uniform one.
 

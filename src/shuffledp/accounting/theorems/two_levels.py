@@ -255,14 +255,14 @@ def _three_values(model: ProtocolModel) -> LawFamily:
 
 
 def _three_values_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
-    """Largest epsilon above ``start`` at which the ternary delta exceeds the given one; else ``start``."""
+    """Largest epsilon above ``start`` with a ternary delta above the given one; else ``start``."""
     if not is_moderate(model, delta=delta):
         return start
     return _three_values(model).epsilon_below(delta * (1 + _GUARD), start=start)
 
 
 def _all_equal_epsilon(model: ProtocolModel, delta: float, *, start: float) -> float:
-    """Largest epsilon above ``start`` at which the delta of all others equal exceeds the given one; else ``start``."""
+    """Largest epsilon above ``start`` with a delta above the given one where all others agree; else ``start``."""
     epsilon0 = model.local.epsilon0
     if _all_equal_delta(model, start) <= delta:
         return start
