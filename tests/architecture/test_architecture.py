@@ -62,22 +62,7 @@ NUMPY_CALLS = {"Generator"}
 NUMPY_GENERATORS = {"default_rng", "SeedSequence", "PCG64", "PCG64DXSM", "Philox"}
 MAY_MAKE_GENERATORS = {"attacks", "demo"}
 
-# Units whose docstrings must begin with a line that a newcomer reads once.
-READ_ONCE = {
-    "__init__",
-    "__main__",
-    "_version",
-    "testing",
-    "pipeline",
-    "demo",
-    "core",
-    "randomness",
-    "randomizers",
-    "shufflers",
-    "analyzers",
-    "people",
-    "laws",
-}
+# First lines of docstrings are read once: they are phrases, and begin with no pronoun whose noun is elsewhere.
 LEAST_WORDS = 3
 RIDDLES = ("That of ", "Those of ", "The same ", "Themselves", "As ", "So many ", "What both ")
 
@@ -212,8 +197,6 @@ def has_a_docstring(module: Module) -> Iterator[Found]:
 
 def is_read_once(module: Module) -> Iterator[Found]:
     """The first line of a docstring names its noun itself: it is a phrase, and no pronoun stands for the noun."""
-    if module.unit not in READ_ONCE:
-        return
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = (ast.get_docstring(node) or "").partition("\n")[0]

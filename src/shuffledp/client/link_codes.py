@@ -29,7 +29,7 @@ def link_code(link: str) -> bytes:
 
 
 def printed_code(link: str) -> str:
-    """The same inside of a page, of about 48 mm; of a longer link larger, so that half a millimeter is left a module.
+    """QR code as inline SVG: about 48 mm, or wider so that a module is at least 0.5 mm.
 
     Raises:
         InvalidParameterError: if the link is longer than a code can be.

@@ -101,7 +101,7 @@ def read_people(job: Job, share: int) -> PeopleFacts:
 
 
 def send(placement: Placement, job: Job, share: int) -> Iterator[Made]:
-    """As `shuffledp.distributed.kernels.scatter`; but each report goes to the part that holds its row."""
+    """Scatter like `shuffledp.distributed.kernels.scatter`, but send each report to the part that holds its row."""
     rows, sent = placement.rows_of(share), 0
 
     def by_row(reports: Reports, num_parts: int, origin: int) -> Iterator[Block]:

@@ -39,7 +39,7 @@ class FolderTransport:
         self._folder = folder / terms.collection_id.hex()
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """As `Transport.post`; a letter that is there stays as it is."""
+        """Send letters, see `Transport.post`; a letter in the folder stays unchanged."""
         place = self._folder / str(stage)
         for recipient, letter in letters.items():
             file, partial = place / _name(person, recipient), place / f".{token_hex(8)}"
@@ -62,7 +62,7 @@ class FolderTransport:
                 )
 
     async def record(self, stage: int) -> bytes:
-        """As `Transport.record`; everybody was there, or it never returns."""
+        """Attendance of a stage, see `Transport.record`; returns once all members were there."""
         until, everybody = time.monotonic() + self._patience, range(self._terms.num_users)
         waited_for = set(everybody)
         while waited_for:
@@ -77,7 +77,7 @@ class FolderTransport:
         return record_of(everybody, self._terms.num_users)
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """As `Transport.fetch`."""
+        """Attendance and letters of a stage, see `Transport.fetch`."""
         record, place = await self.record(stage), self._folder / str(stage)
         senders = self._terms.senders(recipient, stage)
         return record, {each: (place / _name(each, recipient)).read_bytes() for each in senders}

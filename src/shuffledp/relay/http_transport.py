@@ -25,15 +25,15 @@ class HttpTransport:
         self._client = client
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """As `Transport.post`."""
+        """Send letters, see `Transport.post`."""
         self._client.post(stage, person, letters)
 
     async def record(self, stage: int) -> bytes:
-        """As `Transport.record`."""
+        """Attendance of a stage, see `Transport.record`."""
         return self._client.record(stage)
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """As `Transport.fetch`."""
+        """Attendance and letters of a stage, see `Transport.fetch`."""
         return self._client.fetch(stage, recipient)
 
 
@@ -53,15 +53,15 @@ class SharedHttpTransport:
         self._once: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """As `Transport.post`."""
+        """Send letters, see `Transport.post`."""
         await self._do(lambda client: client.post(stage, person, letters))
 
     async def record(self, stage: int) -> bytes:
-        """As `Transport.record`."""
+        """Attendance of a stage, see `Transport.record`."""
         return await self._shared(stage, lambda client: client.record(stage))
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """As `Transport.fetch`."""
+        """Attendance and letters of a stage, see `Transport.fetch`."""
         await self.record(stage)  # else all threads would wait, and nobody could send
         of = partial(PostOfficeClient.fetch, stage=stage, recipient=recipient)
         return await (self._shared((stage, recipient), of) if recipient == EVERYBODY else self._do(of))

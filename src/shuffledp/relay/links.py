@@ -119,7 +119,7 @@ class LinkKeys:
         return cls(1, {each: secrets.token_bytes(KEY_BYTES) for each in contacts}, {})
 
     def hearing(self, inward: Mapping[int, bytes]) -> Self:
-        """The same with the keys that contacts have sent."""
+        """Same keys, with those that contacts have sent."""
         return replace(self, inward=dict(inward))
 
     def after(self, number: int) -> Self:

@@ -59,7 +59,7 @@ class HttpConnection:
             self._http = http.client.HTTPConnection(at.netloc, timeout=LONGEST_ANSWER)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """As `Connection.answer`."""
+        """Answer to a request, see `Connection.answer`."""
         headers = {"User-Agent": "shuffledp"} | ({"Content-Type": LETTERS_TYPE} if body else {})
         try:
             self._http.request(method, f"{self._path}/{path}", body or None, headers)
@@ -103,7 +103,7 @@ class PostOfficeClient:
         self._stages = f"collections/{in_text(terms.collection_id)}/stages"
 
     def post(self, stage: int, person: int, letters: Letters) -> None:
-        """As `shuffledp.relay.member.Transport.post`."""
+        """Send letters, see `shuffledp.relay.member.Transport.post`."""
         sign = self._sign
         if sign is None:
             raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
@@ -111,11 +111,11 @@ class PostOfficeClient:
         self._asked("POST", f"{stage}/letters/{person}", body, also=HTTPStatus.GONE)
 
     def record(self, stage: int) -> bytes:
-        """As `shuffledp.relay.member.Transport.record`."""
+        """Attendance of a stage, see `shuffledp.relay.member.Transport.record`."""
         return self._ended(stage, f"{stage}/record")
 
     def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """As `shuffledp.relay.member.Transport.fetch`; record and mail are one answer."""
+        """Attendance and letters of a stage in one answer, see `shuffledp.relay.member.Transport.fetch`."""
         found = self._ended(stage, f"{stage}/mail/{NAMES.get(recipient, recipient)}")
         size = -(-self._terms.num_users // 8)
         return found[:size], self._split(stage, recipient, found[:size], found[size:])

@@ -59,7 +59,7 @@ class RelayTerms:
 
     @property
     def num_users(self) -> int:
-        """Members."""
+        """Number of members."""
         return len(self.directory.entries)
 
     @property

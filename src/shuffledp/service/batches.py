@@ -60,7 +60,7 @@ class CloseAsked:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """So many reports of each column are ``waiting``."""
+    """Reports are stored: ``waiting`` of each column are not yet released."""
 
     waiting: int
 

@@ -57,7 +57,7 @@ class LimitsSection(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig(Section):
-    """What both services are told.
+    """Settings common to all services.
 
     Args:
         listen: host and port.
@@ -217,7 +217,7 @@ class IssuerConfig(ServiceConfig):
 
 
 def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:
-    """Those of a party's keys that a collection names; refused if there is none."""
+    """Keys of a party that a collection names; refused if there is none."""
     named = {party.key, *party.successors}
     found = [key for key in keys if in_text(key.public) in named]
     if not found:

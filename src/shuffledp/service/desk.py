@@ -135,7 +135,7 @@ class Desk:
         return UploadResponse.to(request, tuple(refused)).encode()
 
     def _nonce(self, authorization: str) -> bytes:
-        """That of the token, if it is one of this collection; empty where the collection has none."""
+        """Nonce of the token, if it belongs to this collection; empty where the collection has no tokens."""
         if self._check is None:
             return b""
         try:

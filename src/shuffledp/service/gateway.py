@@ -23,7 +23,7 @@ _NOT_HERE = (b"expect", b"content-encoding")  # an answer is sealed as a whole (
 
 
 def now_in_utc() -> datetime:
-    """The time."""
+    """Current time in UTC."""
     return datetime.now(UTC)
 
 

@@ -1,4 +1,4 @@
-"""What both services do with any request: read a body within limits, and say in one length what is wrong.
+"""Shared handling of requests by all services: bodies within limits, and error answers of one length.
 
 Whatever is refused is refused by a problem (RFC 9457) that names its kind; no text tells what was sent.
 """

@@ -82,7 +82,7 @@ class Invitation(Described):
         return f"{page.link}&invitation={self.code or self.token}"
 
     def written(self) -> str:
-        """The file."""
+        """Text of the file."""
         return json.dumps({key: value for key, value in self.to_dict().items() if value is not None}) + "\n"
 
 
@@ -116,7 +116,7 @@ class Invited(Described):
             raise InvalidParameterError(f"invited must be a file that `tokens issue` wrote; got {path}.") from None
 
     def written(self) -> str:
-        """The file."""
+        """Text of the file."""
         return json.dumps({key: value for key, value in self.to_dict().items() if value or key != "cancelled"}) + "\n"
 
 

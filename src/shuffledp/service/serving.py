@@ -98,7 +98,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Take none."""
+        """Capture no signals."""
         yield
 
 

@@ -73,7 +73,7 @@ class SqliteStore:
     # ---- taking reports in ------------------------------------------------------------------------------------------
 
     def commit(self, submissions: Sequence[Sequence[Row]]) -> list[ReportError | Count]:
-        """As `Store.commit`; what is committed together is one write to the disk."""
+        """Commit writes, see `Store.commit`; writes committed together are one write to the disk."""
         if self._key is None:
             raise LocalProtocolError("reports must be stored while a collection is open; it is closed.")
         digests = [[keyed(row.id, self._key) for row in rows] for rows in submissions]
@@ -108,11 +108,11 @@ class SqliteStore:
         )
 
     def count(self, further: Mapping[Count, int]) -> None:
-        """As `Store.count`."""
+        """Count reports that were not stored, see `Store.count`."""
         self._unwritten.update(further)
 
     def counts(self) -> Mapping[Count, int]:
-        """As `Store.counts`."""
+        """All counts, see `Store.counts`."""
         written = Counter({Count(name): count for name, count in self._rows("SELECT name, count FROM counts")})
         return written + self._unwritten
 
@@ -127,13 +127,13 @@ class SqliteStore:
     # ---- letting them go --------------------------------------------------------------------------------------------
 
     def enter(self, phase: Phase) -> None:
-        """As `Store.enter`."""
+        """Write down the phase, see `Store.enter`."""
         with transaction(self._run):
             self._run("UPDATE state SET phase = ?", phase.value)
         self.phase = phase
 
     def release(self, size: int, draw: Draw, sign: Sign) -> None:
-        """As `Store.release`: selecting, permuting, putting on the way and deleting are one transaction."""
+        """Move reports to batches, see `Store.release`: drawing, permuting, sending and deleting in one transaction."""
         with transaction(self._run):
             for column in range(self._columns):
                 self._move(column, size, draw, sign)
@@ -191,7 +191,7 @@ class SqliteStore:
         self._run("INSERT INTO outbox VALUES(?, ?, ?)", made.number, made.column, sign(made))
 
     def end(self, phase: Phase, sign: Sign) -> None:
-        """As `Store.end`."""
+        """Destroy waiting reports and end the collection, see `Store.end`."""
         with transaction(self._run):
             self._run("DELETE FROM reports")
             self._run("DELETE FROM seen")
@@ -205,17 +205,17 @@ class SqliteStore:
         self.tidy()
 
     def outgoing(self) -> list[Outgoing]:
-        """As `Store.outgoing`."""
+        """Batches on their way, see `Store.outgoing`."""
         return [Outgoing(*row) for row in self._rows("SELECT number, column, manifest FROM outbox")]
 
     def part(self, outgoing: Outgoing, number: int) -> bytes | None:
-        """As `Store.part`."""
+        """Part of a batch, see `Store.part`."""
         of = "SELECT body FROM parts WHERE number = ? AND column = ? AND part = ?"
         found = self._rows(of, outgoing.number, outgoing.column, number)
         return found[0][0] if found else None
 
     def delivered(self, outgoing: Outgoing) -> None:
-        """As `Store.delivered`."""
+        """Destroy a delivered batch, see `Store.delivered`."""
         with transaction(self._run):
             for table in ("parts", "outbox"):
                 of = f"DELETE FROM {table} WHERE number = ? AND column = ?"  # noqa: S608  one of ours
@@ -223,24 +223,24 @@ class SqliteStore:
         self.tidy()
 
     def clean(self, phase: Phase) -> None:
-        """As `Store.clean`."""
+        """Leave only the phase and counts on the disk, see `Store.clean`."""
         self.enter(phase)
         self._run("VACUUM")
         self.tidy()
 
     def try_to_store(self) -> None:
-        """As `Store.try_to_store`."""
+        """Test whether the disk takes a write, see `Store.try_to_store`."""
         try_to_store(self._run)
 
     def tidy(self) -> None:
-        """As `Store.tidy`; within a page of the file, too, what came last lies first until all is written anew."""
+        """Take the log off the disk, see `Store.tidy`; a full rewrite also hides the order of rows inside a page."""
         if not self._is_tidy and self.waiting <= _MOST_WRITTEN_ANEW:
             self._run("VACUUM")
             self._is_tidy = True
         self._run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """As `Store.close`."""
+        """Close the store, see `Store.close`."""
         with suppress(StorageError):
             self.tidy()
         self._database.close()

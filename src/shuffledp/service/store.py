@@ -80,7 +80,7 @@ class Store(Protocol):
         """Count what was not stored; it is written with what is stored next."""
 
     def counts(self) -> Mapping[Count, int]:
-        """All counts."""
+        """All counts of reports."""
 
     def enter(self, phase: Phase) -> None:
         """Write down the phase."""

@@ -125,7 +125,7 @@ class _Reader:
         return self._at == len(self._data)
 
     def take(self, length: int) -> bytes:
-        """So many bytes."""
+        """Next ``length`` bytes."""
         start, stop = self._at, self._at + length
         if stop > len(self._data):
             raise MalformedMessageError("a message must hold all of its parts; bytes are missing.")

@@ -88,7 +88,7 @@ class Opener:
         return cls(held, report_info(collection_id, column))
 
     def open(self, sealed: HpkeCiphertext) -> bytes:
-        """The plaintext.
+        """Plaintext of the message.
 
         Raises:
             UndecryptableReportError: if it is sealed to another key, for another purpose, or is not what was sealed.

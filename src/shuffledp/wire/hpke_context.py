@@ -50,7 +50,7 @@ def schedule_info(info: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeContext:
-    """What both ends of one message share: it seals, or opens, that message, and exports secrets for the answer."""
+    """Shared state of both ends of one message: seals or opens it, and exports secrets for the answer."""
 
     _key: bytes
     _nonce: bytes

@@ -78,7 +78,7 @@ class Kem(ABC):
 
 
 class X25519(Kem):
-    """DHKEM(X25519, HKDF-SHA256)."""
+    """Key encapsulation DHKEM(X25519, HKDF-SHA256)."""
 
     name = "x25519"
     id = 0x0020
@@ -86,7 +86,7 @@ class X25519(Kem):
     member = "X25519"
 
     def generate(self) -> Parts:
-        """One key."""
+        """Fresh private key, of one part."""
         return (X25519PrivateKey.generate(),)
 
     def private_key(self, parts: Parts) -> Any:
@@ -125,7 +125,7 @@ class HybridX25519(Kem):
             raise _not_there(self) from None
 
     def private_key(self, parts: Parts) -> Any:
-        """Both parts."""
+        """Private key from both parts."""
         self.suite()
         try:
             return hpke_library().MLKEM768X25519PrivateKey(*parts)
@@ -133,7 +133,7 @@ class HybridX25519(Kem):
             raise ValueError from None
 
     def public_key(self, data: bytes) -> Any:
-        """That of ML-KEM-768 first, then the point of the curve."""
+        """Public key from the bytes of ML-KEM-768, followed by the point of the curve."""
         self.suite()
         from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PublicKey
 

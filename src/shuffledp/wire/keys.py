@@ -136,7 +136,7 @@ class ShufflerKey(PrivateKey):
         return self._private.public_key().public_bytes_raw()
 
     def to_pem(self) -> str:
-        """One block."""
+        """PEM text of the private key."""
         return _pem(self._private)
 
     def sign(self, manifest: BatchManifest) -> SignedManifest:
@@ -170,7 +170,7 @@ class IssuerKey(PrivateKey):
         return _PSS_PREFIX + self.private_key.public_key().public_bytes(encoding, form)
 
     def to_pem(self) -> str:
-        """One block."""
+        """PEM text of the private key."""
         return _pem(self.private_key)
 
 

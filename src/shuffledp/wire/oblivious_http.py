@@ -75,7 +75,7 @@ class Exchange:
         return drawn + AESGCM(key).encrypt(iv, response, b"")
 
     def open(self, encapsulated: bytes) -> bytes:
-        """The answer.
+        """Decrypted answer to the request.
 
         Raises:
             UndecryptableReportError: if it is not one that the gateway gave to this request.

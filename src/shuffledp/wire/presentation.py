@@ -49,7 +49,7 @@ class Integer(Part):
         return value.to_bytes(self.size, "big")
 
     def read(self, data: bytes, at: int, end: int) -> tuple[int, int]:
-        """As many bytes as it has."""
+        """Number from its fixed number of bytes."""
         stop = _stop(at, self.size, end)
         number = int.from_bytes(data[at:stop], "big")
         if self.kind is int:
@@ -62,7 +62,7 @@ class Integer(Part):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Part):
-    """``opaque field[length]``."""
+    """Byte string ``opaque field[length]``."""
 
     length: int
 
@@ -72,11 +72,11 @@ class Fixed(Part):
             raise _wrong_bytes(name, f"{self.length} bytes", value)
 
     def write(self, value: bytes) -> bytes:
-        """Themselves."""
+        """The bytes unchanged."""
         return value
 
     def read(self, data: bytes, at: int, end: int) -> tuple[bytes, int]:
-        """As many as there are."""
+        """Bytes of the fixed length."""
         stop = _stop(at, self.length, end)
         return data[at:stop], stop
 
@@ -98,7 +98,7 @@ class Opaque(Part):
         return len(value).to_bytes(self.prefix, "big") + value
 
     def read(self, data: bytes, at: int, end: int) -> tuple[bytes, int]:
-        """As many as the number says."""
+        """Bytes whose number precedes them."""
         start = _stop(at, self.prefix, end)
         stop = _stop(start, int.from_bytes(data[at:start], "big"), end)
         if stop - start < self.least:
@@ -150,7 +150,7 @@ class Nested(Part):
             raise InvalidParameterError(f"{name} must be a {self.kind.__name__}; got something else.")
 
     def write(self, value: "Message") -> bytes:
-        """Its bytes."""
+        """Bytes of the message."""
         return value.encode()
 
     def read(self, data: bytes, at: int, end: int) -> "tuple[Message, int]":

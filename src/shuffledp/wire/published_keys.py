@@ -70,7 +70,7 @@ class PublishedKey(Described):
 
     @property
     def fingerprint(self) -> str:
-        """As `fingerprint`."""
+        """Fingerprint of a key, see `fingerprint`."""
         return fingerprint(self.role, self.public)
 
     @property

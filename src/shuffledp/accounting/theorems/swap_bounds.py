@@ -81,7 +81,7 @@ class SwapBound(_SwapTheorem):
     citation = "rotations of the victim's report, others' and those of a reservoir, certified numerically"
 
     def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """So many people that the reservoir is large."""
+        """Number of people from which the reservoir is large."""
         return (_large_reservoir(model),)
 
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
