@@ -4,10 +4,11 @@ import asyncio
 import hashlib
 import json
 import os
+import resource
 import shutil
 import signal
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from service.test_analyzer_app import posted
 from service.test_store import killed
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.service.batch_store import BatchStore
+from shuffledp.service.digest_keys import keyed
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.reception import Reception
+from shuffledp.service.store import StorageError
 from shuffledp.wire.grammar import BatchedReport, BatchManifest
 
 pytestmark = pytest.mark.usefixtures("without_a_page")
@@ -116,6 +119,60 @@ def test_digests_without_their_key_are_refused(tmp_path):
     with pytest.raises(LocalProtocolError, match="it is gone"):
         store.seen.in_other_batches(made, [b"a"])
     store.close()
+
+
+@contextmanager
+def no_file_may_grow():
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_key_that_a_full_disk_did_not_take_is_made_again_and_no_digest_is_without_one(tmp_path):
+    store = BatchStore(tmp_path)
+    made = BatchManifest(bytes(32), 0, bytes(16), 0, 1, 0, 0, 0, bytes(32), b"uniform", b"1")
+    with no_file_may_grow(), pytest.raises(StorageError, match="did not take the key"):
+        store.seen.in_other_batches(made, [b"a" * 16])
+    assert not list(tmp_path.glob("*.key*"))
+    assert store.seen.in_other_batches(made, [b"a" * 16]) == [False]
+    (key,) = tmp_path.glob("*.key")
+    assert key.stat().st_size == 32
+    ((digest,),) = store._run("SELECT digest FROM seen").fetchall()
+    assert digest == keyed(b"a" * 16, key.read_bytes()) != keyed(b"a" * 16, b"")
+    store.close()
+
+
+def test_a_key_that_was_cut_off_is_made_again_before_its_first_digest_and_refused_after_it(tmp_path):
+    store = BatchStore(tmp_path)
+    made = BatchManifest(bytes(32), 0, bytes(16), 0, 1, 0, 0, 0, bytes(32), b"uniform", b"1")
+    key = tmp_path / f"{made.collection_id.hex()}-seen.key"
+    key.write_bytes(b"")
+    store.seen.in_other_batches(made, [b"a"])
+    assert key.stat().st_size == 32
+    key.write_bytes(b"")
+    with pytest.raises(LocalProtocolError, match="it is cut off"):
+        store.seen.in_other_batches(made, [b"a"])
+    store.close()
+
+
+def test_digests_are_written_in_their_own_order_and_not_in_that_of_the_batch(tmp_path):
+    store, written = BatchStore(tmp_path), []
+    run_statement = store.seen._run
+
+    def recorded(statement, *values):
+        if statement.startswith("INSERT"):
+            written.append(values[2])
+        return run_statement(statement, *values)
+
+    store.seen._run = recorded
+    made = BatchManifest(bytes(32), 0, bytes(16), 0, 50, 0, 0, 0, bytes(32), b"uniform", b"1")
+    store.seen.in_other_batches(made, [bytes([number]) for number in range(50)])
+    store.close()
+    assert len(written) == 50
+    assert written == sorted(written)
 
 
 def test_a_second_batch_where_there_is_one_and_one_after_the_last_are_refused(tmp_path):

@@ -373,7 +373,15 @@ def test_an_open_collection_without_its_key_is_refused(tmp_path):
     with opened(tmp_path) as store:
         store.commit([rows()])
     (tmp_path / "seen.key").unlink()
-    with pytest.raises(LocalProtocolError, match="the key of a collection that is open"):
+    with pytest.raises(LocalProtocolError, match="it is gone"):
+        SqliteStore(tmp_path, num_columns=1, remembers=False)
+
+
+def test_an_open_collection_with_a_key_that_was_cut_off_is_refused(tmp_path):
+    with opened(tmp_path) as store:
+        store.commit([rows()])
+    (tmp_path / "seen.key").write_bytes(b"")
+    with pytest.raises(LocalProtocolError, match="of 32 bytes; it is cut off"):
         SqliteStore(tmp_path, num_columns=1, remembers=False)
 
 

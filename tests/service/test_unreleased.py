@@ -13,10 +13,13 @@ from service.given import Parties, task, task_near_an_order, task_of_two
 from service.test_analyzer_app import posted, statement, submissions_of
 from service.test_seen_reports import signed, submissions
 from shuffledp.accounting import account
-from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.core.errors import InputDataError, RemoteProtocolError
 from shuffledp.service import demonstration
+from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.public_columns import extensions_of
+from shuffledp.service.releasing import write_batches
 from shuffledp.survey import EarlierRelease
+from shuffledp.wire.grammar import SignedManifest
 from shuffledp.wire.keys import AnalyzerKey
 
 pytestmark = pytest.mark.usefixtures("without_a_page")
@@ -143,6 +146,23 @@ def test_a_batch_that_was_seen_and_not_released_is_none_of_those_together_also_a
         {"batch-1": 20, "batch-2": 5, "batch-3": 20, "together": 40}
     )
     assert [name for name, each in said.items() if "not_released" in each] == ["batch-2"]
+
+
+def test_what_was_opened_of_several_batches_together_counts_as_if_nothing_was_shuffled(tmp_path):
+    parties, store = Parties(task(), every=20), BatchStore(tmp_path / "batches")
+    sent = submissions(parties, 6)
+    for number, part in enumerate((sent[:3], sent[3:])):
+        made, at = SignedManifest.read(whole := signed(parties, part, number), 0, len(whole))
+        with store.incoming() as incoming:
+            incoming.write(whole[at:])
+            store.take(made.manifest, incoming)
+    several = store.complete(parties.collection.id, 1)
+    with pytest.raises(InputDataError, match="got 3"):
+        write_batches(parties.collection, several, [parties.analyzer_key], tmp_path / "release")
+    store.close()
+    said = statement(tmp_path)
+    RELEASE.validate(said)
+    assert (len(several), said["num_reports"], epsilon(said)) == (2, 6, 1.0)
 
 
 def test_a_demonstration_does_not_take_such_a_statement_for_a_release(tmp_path, monkeypatch):

@@ -4,6 +4,8 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 
+from shuffledp.core.errors import LocalProtocolError
+from shuffledp.service.store import StorageError
 from shuffledp.wire.grammar import ID_BYTES
 
 _KEY_BYTES = 32
@@ -14,23 +16,55 @@ def keyed(id_: bytes, key: bytes) -> bytes:
     return blake2b(id_, key=key, digest_size=ID_BYTES).digest()
 
 
+def read_key(path: Path) -> bytes:
+    """The key of digests that are there.
+
+    Raises:
+        LocalProtocolError: if it is gone, or was cut off when it was written.
+    """
+    key = path.read_bytes() if path.exists() else b""
+    if len(key) != _KEY_BYTES:
+        state = "cut off" if path.exists() else "gone"
+        raise LocalProtocolError(
+            f"the key of stored digests must be beside them, of {_KEY_BYTES} bytes; it is {state}."
+        )
+    return key
+
+
 def write_key(path: Path) -> None:
-    """A fresh key that only its owner may read, on the disk."""
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-        file.write(os.urandom(_KEY_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
+    """A fresh key that only its owner may read, on the disk: whole, or not there at all.
+
+    Raises:
+        StorageError: if the disk did not take it.
+    """
+    part = path.with_name(f"{path.name}.partial")
+    try:
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(os.urandom(_KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        _sync_folder(path.parent)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise StorageError("the disk did not take the key of digests.") from None
 
 
 def destroy_key(path: Path) -> None:
-    """Overwrite a key, and take it off the disk."""
-    with path.open("r+b") as file:
-        file.write(bytes(_KEY_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
-    path.unlink()
-    _sync_folder(path.parent)
+    """Overwrite a key, and take it off the disk.
+
+    Raises:
+        StorageError: if the disk did not let it go.
+    """
+    try:
+        with path.open("r+b") as file:
+            file.write(bytes(path.stat().st_size))
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
+        _sync_folder(path.parent)
+    except OSError:
+        raise StorageError("the disk did not let the key of digests go.") from None
 
 
 def _sync_folder(path: Path) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core.errors import LocalProtocolError
-from shuffledp.service.digest_keys import destroy_key, keyed, write_key
+from shuffledp.service.digest_keys import destroy_key, keyed, read_key, write_key
 from shuffledp.service.store import transaction
 from shuffledp.wire.grammar import BatchManifest
 
@@ -40,7 +39,7 @@ class SeenReports:
         Whatever this returns is on the disk. Asked again about the same batch, it says the same.
 
         Raises:
-            LocalProtocolError: if the key of digests that are there is gone.
+            LocalProtocolError: if the key of digests that are there is gone or cut off.
             StorageError: if the disk did not take what was written.
         """
         key = self._key(manifest.collection_id)
@@ -68,11 +67,9 @@ class SeenReports:
 
     def _key(self, collection_id: bytes) -> bytes:
         path = self._path(collection_id)
-        if not path.exists():
-            if self._any(collection_id):
-                raise LocalProtocolError("the key of reports that were seen must be beside their digests; it is gone.")
+        if not self._any(collection_id):
             write_key(path)
-        return path.read_bytes()
+        return read_key(path)
 
     def _any(self, collection_id: bytes) -> bool:
         return bool(self._run("SELECT 1 FROM seen WHERE collection = ? LIMIT 1", collection_id).fetchall())

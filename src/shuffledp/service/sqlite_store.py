@@ -15,7 +15,7 @@ from typing import Any
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.core.table import Integers
 from shuffledp.service.batches import Phase
-from shuffledp.service.digest_keys import destroy_key, keyed, write_key
+from shuffledp.service.digest_keys import destroy_key, keyed, read_key, write_key
 from shuffledp.service.intake import Count, Kept, Row, admission, counted_as
 from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, make_private, transaction, try_to_store
 from shuffledp.wire.grammar import ID_BYTES, ReportError
@@ -51,7 +51,7 @@ class SqliteStore:
             16 kB) lies where it came to, and shows when it came until all is written anew.
 
     Raises:
-        LocalProtocolError: if another process has it open, or its key is missing.
+        LocalProtocolError: if another process has it open, or its key is missing or cut off.
         StorageError: if the disk cannot be written to.
     """
 
@@ -277,9 +277,7 @@ class SqliteStore:
         """The key of the digests; None, and gone from the disk, as soon as nothing more is stored."""
         path = self._folder / _KEY
         if self.phase in (Phase.OPEN, Phase.CLOSING):
-            if not path.exists():
-                raise LocalProtocolError("the key of a collection that is open must be beside its reports; it is gone.")
-            return path.read_bytes()
+            return read_key(path)
         if path.exists():
             destroy_key(path)
         return None
