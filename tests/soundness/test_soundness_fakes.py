@@ -137,6 +137,6 @@ def test_of_walks_they_collude():
 
 def test_fake_senders_are_told_once():
     model = protocol(UniformShuffler().model(9), 2).with_fakes(2)
-    with pytest.raises(InvalidParameterError, match="fakes must be at most 0 beside 2 that are counted"):
+    with pytest.raises(InvalidParameterError, match="fakes must be at most 0 beside 2 already counted"):
         model.with_fakes(1)
     assert model.with_fakes(0) == model

@@ -82,7 +82,7 @@ class Trust(StrEnum):
 
     @property
     def is_danger(self) -> bool:
-        """True where one party that breaks the assumption, or anyone at all, reads an answer: a danger."""
+        """True where a broken assumption lets one party, or anyone at all, read an answer."""
         return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.PAGE, Trust.ONE_ANSWER)
 
 

@@ -19,7 +19,7 @@ _BYTES = 8
 
 
 def digest_of(groups: "Groups") -> str:
-    """Digest of `shuffledp.Groups.digest`; memory for the sites, the groups' hashes and a part of the people."""
+    """Digest for `shuffledp.Groups.digest`, computed with memory for sites, hashes and a part of the people."""
     of_site = _classes(groups)
     form = hashlib.sha256(b"shuffledp/1/groups" + groups.num_users.to_bytes(_BYTES, "little"))
     for start in range(0, groups.num_users, _AT_A_TIME):

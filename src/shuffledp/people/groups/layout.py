@@ -245,7 +245,7 @@ def _halve(layout: Layout, room: Scratch, kendall: Integers, centre: Integers) -
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
-    """Add to each site's entry the scaled derivative of the groups' weighted footrule by the site's place.
+    """Add the scaled derivative of the groups' weighted footrule by each site's place to the site's entry.
 
     A site with m members of a group of g, with b others before it, changes the value by
     2 (min(b, g - b) - min(b + m, g - b - m)) per rank: by -2 m in the lower half and by 2 m in the upper one. Here it
