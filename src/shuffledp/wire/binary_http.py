@@ -1,4 +1,4 @@
-"""Requests and responses as bytes: Binary HTTP (RFC 9292), which is what an oblivious message holds inside.
+"""Binary HTTP (RFC 9292): requests and responses as bytes, the plaintext inside an oblivious message.
 
 What is written is of known length; both forms are read. Fields are pairs of bytes, in their order, and pseudo-fields
 of extensions, of which there are none here, are refused. Decoding is total: a message, or `MalformedMessageError`.
@@ -21,7 +21,7 @@ _FIRST_FINAL, _LAST_FINAL, _FIRST_STATUS = 200, 599, 100
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BinaryRequest:
-    """A request; ``authority`` may be empty."""
+    """An HTTP request; ``authority`` may be empty."""
 
     method: bytes
     scheme: bytes
@@ -32,16 +32,16 @@ class BinaryRequest:
     trailers: Fields = ()
 
     def encode(self, *, length: int = 0) -> bytes:
-        """The message, of known length; with zeros at its end if it is shorter than ``length`` bytes."""
+        """Bytes of the request in the form of known length, padded with zeros to at least ``length`` bytes."""
         control = b"".join(map(_opaque, (self.method, self.scheme, self.authority, self.path)))
         return (bytes((_KNOWN_REQUEST,)) + control + _rest(self)).ljust(length, b"\0")
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The request in these bytes, of known length or not.
+        """The request that these bytes encode, in the form of known or unknown length.
 
         Raises:
-            MalformedMessageError: if there is none, or it is followed by anything else than zeros.
+            MalformedMessageError: if the bytes encode no request, or anything but zeros follows it.
         """
         reader = _Reader(data)
         is_known = _form(reader, _KNOWN_REQUEST, _ENDLESS_REQUEST)
@@ -53,7 +53,7 @@ class BinaryRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BinaryResponse:
-    """A response; ``informational`` are those before it, each a status from 100 to 199 with its fields."""
+    """An HTTP response; ``informational`` holds earlier responses, each a status from 100 to 199 with its fields."""
 
     status: int
     fields: Fields = ()
@@ -62,13 +62,13 @@ class BinaryResponse:
     informational: tuple[tuple[int, Fields], ...] = ()
 
     def encode(self, *, length: int = 0) -> bytes:
-        """The message, of known length; with zeros at its end if it is shorter than ``length`` bytes."""
+        """Bytes of the response in the form of known length, padded with zeros to at least ``length`` bytes."""
         before = b"".join([_integer(status) + _opaque(_lines(fields)) for status, fields in self.informational])
         return (bytes((_KNOWN_RESPONSE,)) + before + _integer(self.status) + _rest(self)).ljust(length, b"\0")
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The response in these bytes; as `BinaryRequest.decode`."""
+        """The response that these bytes encode; errors as in `BinaryRequest.decode`."""
         reader, before = _Reader(data), []
         is_known = _form(reader, _KNOWN_RESPONSE, _ENDLESS_RESPONSE)
         while (status := reader.integer()) < _FIRST_FINAL:
@@ -81,7 +81,7 @@ class BinaryResponse:
 
 
 def field(fields: Fields, name: bytes) -> bytes | None:
-    """The value of the only field of this name, given in lower case; None if there is none, or are several."""
+    """Value of the only field with this lower-case name; None if no field, or more than one, has the name."""
     found = [value for each, value in fields if each.lower() == name]
     return found[0] if len(found) == 1 else None
 
@@ -90,7 +90,7 @@ def field(fields: Fields, name: bytes) -> bytes | None:
 
 
 def _integer(number: int) -> bytes:
-    """An integer of variable length (RFC 9000, section 16), in as few bytes as it needs."""
+    """Integer of variable length (RFC 9000, section 16), in the fewest bytes that hold it."""
     for log, size in enumerate((1, 2, 4, 8)):
         if number < 1 << 8 * size - 2:
             return (number | log << 8 * size - 2).to_bytes(size, "big")
@@ -106,7 +106,7 @@ def _lines(fields: Fields) -> bytes:
 
 
 def _rest(message: BinaryRequest | BinaryResponse) -> bytes:
-    """Fields, content and trailers."""
+    """Encoded fields, content and trailers of a message."""
     return _opaque(_lines(message.fields)) + _opaque(message.content) + _opaque(_lines(message.trailers))
 
 
@@ -114,18 +114,18 @@ def _rest(message: BinaryRequest | BinaryResponse) -> bytes:
 
 
 class _Reader:
-    """A place in some bytes."""
+    """Reader of bytes from a current position onwards."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = bytes(data), 0
 
     @property
     def is_at_end(self) -> bool:
-        """Whether nothing follows."""
+        """Whether all bytes have been read."""
         return self._at == len(self._data)
 
     def take(self, length: int) -> bytes:
-        """Next ``length`` bytes."""
+        """The next ``length`` bytes."""
         start, stop = self._at, self._at + length
         if stop > len(self._data):
             raise MalformedMessageError("a message must hold all of its parts; bytes are missing.")
@@ -133,16 +133,16 @@ class _Reader:
         return self._data[start:stop]
 
     def integer(self) -> int:
-        """An integer of variable length."""
+        """The next integer of variable length."""
         first = self.take(1)[0]
         return int.from_bytes(bytes((first & 0x3F,)) + self.take((1 << (first >> 6)) - 1), "big")
 
     def opaque(self) -> bytes:
-        """Bytes after their number."""
+        """The next bytes that stand behind their length."""
         return self.take(self.integer())
 
     def end(self) -> None:
-        """Refuse anything else than padding."""
+        """Refuse remaining bytes other than padding zeros."""
         if self._data[self._at :].strip(b"\0"):
             raise MalformedMessageError("a message must be followed by zeros alone; there is something else.")
 
@@ -156,7 +156,7 @@ def _form(reader: _Reader, known: int, endless: int) -> bool:
 
 
 def _read_rest(reader: _Reader, is_known: bool) -> tuple[Fields, bytes, Fields]:
-    """Fields, content and trailers; what the end of the message cuts off is empty."""
+    """Fields, content and trailers of a message; parts cut off at the end of the message are empty."""
     fields = _read_fields(reader, is_known)
     content = b"" if reader.is_at_end else reader.opaque() if is_known else b"".join(_chunks(reader))
     trailers = _read_fields(reader, is_known)
@@ -165,13 +165,13 @@ def _read_rest(reader: _Reader, is_known: bool) -> tuple[Fields, bytes, Fields]:
 
 
 def _chunks(reader: _Reader) -> Iterator[bytes]:
-    """The parts of a content of unknown length, which a zero ends."""
+    """Parts of a content of unknown length, up to the zero that ends it."""
     while length := reader.integer():
         yield reader.take(length)
 
 
 def _read_fields(reader: _Reader, is_known: bool) -> Fields:
-    """A section of fields, which is empty if the message ends before it."""
+    """Fields of one section; empty if the message ends before the section."""
     if reader.is_at_end:
         return ()
     found = []

@@ -1,10 +1,10 @@
-"""Blind signatures of RSA (RFC 9474), as tokens have them: RSABSSA-SHA384-PSS-Deterministic, of 2048 bits.
+"""Blind RSA signatures (RFC 9474) as tokens use them: RSABSSA-SHA384-PSS-Deterministic, 2048 bits.
 
-A device blinds what it wants signed, the issuer signs what it cannot read, and the device takes the blinding off. What
+A device blinds a message, the issuer signs the message unread, and the device removes the blinding. What
 is left is an ordinary signature (RSASSA-PSS, RFC 8017), which ``cryptography`` verifies.
 
 Signing is **not constant-time**: Python's integers are not, and ``cryptography`` has no RSA without a padding. So that
-times tell nothing of the key to whoever chose the message, each is multiplied by a random factor before it is raised
+times tell the sender of a message nothing of the key, each message is multiplied by a random factor before it is raised
 to the secret power, and every result is verified before it is given away. This does not help against somebody who
 measures the processor itself: an issuer is to run on a machine that it shares with nobody.
 """
@@ -28,13 +28,13 @@ _PSS = padding.PSS(padding.MGF1(SHA384()), _HASH_BYTES)
 def blind(
     key: RSAPublicKey, message: bytes, *, salt: bytes | None = None, factor: int | None = None
 ) -> tuple[bytes, int]:
-    """The message, encoded and blinded, and what takes the blinding off again (RFC 9474, section 4.2).
+    """Blinded encoding of a message, and the inverse of its blinding factor (RFC 9474, section 4.2).
 
     Args:
-        key: of the issuer.
-        message: what is to be signed.
-        salt: 48 bytes, and ``factor`` the blinding, below the modulus: drawn at random, but for published examples.
-        factor: as said.
+        key: public key of the issuer.
+        message: message to sign.
+        salt: 48 bytes; drawn at random, except for published examples.
+        factor: blinding factor below the modulus; drawn at random, except for published examples.
 
     Returns:
         The blinded message of 256 bytes, and the inverse of the factor.
@@ -49,7 +49,7 @@ def blind(
 
 
 def blind_sign(key: RSAPrivateKey, blinded: bytes) -> bytes:
-    """What the issuer makes of a blinded message (RFC 9474, section 4.3); the same for the same.
+    """Blind signature of a blinded message (RFC 9474, section 4.3); equal messages get equal signatures.
 
     Raises:
         MalformedMessageError: if it is not of 256 bytes, or not below the modulus.
@@ -70,7 +70,7 @@ def blind_sign(key: RSAPrivateKey, blinded: bytes) -> bytes:
 
 
 def finalize(key: RSAPublicKey, message: bytes, blind_signature: bytes, inverse: int) -> bytes:
-    """The signature of the message, without the blinding (RFC 9474, section 4.4).
+    """Signature of the message after the blinding is removed (RFC 9474, section 4.4).
 
     Raises:
         RemoteProtocolError: if the issuer has signed something else.
@@ -83,7 +83,7 @@ def finalize(key: RSAPublicKey, message: bytes, blind_signature: bytes, inverse:
 
 
 def verifies(key: RSAPublicKey, message: bytes, signature: bytes) -> bool:
-    """Whether a signature is the issuer's, of this message."""
+    """Whether the signature is the issuer's for this message."""
     try:
         key.verify(signature, message, _PSS, SHA384())
     except InvalidSignature:
@@ -92,7 +92,7 @@ def verifies(key: RSAPublicKey, message: bytes, signature: bytes) -> bool:
 
 
 def _unit(modulus: int) -> int:
-    """A random number below the modulus that has an inverse."""
+    """Random invertible number below the modulus."""
     while math.gcd(drawn := 1 + secrets.randbelow(modulus - 1), modulus) != 1:
         pass
     return drawn
@@ -103,7 +103,7 @@ def _written(number: int) -> bytes:
 
 
 def _encoded(message: bytes, salt: bytes) -> bytes:
-    """EMSA-PSS-ENCODE (RFC 8017, section 9.1.1), one bit shorter than the modulus."""
+    """EMSA-PSS-ENCODE of a message (RFC 8017, section 9.1.1), one bit shorter than the modulus."""
     digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
     block = bytes(MODULUS_BYTES - len(salt) - _HASH_BYTES - 2) + b"\1" + salt
     masked = bytearray(a ^ b for a, b in zip(block, _mask(digest, len(block)), strict=True))
@@ -112,6 +112,6 @@ def _encoded(message: bytes, salt: bytes) -> bytes:
 
 
 def _mask(seed: bytes, length: int) -> bytes:
-    """MGF1 with SHA-384 (RFC 8017, appendix B.2.1)."""
+    """MGF1 mask with SHA-384 (RFC 8017, appendix B.2.1)."""
     parts = -(-length // _HASH_BYTES)
     return b"".join([hashlib.sha384(seed + part.to_bytes(4, "big")).digest() for part in range(parts)])[:length]

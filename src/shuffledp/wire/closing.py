@@ -1,4 +1,4 @@
-"""The request to close a collection before its date, which only the holder of the shuffler's key can make."""
+"""Request to close a collection before its date; only the holder of the shuffler's key can make one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from shuffledp.wire.presentation import Fixed, Integer, Message
 
 CLOSE_TYPE = "application/vnd.shuffledp.close"
 _CONTEXT = b"shuffledp-1 close"
-_VALID = timedelta(minutes=5)  # before and after the time that it names
+_VALID = timedelta(minutes=5)  # before and after the time in the request
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CloseRequest(Message):
-    """Which collection to close, when that was asked in seconds since 1970, and the shuffler's signature of both."""
+    """Collection to close, time of the request in seconds since 1970, and the shuffler's signature of both."""
 
     collection_id: CollectionId
     time: Annotated[int, Integer(8)]
@@ -25,15 +25,15 @@ class CloseRequest(Message):
 
     @classmethod
     def by(cls, key: ShufflerKey, collection_id: bytes, now: datetime) -> Self:
-        """The request of whoever holds this key."""
+        """Close request signed by this key at the time ``now``."""
         time = int(now.timestamp())
         return cls(collection_id, time, key.signature(_signed(collection_id, time)))
 
     def verify(self, keys: Iterable[bytes], *, collection_id: bytes, now: datetime) -> None:
-        """Refuse a request that no shuffler of the collection has made just now.
+        """Refuse a request that the collection's shuffler did not sign within the last five minutes.
 
         Raises:
-            RemoteProtocolError: if it is about another collection, signed by nobody known, or older than five minutes.
+            RemoteProtocolError: if the collection, the signature or the time (five minutes) does not fit.
         """
         asked = datetime.fromtimestamp(min(self.time, 1 << 36), UTC)
         if self.collection_id != collection_id or not is_signed_by(

@@ -1,4 +1,4 @@
-"""The messages of a collection. Each has one encoding; anything else is refused, by one error that shows nothing of it.
+"""Messages of a collection: each has one encoding; anything else is refused by one error that shows none of it.
 
 The names, and most of the structures, are those of the Distributed Aggregation Protocol (draft-ietf-ppm-dap); this is
 another protocol, whose rules are in docs/protocol.md.
@@ -32,26 +32,26 @@ Id = Annotated[bytes, Fixed(ID_BYTES)]
 
 
 class ReportError(IntEnum):
-    """Why a submission was refused: up to 127 in the words of DAP, from 128 on in our own."""
+    """Reason for the refusal of a submission: codes up to 127 are those of DAP, codes from 128 are our own."""
 
-    BATCH_COLLECTED = 1  # its batch has left; nothing can be added to it
-    REPORT_REPLAYED = 2  # a report of it is stored already, as part of another submission
-    REPORT_DROPPED = 3  # it could not be stored; to be sent again later
+    BATCH_COLLECTED = 1  # the batch of the submission has left the shuffler
+    REPORT_REPLAYED = 2  # a report in it is already stored with another submission
+    REPORT_DROPPED = 3  # the submission could not be stored; send it again later
     HPKE_UNKNOWN_CONFIG_ID = 4
-    HPKE_DECRYPT_ERROR = 5  # of the analyzer, who counts it and tells nobody
+    HPKE_DECRYPT_ERROR = 5  # at the analyzer, which counts the error and tells nobody else
     TASK_EXPIRED = 7  # the collection is closed
     INVALID_MESSAGE = 8
     TASK_NOT_STARTED = 10  # the collection is not open yet
-    OUTDATED_CONFIG = 11  # the key is not active any more; to be sealed anew
-    WRONG_LENGTH = 128  # not of the one length that reports of the column have
+    OUTDATED_CONFIG = 11  # the key has expired; seal the report anew
+    WRONG_LENGTH = 128  # reports of one column have one length
     UNKNOWN_EXTENSION = 129
-    EXTENSIONS_CHANGED = 130  # the same ciphertext came before, with others
-    TOKEN_SPENT = 131  # by another submission
+    EXTENSIONS_CHANGED = 130  # the same ciphertext came before with other extensions
+    TOKEN_SPENT = 131  # another submission spent the token
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeConfig(Message):
-    """A public key of the analyzer, with the algorithms (RFC 9180, section 7) that it is for."""
+    """Public key of the analyzer, with the algorithms (RFC 9180, section 7) that the key is for."""
 
     id: UInt8
     kem: UInt16
@@ -62,12 +62,12 @@ class HpkeConfig(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeConfigList(Message):
-    """The analyzer's keys, the one to be used first; their ids are all different."""
+    """Public keys of the analyzer, the preferred one first; all ids differ."""
 
     configs: Annotated[tuple[HpkeConfig, ...], Sequence(2, HpkeConfig, least=1)]
 
     def check(self) -> None:
-        """Ids that differ."""
+        """Refuse keys that share an id."""
         ids = [config.id for config in self.configs]
         if len(set(ids)) != len(ids):
             raise invalid("of different ids", configs=ids)
@@ -75,20 +75,20 @@ class HpkeConfigList(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeCiphertext(Message):
-    """A sealed plaintext: the key it is sealed to, the encapsulated secret, and what hides the plaintext."""
+    """Sealed plaintext: id of the recipient's key, encapsulated secret, and encrypted bytes."""
 
     config_id: UInt8
     enc: Annotated[bytes, Opaque(2, least=1)]
     payload: Annotated[bytes, Opaque(4, least=1)]
 
     def report_id(self) -> bytes:
-        """The id of the report that this is: the first 16 bytes of SHA-256(enc || payload)."""
+        """Id of the report with this ciphertext: the first 16 bytes of SHA-256(enc || payload)."""
         return hashlib.sha256(self.enc + self.payload).digest()[:ID_BYTES]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Extension(Message):
-    """Something public about a report, such as the public columns that a shuffler works by."""
+    """Public data beside a report, such as the public columns that a shuffler uses."""
 
     type: UInt16
     data: Annotated[bytes, Opaque(2)]
@@ -98,16 +98,16 @@ Extensions = Annotated[tuple[Extension, ...], Sequence(2, Extension)]
 
 
 def _check_ascending(extensions: tuple[Extension, ...]) -> None:
-    """One order, so that there is one encoding; and none twice."""
+    """Refuse extensions whose types do not ascend, so that each set of extensions has one encoding."""
     if any(first.type >= second.type for first, second in pairwise(extensions)):
         raise invalid("of ascending types", public_extensions=[each.type for each in extensions])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report(Message):
-    """A report on its way to the shuffler.
+    """Report on its way to the shuffler.
 
-    Its id is a digest of its ciphertext, so that sending it again changes nothing, and a copy cannot pass for another.
+    The id is a digest of the ciphertext: a repeated upload changes nothing, and a copy cannot pass as a new report.
     """
 
     id: Id
@@ -115,20 +115,20 @@ class Report(Message):
     ciphertext: HpkeCiphertext
 
     def check(self) -> None:
-        """The digest of the ciphertext, and extensions in their order."""
+        """Refuse an id other than the ciphertext's digest, and extensions out of order."""
         _check_ascending(self.public_extensions)
         if self.id != self.ciphertext.report_id():
             raise InvalidParameterError("id must be the digest of the ciphertext; it is another.")
 
     @classmethod
     def of(cls, ciphertext: HpkeCiphertext, public_extensions: tuple[Extension, ...] = ()) -> Self:
-        """The report of a ciphertext."""
+        """Report with this ciphertext and the id that follows from it."""
         return cls(ciphertext.report_id(), public_extensions, ciphertext)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Submission:
-    """All that one person sends: a report for each column, stored together or not at all."""
+    """Submission of one person: a report for each column, stored together or not at all."""
 
     reports: tuple[Report, ...]
 
@@ -138,13 +138,13 @@ class Submission:
 
     @property
     def id(self) -> bytes:
-        """The id of its first report, by which a `ReportStatus` names it."""
+        """Id of the first report, by which a `ReportStatus` names the submission."""
         return self.reports[0].id
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UploadRequest:
-    """Submissions of one person or more, one after the other."""
+    """Submissions of one or more people in sequence."""
 
     submissions: tuple[Submission, ...]
 
@@ -153,12 +153,12 @@ class UploadRequest:
             raise InvalidParameterError("submissions must be one or more, each with as many reports as the others.")
 
     def encode(self) -> bytes:
-        """The bytes of all reports."""
+        """Bytes of all reports in sequence."""
         return b"".join([report.encode() for submission in self.submissions for report in submission.reports])
 
     @classmethod
     def decode(cls, data: bytes, *, num_columns: int) -> Self:
-        """The request that ``encode`` wrote, of submissions that have this number of reports; as `Message.decode`."""
+        """Request that ``encode`` wrote, with ``num_columns`` reports per submission; errors as in `Message.decode`."""
         reports = tuple(messages(Report, bytes(data), 0, len(data)))
         parts = [reports[at : at + num_columns] for at in range(0, len(reports), num_columns)]
         try:
@@ -171,7 +171,7 @@ class UploadRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReportStatus(Message):
-    """A submission that was refused, by the id of its first report."""
+    """Refused submission, named by the id of its first report, with the reason."""
 
     id: Id
     error: Annotated[ReportError, Integer(1, ReportError)]
@@ -179,7 +179,7 @@ class ReportStatus(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UploadResponse(Message):
-    """Answer to an upload: the submissions that were refused, in the order of the request; all others are stored.
+    """Answer to an upload: the refused submissions in the order of the request; all others are stored.
 
     Zeros fill it up, so that its length tells how many submissions were sent, and not how many were refused.
     """
@@ -188,32 +188,32 @@ class UploadResponse(Message):
     padding: Annotated[bytes, Opaque(4)]
 
     def check(self) -> None:
-        """Zeros, and nothing that they could hide."""
+        """Refuse padding other than zeros."""
         if self.padding.strip(b"\0"):
             raise InvalidParameterError("padding must be zeros; it is something else.")
 
     @classmethod
     def to(cls, request: UploadRequest, refused: tuple[ReportStatus, ...]) -> Self:
-        """The answer to a request."""
+        """Answer to a request, padded to the length for its number of submissions."""
         spare = len(request.submissions) - len(refused)
         return cls(refused, bytes(spare * (ID_BYTES + 1)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BatchedReport(Message):
-    """A report as it leaves the shuffler: without an id; the extensions are those of its place after the shuffle."""
+    """Report as it leaves the shuffler: no id, and the extensions belong to its place after the shuffle."""
 
     public_extensions: Extensions
     ciphertext: HpkeCiphertext
 
     def check(self) -> None:
-        """Extensions in their order."""
+        """Refuse extensions out of order."""
         _check_ascending(self.public_extensions)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BatchManifest(Message):
-    """What the shuffler says, and signs, of a batch of one column.
+    """Signed facts of the shuffler about a batch of one column.
 
     ``number`` counts the batches of the column from 0, and the last one holds no report: nothing follows it, and if it
     is the first, nothing was released. ``duplicates``, ``late`` and ``malformed`` are submissions to the collection
@@ -235,7 +235,7 @@ class BatchManifest(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SignedManifest(Message):
-    """A manifest with the Ed25519 signature of the shuffler; `shuffledp.wire.keys` makes and verifies it."""
+    """Manifest with the shuffler's Ed25519 signature, which `shuffledp.wire.keys` makes and verifies."""
 
     manifest: BatchManifest
     signature: Annotated[bytes, Fixed(SIGNATURE_BYTES)]
@@ -243,7 +243,7 @@ class SignedManifest(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Batch:
-    """A batch on its way to the analyzer; ``body`` is that of its reports, one after the other, in shuffled order.
+    """Batch on its way to the analyzer; ``body`` holds its reports in shuffled order.
 
     Raises:
         InvalidParameterError: if the body is not the one that the manifest is about.
@@ -257,12 +257,12 @@ class Batch:
             raise InvalidParameterError("body must be the one whose digest the manifest has; it is another.")
 
     def encode(self) -> bytes:
-        """The bytes of the manifest, its signature and the body."""
+        """Bytes of the manifest, its signature and the body."""
         return self.signed.encode() + self.body
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The batch that ``encode`` wrote; as `Message.decode`. Its reports are looked at in `reports`."""
+        """Batch that ``encode`` wrote; errors as in `Message.decode`. `reports` checks the reports."""
         signed, at = SignedManifest.read(data, 0, len(data))
         try:
             return cls(signed, data[at:])
@@ -271,7 +271,7 @@ class Batch:
         raise MalformedMessageError("a batch must have the body that its manifest is about; it has another.")
 
     def reports(self) -> Iterator[BatchedReport]:
-        """The reports, one after the other, so that few are in memory.
+        """Reports of the batch in sequence, decoded one at a time to save memory.
 
         Raises:
             MalformedMessageError: at the first that is malformed, or at the end if there are more or fewer than the

@@ -1,6 +1,6 @@
-"""Reports that the analyzer alone can read: sealed and opened by HPKE in base mode (RFC 9180).
+"""Reports that only the analyzer can read: sealed and opened by HPKE in base mode (RFC 9180).
 
-What a report is for is bound by ``info``, as section 8.1 of the RFC advises where each message has a setup of its own.
+``info`` binds a report to its purpose, as section 8.1 of the RFC advises where each message has a setup of its own.
 Public extensions are not bound: those that reach the analyzer are of the place that the shuffler gave to a report, and
 to open it by those of its sender the analyzer would have to know whose it is.
 """
@@ -22,7 +22,7 @@ _ANALYZER, _CLIENT = 0, 1  # roles, by their numbers in DAP, where the analyzer 
 
 
 def report_info(collection_id: bytes, column: int) -> bytes:
-    """What a report is bound to: this protocol, that a client wrote it for the analyzer, collection and column."""
+    """HPKE ``info`` of a report: protocol, roles of client and analyzer, collection and column."""
     if len(collection_id) != COLLECTION_ID_BYTES:
         raise InvalidParameterError(f"collection_id must be {COLLECTION_ID_BYTES} bytes; got {len(collection_id)}.")
     return _CONTEXT + bytes((_CLIENT, _ANALYZER)) + collection_id + column.to_bytes(2, "big")
@@ -30,10 +30,10 @@ def report_info(collection_id: bytes, column: int) -> bytes:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sealer:
-    """Seals reports of one column of one collection to one key.
+    """Sealer of reports for one column of one collection, to one public key.
 
     Raises:
-        InvalidParameterError: for a config of other algorithms, or with a public key that is none.
+        InvalidParameterError: for a config with unknown algorithms or an invalid public key.
 
     Example:
         >>> key = AnalyzerKey.generate()
@@ -50,7 +50,7 @@ class Sealer:
 
     @classmethod
     def to(cls, config: HpkeConfig, *, collection_id: bytes, column: int) -> Self:
-        """The sealer for a key."""
+        """Sealer of reports to the key in ``config``."""
         kem = kem_of(config)
         try:
             public_key = kem.public_key(config.public_key)
@@ -66,21 +66,21 @@ class Sealer:
         )
 
     def seal(self, plaintext: bytes) -> HpkeCiphertext:
-        """The plaintext, sealed by a fresh secret, so that the same makes another ciphertext each time."""
+        """Sealed plaintext; each call uses a fresh secret, so equal plaintexts get different ciphertexts."""
         sealed = self._suite.encrypt(plaintext, self._public_key, info=self._info)
         return HpkeCiphertext(self.config_id, sealed[: self._enc_length], sealed[self._enc_length :])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Opener:
-    """Opens reports of one column of one collection that are sealed to any of some keys."""
+    """Opener of reports for one column of one collection, sealed to any of several keys."""
 
     _keys: dict[int, tuple[Any, Any, int]]
     _info: bytes
 
     @classmethod
     def by(cls, keys: Iterable[AnalyzerKey], *, collection_id: bytes, column: int) -> Self:
-        """The opener by these keys, of different config ids."""
+        """Opener with these private keys, whose config ids must differ."""
         several = list(keys)
         held = {key.config.id: (key.kem.suite(), key.private_key, key.kem.enc_length) for key in several}
         if len(held) != len(several):
@@ -88,10 +88,10 @@ class Opener:
         return cls(held, report_info(collection_id, column))
 
     def open(self, sealed: HpkeCiphertext) -> bytes:
-        """Plaintext of the message.
+        """Plaintext of a sealed report.
 
         Raises:
-            UndecryptableReportError: if it is sealed to another key, for another purpose, or is not what was sealed.
+            UndecryptableReportError: if it was sealed to another key or for another purpose, or was changed.
         """
         suite, private_key, enc_length = self._keys.get(sealed.config_id, (None, None, 0))
         if suite is None or len(sealed.enc) != enc_length:
@@ -106,5 +106,5 @@ class Opener:
 
 
 def sealed_lengths(config: HpkeConfig, plaintext_length: int) -> tuple[int, int]:
-    """Bytes of ``enc`` and of ``payload`` of every report of this length that is sealed to a key."""
+    """Lengths in bytes of ``enc`` and ``payload`` of a sealed report with this plaintext length."""
     return kem_of(config).enc_length, plaintext_length + TAG_BYTES

@@ -1,7 +1,7 @@
-"""The context of HPKE in base mode (RFC 9180, sections 4 and 5) where a message has an answer: it exports a secret.
+"""HPKE context in base mode (RFC 9180, sections 4 and 5) that also exports a secret for the answer to a message.
 
-What ``cryptography`` has of HPKE seals and opens single messages, and exports nothing. So this is the key schedule
-around its primitives, for the one suite that it is needed for: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM.
+HPKE in ``cryptography`` seals and opens single messages, and exports no secrets. So this is the key schedule
+around its primitives, for the one suite in use: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM.
 """
 
 import hmac
@@ -23,12 +23,12 @@ _BASE = b"\0"
 
 
 def extract(salt: bytes, secret: bytes) -> bytes:
-    """HKDF-Extract of SHA-256 (RFC 5869)."""
+    """HKDF-Extract with SHA-256 (RFC 5869)."""
     return hmac.digest(salt or bytes(_HASH_BYTES), secret, "sha256")
 
 
 def expand(key: bytes, info: bytes, length: int) -> bytes:
-    """HKDF-Expand of SHA-256, for at most the 32 bytes of one hash."""
+    """HKDF-Expand with SHA-256, limited to the 32 bytes of one hash."""
     return hmac.digest(key, info + b"\1", "sha256")[:length]
 
 
@@ -44,13 +44,13 @@ _NO_PSK = _labeled_extract(_SUITE, b"", b"psk_id_hash", b"")
 
 
 def schedule_info(info: bytes) -> bytes:
-    """What the key schedule makes of ``info``, which is the same for all messages of one purpose to one key."""
+    """Key-schedule input derived from ``info``; equal for all messages of one purpose to one key."""
     return _BASE + _NO_PSK + _labeled_extract(_SUITE, b"", b"info_hash", info)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HpkeContext:
-    """Shared state of both ends of one message: seals or opens it, and exports secrets for the answer."""
+    """State shared by sender and recipient of one message: seals or opens it, and exports secrets for the answer."""
 
     _key: bytes
     _nonce: bytes
@@ -60,7 +60,7 @@ class HpkeContext:
     def sender(
         cls, public_key: X25519PublicKey, schedule: bytes, *, ephemeral: X25519PrivateKey | None = None
     ) -> tuple[bytes, Self]:
-        """The encapsulated secret, and the context of whoever sends; ``ephemeral`` is for published examples alone.
+        """Encapsulated secret and the sender's context; ``ephemeral`` is only for published examples.
 
         Raises:
             ValueError: for a point with which every secret is zero.
@@ -71,10 +71,10 @@ class HpkeContext:
 
     @classmethod
     def recipient(cls, private_key: X25519PrivateKey, public_key: bytes, enc: bytes, schedule: bytes) -> Self:
-        """The context of whoever has the key; ``public_key`` is that of ``private_key``.
+        """Recipient's context; ``public_key`` belongs to ``private_key``.
 
         Raises:
-            UndecryptableReportError: if ``enc`` is no point that makes secrets.
+            UndecryptableReportError: if ``enc`` is no valid point of the curve.
         """
         try:
             return cls._of(private_key.exchange(X25519PublicKey.from_public_bytes(enc)), enc, public_key, schedule)
@@ -93,14 +93,14 @@ class HpkeContext:
         return cls(key, nonce, exporter)
 
     def seal(self, plaintext: bytes) -> bytes:
-        """The one message of this context; to be called once."""
+        """Ciphertext of the context's only message; call it once."""
         return AESGCM(self._key).encrypt(self._nonce, plaintext, b"")
 
     def open(self, ciphertext: bytes) -> bytes:
-        """The plaintext of the one message.
+        """Plaintext of the context's only message.
 
         Raises:
-            UndecryptableReportError: if it is not what was sealed.
+            UndecryptableReportError: if the ciphertext was not sealed in this context.
         """
         try:
             return AESGCM(self._key).decrypt(self._nonce, ciphertext, b"")
@@ -108,5 +108,5 @@ class HpkeContext:
             raise UndecryptableReportError("a message must be sealed to a key of the recipient; it is not.") from None
 
     def export(self, purpose: bytes, length: int) -> bytes:
-        """A secret of at most 32 bytes for this purpose."""
+        """Exported secret of at most 32 bytes for this purpose."""
         return _labeled_expand(_SUITE, self._exporter, b"sec", purpose, length)

@@ -1,6 +1,6 @@
-"""Mechanisms by which a device and the analyzer come to a common secret: their numbers, lengths and keys.
+"""Key encapsulation mechanisms between device and analyzer: numbers, lengths and keys.
 
-All go with HKDF-SHA256 and AES-128-GCM, as in most uses of HPKE (RFC 9180, section 7). A private key is a tuple of the
+All use HKDF-SHA256 and AES-128-GCM, as in most uses of HPKE (RFC 9180, section 7). A private key is a tuple of the
 keys that it is made of, each of which has a PKCS#8 form.
 """
 
@@ -16,16 +16,16 @@ from shuffledp.wire.grammar import HpkeConfig
 
 KDF_ID = 0x0001  # HKDF-SHA256
 AEAD_ID = 0x0001  # AES-128-GCM
-TAG_BYTES = 16  # by which a payload is longer than its plaintext
+TAG_BYTES = 16  # overhead of a payload over its plaintext
 
 Parts = tuple[Any, ...]
 
 
 def hpke_library() -> Any:
-    """HPKE of the installed ``cryptography``.
+    """HPKE module of the installed ``cryptography``.
 
     Raises:
-        InvalidParameterError: if it is older than version 47, which was the first to have it.
+        InvalidParameterError: if ``cryptography`` is older than version 47, the first with HPKE.
     """
     try:
         from cryptography.hazmat.primitives import hpke
@@ -40,19 +40,19 @@ def hpke_library() -> Any:
 
 
 class Kem(ABC):
-    """A mechanism: ``id`` is its number (RFC 9180, section 7.1), lengths are in bytes."""
+    """Key encapsulation mechanism: ``id`` is its number in RFC 9180, section 7.1; lengths are in bytes."""
 
     name: ClassVar[str]
     id: ClassVar[int]
     enc_length: ClassVar[int]
     public_length: ClassVar[int]
-    member: ClassVar[str]  # what ``cryptography`` calls it
+    member: ClassVar[str]  # name in ``cryptography``
 
     def suite(self) -> Any:
-        """The mechanism with the other two algorithms, as ``cryptography`` has them.
+        """HPKE suite of ``cryptography`` with this mechanism and the two fixed algorithms.
 
         Raises:
-            InvalidParameterError: if the installed one does not have the mechanism.
+            InvalidParameterError: if the installed ``cryptography`` does not have the mechanism.
         """
         hpke = hpke_library()
         try:
@@ -62,23 +62,23 @@ class Kem(ABC):
 
     @abstractmethod
     def generate(self) -> Parts:
-        """A new private key, by the system's randomness."""
+        """New private key from the system's randomness."""
 
     @abstractmethod
     def private_key(self, parts: Parts) -> Any:
-        """The private key as ``suite`` takes it; refused by a `ValueError` if the parts are others."""
+        """Private key in the form that ``suite`` takes; `ValueError` if the parts do not fit the mechanism."""
 
     @abstractmethod
     def public_key(self, data: bytes) -> Any:
-        """The public key of these bytes as ``suite`` takes it.
+        """Public key in the form that ``suite`` takes, from its bytes.
 
         Raises:
-            InvalidParameterError: if they are none that makes secrets.
+            InvalidParameterError: if the bytes are no valid public key.
         """
 
 
 class X25519(Kem):
-    """Key encapsulation DHKEM(X25519, HKDF-SHA256)."""
+    """Mechanism DHKEM(X25519, HKDF-SHA256)."""
 
     name = "x25519"
     id = 0x0020
@@ -86,17 +86,17 @@ class X25519(Kem):
     member = "X25519"
 
     def generate(self) -> Parts:
-        """Fresh private key, of one part."""
+        """New X25519 private key, as its only part."""
         return (X25519PrivateKey.generate(),)
 
     def private_key(self, parts: Parts) -> Any:
-        """The only part."""
+        """X25519 private key, the only part."""
         if len(parts) != 1 or not isinstance(parts[0], X25519PrivateKey):
             raise ValueError
         return parts[0]
 
     def public_key(self, data: bytes) -> Any:
-        """A point of the curve; not one of those with which every secret is zero."""
+        """X25519 public key; points that make every secret zero are refused."""
         try:
             point = X25519PublicKey.from_public_bytes(data)
             X25519PrivateKey.generate().exchange(point)
@@ -106,7 +106,7 @@ class X25519(Kem):
 
 
 class HybridX25519(Kem):
-    """MLKEM768-X25519 (draft-ietf-hpke-pq): a quantum computer that breaks X25519 alone opens nothing."""
+    """Mechanism MLKEM768-X25519 (draft-ietf-hpke-pq): safe against a quantum computer that breaks X25519 alone."""
 
     name = "mlkem768-x25519"
     id = 0x647A
@@ -115,17 +115,17 @@ class HybridX25519(Kem):
     member = "MLKEM768_X25519"
 
     def generate(self) -> Parts:
-        """One key of each."""
+        """New ML-KEM-768 and X25519 private keys."""
         self.suite()
         from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
 
         try:
             return MLKEM768PrivateKey.generate(), X25519PrivateKey.generate()
-        except UnsupportedAlgorithm:  # as of version 47, which names it and has none
+        except UnsupportedAlgorithm:  # version 47 names the mechanism but does not have it
             raise _not_there(self) from None
 
     def private_key(self, parts: Parts) -> Any:
-        """Private key from both parts."""
+        """Hybrid private key made of both parts."""
         self.suite()
         try:
             return hpke_library().MLKEM768X25519PrivateKey(*parts)
@@ -133,7 +133,7 @@ class HybridX25519(Kem):
             raise ValueError from None
 
     def public_key(self, data: bytes) -> Any:
-        """Public key from the bytes of ML-KEM-768, followed by the point of the curve."""
+        """Hybrid public key: ML-KEM-768 key first, then the X25519 point."""
         self.suite()
         from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PublicKey
 
@@ -164,10 +164,10 @@ KEMS: dict[str, Kem] = {kem.name: kem for kem in (X25519(), HybridX25519())}
 
 
 def kem_of(config: HpkeConfig) -> Kem:
-    """The mechanism of a key.
+    """Mechanism of a published key.
 
     Raises:
-        InvalidParameterError: if it, or another of the key's algorithms, is not known here.
+        InvalidParameterError: if the mechanism or another algorithm of the key is unknown here.
     """
     kem = next((kem for kem in KEMS.values() if kem.id == config.kem), None)
     if kem is None or (config.kdf, config.aead) != (KDF_ID, AEAD_ID):

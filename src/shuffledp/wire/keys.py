@@ -1,7 +1,7 @@
-"""Keys of the parties: they open reports, sign batches, open what comes through a relay, or sign tokens.
+"""Private keys of the parties: open reports, sign batches, open relayed requests, or sign tokens.
 
-A private key is written as PKCS#8 in PEM, and shown by nothing else. What is public of it is bytes here; with since and
-until when it is used, it is a `published_keys.PublishedKey`.
+A private key is written as PKCS#8 in PEM, and nothing else shows it. Its public part is bytes here; with the times of
+its use, the public part is a `published_keys.PublishedKey`.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from shuffledp.wire.kems import AEAD_ID, KDF_ID, KEMS, X25519, Kem, Parts, kem_o
 _FINGERPRINT_BYTES = 10
 _BATCH_CONTEXT = b"shuffledp-1 batch"
 _END = "-----END PRIVATE KEY-----\n"
-# What stands before an RSA key of 2048 bits to say that it is for RSASSA-PSS, with SHA-384 for all and a salt of 48.
+# DER prefix of a 2048-bit RSA key that is for RSASSA-PSS with SHA-384 throughout and a salt of 48 bytes.
 _PSS_PREFIX = bytes.fromhex(
     "30820152303d06092a864886f70d01010a3030a00d300b0609608648016503040202a11a301806092a864886f70d010108300b06096086480165"
     "03040202a2030201300382010f00"
@@ -33,7 +33,7 @@ _PSS_PREFIX = bytes.fromhex(
 
 
 class Role(StrEnum):
-    """Whose key it is."""
+    """Party that holds a key."""
 
     ANALYZER = "analyzer"
     SHUFFLER = "shuffler"
@@ -42,7 +42,7 @@ class Role(StrEnum):
 
 
 class PrivateKey(ABC):
-    """Base of all kinds of private keys; ``repr`` shows the fingerprint of the public part alone."""
+    """Base of all private keys; ``repr`` shows only the fingerprint of the public part."""
 
     __slots__ = ()
     role: ClassVar[Role]
@@ -50,11 +50,11 @@ class PrivateKey(ABC):
     @property
     @abstractmethod
     def public(self) -> bytes:
-        """What is public of it, as `PublishedKey` holds it."""
+        """Public part of the key, as `PublishedKey` holds it."""
 
     @abstractmethod
     def to_pem(self) -> str:
-        """The key as PKCS#8 in PEM, not encrypted: whoever reads it has the key."""
+        """Private key as unencrypted PKCS#8 in PEM: readers of the text have the key."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {fingerprint(self.role, self.public)}>"
@@ -64,9 +64,9 @@ class PrivateKey(ABC):
 
 
 class HpkeKey(PrivateKey):
-    """Base of keys that something is sealed to.
+    """Base of private keys that open sealed messages.
 
-    Its config id is a digest of its public key, so that it need not be kept beside it.
+    The config id is a digest of the public key, so that no file has to keep the id.
     """
 
     __slots__ = ("_parts", "config", "kem", "private_key")
@@ -78,10 +78,10 @@ class HpkeKey(PrivateKey):
 
     @classmethod
     def generate(cls, kem: str = "x25519", *, other_than: Collection[int] = ()) -> Self:
-        """A new key, by the system's randomness, with another config id than these.
+        """New key from the system's randomness, with a config id not in ``other_than``.
 
         Raises:
-            InvalidParameterError: for an unknown ``kem``, or one that the installed ``cryptography`` does not have.
+            InvalidParameterError: for a ``kem`` that is unknown or missing in the installed ``cryptography``.
         """
         one_of(KEMS, kem=kem)
         while (key := cls(KEMS[kem], KEMS[kem].generate())).config.id in other_than:
@@ -90,23 +90,23 @@ class HpkeKey(PrivateKey):
 
     @property
     def public(self) -> bytes:
-        """The encoded `HpkeConfig`."""
+        """Encoded `HpkeConfig` of the public key."""
         return self.config.encode()
 
     def to_pem(self) -> str:
-        """One block, or of a hybrid key one for each part."""
+        """Private key as PEM; a hybrid key has one block per part."""
         return "".join(map(_pem, self._parts))
 
 
 class AnalyzerKey(HpkeKey):
-    """A key that opens reports."""
+    """Private key of the analyzer, which opens reports."""
 
     __slots__ = ()
     role = Role.ANALYZER
 
 
 class GatewayKey(HpkeKey):
-    """A key of the shuffler that opens requests which come through a relay (RFC 9458)."""
+    """Private key of the shuffler that opens relayed requests (RFC 9458)."""
 
     __slots__ = ()
     role = Role.GATEWAY
@@ -117,7 +117,7 @@ class GatewayKey(HpkeKey):
 
 
 class ShufflerKey(PrivateKey):
-    """An Ed25519 key (RFC 8032) that signs batches."""
+    """Ed25519 private key (RFC 8032) that signs batches."""
 
     __slots__ = ("_private",)
     role = Role.SHUFFLER
@@ -127,29 +127,29 @@ class ShufflerKey(PrivateKey):
 
     @classmethod
     def generate(cls) -> Self:
-        """A new key, by the system's randomness."""
+        """New Ed25519 key from the system's randomness."""
         return cls(Ed25519PrivateKey.generate())
 
     @property
     def public(self) -> bytes:
-        """The 32 bytes of the public key."""
+        """Public key in 32 bytes."""
         return self._private.public_key().public_bytes_raw()
 
     def to_pem(self) -> str:
-        """PEM text of the private key."""
+        """Private key as one PEM block."""
         return _pem(self._private)
 
     def sign(self, manifest: BatchManifest) -> SignedManifest:
-        """The manifest with this key's signature."""
+        """Manifest with this key's signature."""
         return SignedManifest(manifest, self.signature(_BATCH_CONTEXT + manifest.encode()))
 
     def signature(self, message: bytes) -> bytes:
-        """The signature of a message, which begins with a context of its own."""
+        """Signature of a message; the message must begin with a context of its own."""
         return self._private.sign(message)
 
 
 class IssuerKey(PrivateKey):
-    """An RSA key that signs tokens blindly (RFC 9578, section 6.5); of 2048 bits, for one collection."""
+    """RSA private key of 2048 bits that signs one collection's tokens blindly (RFC 9578, section 6.5)."""
 
     __slots__ = ("private_key",)
     role = Role.ISSUER
@@ -160,25 +160,25 @@ class IssuerKey(PrivateKey):
 
     @classmethod
     def generate(cls) -> Self:
-        """A new key, by the system's randomness."""
+        """New RSA key from the system's randomness."""
         return cls(generate_private_key(public_exponent=65537, key_size=2048))
 
     @property
     def public(self) -> bytes:
-        """The public key in DER, as one of RSASSA-PSS with SHA-384 and a salt of 48 bytes."""
+        """Public key in DER for RSASSA-PSS with SHA-384 and a salt of 48 bytes."""
         encoding, form = serialization.Encoding.DER, serialization.PublicFormat.PKCS1
         return _PSS_PREFIX + self.private_key.public_key().public_bytes(encoding, form)
 
     def to_pem(self) -> str:
-        """PEM text of the private key."""
+        """Private key as one PEM block."""
         return _pem(self.private_key)
 
 
 def issuer_public_key(public: bytes) -> RSAPublicKey:
-    """The key of an issuer, as `PublishedKey` holds it.
+    """RSA public key of an issuer, read from the bytes that `PublishedKey` holds.
 
     Raises:
-        ValueError: if it is none of 2048 bits with the usual exponent, in the one form that it has.
+        ValueError: if it is no 2048-bit key with exponent 65537 in the form that `IssuerKey.public` writes.
     """
     key = serialization.load_der_public_key(public.removeprefix(_PSS_PREFIX))
     if isinstance(key, RSAPublicKey) and key.key_size == 2048 and key.public_numbers().e == 65537:
@@ -189,10 +189,10 @@ def issuer_public_key(public: bytes) -> RSAPublicKey:
 
 
 def verify(signed: SignedManifest, keys: Iterable[bytes]) -> BatchManifest:
-    """The manifest, if one of these public keys has signed it.
+    """Manifest whose signature verifies under one of these public keys.
 
     Raises:
-        RemoteProtocolError: if none has.
+        RemoteProtocolError: if none of the keys has signed it.
     """
     if is_signed_by(keys, signed.signature, _BATCH_CONTEXT + signed.manifest.encode()):
         return signed.manifest
@@ -200,7 +200,7 @@ def verify(signed: SignedManifest, keys: Iterable[bytes]) -> BatchManifest:
 
 
 def is_signed_by(keys: Iterable[bytes], signature: bytes, message: bytes) -> bool:
-    """Whether one of these public Ed25519 keys has signed a message."""
+    """Whether one of these Ed25519 public keys has signed the message."""
     for key in keys:
         with suppress(InvalidSignature):
             Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
@@ -209,10 +209,10 @@ def is_signed_by(keys: Iterable[bytes], signature: bytes, message: bytes) -> boo
 
 
 def new_key(role: Role, *, kem: str = "x25519", other_than: Collection[int] = ()) -> PrivateKey:
-    """A new key of a role; ``kem`` and ``other_than`` are as of `HpkeKey.generate`, for those that are sealed to.
+    """New key of a role; ``kem`` and ``other_than`` as in `HpkeKey.generate`, for roles that open sealed messages.
 
     Raises:
-        InvalidParameterError: for a ``kem`` that keys of the role are not of.
+        InvalidParameterError: for a ``kem`` that the role's keys do not use.
     """
     if role is Role.ANALYZER:
         return AnalyzerKey.generate(kem, other_than=other_than)
@@ -224,7 +224,7 @@ def new_key(role: Role, *, kem: str = "x25519", other_than: Collection[int] = ()
 
 
 def from_pem(text: str, role: Role = Role.ANALYZER) -> PrivateKey:
-    """The key that ``to_pem`` wrote. Its algorithm says whose it is; of one that is sealed to, ``role`` does.
+    """Private key that ``to_pem`` wrote; ``role`` decides between analyzer and gateway, whose keys look alike.
 
     Raises:
         InvalidParameterError: for anything else; the message shows none of it.
@@ -250,18 +250,18 @@ def _pem(key: Any) -> str:
 
 
 def fingerprint(role: str, public: bytes) -> str:
-    """80 bits of SHA-256 of what is public of a key, for people to compare: ``3f2a 9c01 77be 04d2 1a5c``."""
+    """Fingerprint for people to compare: 80 bits of SHA-256 of a public key, such as ``3f2a 9c01 77be 04d2 1a5c``."""
     digest = hashlib.sha256(f"shuffledp {role} key".encode() + public).digest()[:_FINGERPRINT_BYTES]
     return digest.hex(" ", 2)
 
 
 def in_text(data: bytes) -> str:
-    """Bytes as files hold them: base64url (RFC 4648, section 5) without padding."""
+    """Text of bytes in files: base64url (RFC 4648, section 5) without padding."""
     return urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def from_text(text: str, *, name: str) -> bytes:
-    """The bytes that ``in_text`` wrote; refused otherwise, and where there would be another text for them."""
+    """Bytes that ``in_text`` wrote; any other text is refused, including a second spelling of the same bytes."""
     try:
         data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         if in_text(data) == text:
@@ -272,7 +272,7 @@ def from_text(text: str, *, name: str) -> bytes:
 
 
 def check_public(role: Role, data: bytes, *, name: str) -> None:
-    """Raise `InvalidParameterError` for what is no public key of this role."""
+    """Refuse bytes that are no public key of this role, by `InvalidParameterError`."""
     try:
         if role is Role.SHUFFLER:
             Ed25519PublicKey.from_public_bytes(data)

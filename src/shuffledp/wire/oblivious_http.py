@@ -1,7 +1,7 @@
-"""Requests that a relay passes on and cannot read, and answers to them: the encapsulation of Oblivious HTTP (RFC 9458).
+"""Oblivious HTTP (RFC 9458): encapsulated requests and answers that the relay between them cannot read.
 
-A request is sealed to a key of the gateway. The answer is sealed by a secret of the same context, so that nobody else
-can give it, and it answers no other request.
+A request is sealed to a key of the gateway. The answer is sealed by a secret of the same context, so only the gateway
+can make it, and it answers this request alone.
 """
 
 import secrets
@@ -33,20 +33,20 @@ LONGER_BY = _HEADER_BYTES + _ENC_BYTES + TAG_BYTES  # a request, once it is seal
 
 
 def padded_length(length: int) -> int:
-    """To how many bytes a message is filled up: a power of two, so that a relay does not learn which collection's."""
+    """Padded length of a message in bytes: a power of two, so that a relay does not learn the collection from it."""
     return max(_SHORTEST, 1 << (length - 1).bit_length())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Suite(Message):
-    """A pair of algorithms of a key configuration."""
+    """Pair of algorithms in a key configuration."""
 
     kdf: UInt16
     aead: UInt16
 
 
 def encode_keys(configs: Iterable[HpkeConfig]) -> bytes:
-    """The keys as a gateway publishes them (RFC 9458, section 3)."""
+    """Key configurations as a gateway publishes them (RFC 9458, section 3)."""
     return b"".join([len(each).to_bytes(2, "big") + each for each in map(_key_config, configs)])
 
 
@@ -57,28 +57,28 @@ def _key_config(config: HpkeConfig) -> bytes:
 
 
 def _header(config: HpkeConfig) -> bytes:
-    """What stands before a request: the key's id, and the algorithms."""
+    """Header of an encapsulated request: the key's id and the algorithms."""
     return bytes((config.id,)) + b"".join(each.to_bytes(2, "big") for each in (config.kem, config.kdf, config.aead))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Exchange:
-    """One request and its answer, at either end."""
+    """State of one request and its answer, at the device or the gateway."""
 
     _enc: bytes
     _context: HpkeContext
 
     def seal(self, response: bytes, *, nonce: bytes | None = None) -> bytes:
-        """The answer, encapsulated; ``nonce`` is for published examples alone."""
+        """Encapsulated answer; ``nonce`` is only for published examples."""
         drawn = secrets.token_bytes(_ANSWER_NONCE_BYTES) if nonce is None else nonce
         key, iv = self._key_and_nonce(drawn)
         return drawn + AESGCM(key).encrypt(iv, response, b"")
 
     def open(self, encapsulated: bytes) -> bytes:
-        """Decrypted answer to the request.
+        """Answer that the gateway encapsulated.
 
         Raises:
-            UndecryptableReportError: if it is not one that the gateway gave to this request.
+            UndecryptableReportError: if the gateway did not give it to this request.
         """
         key, iv = self._key_and_nonce(encapsulated[:_ANSWER_NONCE_BYTES])
         try:
@@ -94,12 +94,12 @@ class Exchange:
 def encapsulate(
     config: HpkeConfig, request: bytes, *, ephemeral: X25519PrivateKey | None = None
 ) -> tuple[bytes, Exchange]:
-    """A binary request sealed to a gateway's key, and what opens the answer; each time by a fresh secret.
+    """Binary request sealed to a gateway's key with a fresh secret, and the exchange that opens the answer.
 
     Args:
-        config: the key.
+        config: public key of the gateway.
         request: as `BinaryRequest.encode` wrote it.
-        ephemeral: that secret, for published examples alone.
+        ephemeral: private key of the fresh secret, only for published examples.
     """
     header, public_key = _header(config), X25519PublicKey.from_public_bytes(config.public_key)
     enc, context = HpkeContext.sender(public_key, schedule_info(_REQUEST + header), ephemeral=ephemeral)
@@ -107,12 +107,12 @@ def encapsulate(
 
 
 class UnknownKeyError(UndecryptableReportError):
-    """A request is sealed to a key that the gateway does not have, or has no longer."""
+    """Error: the request is sealed to a key that the gateway does not have, or no longer has."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Gateway:
-    """Opens what is sealed to any of some keys.
+    """Gateway that opens requests sealed to any of several keys.
 
     Raises:
         InvalidParameterError: if two keys have one id.
@@ -122,7 +122,7 @@ class Gateway:
 
     @classmethod
     def by(cls, keys: Iterable[GatewayKey]) -> Self:
-        """The gateway that has these keys."""
+        """Gateway that holds these keys."""
         several = list(keys)
         if len({key.config.id for key in several}) != len(several):
             raise invalid("of different config ids", gateway_keys=[key.config.id for key in several])
@@ -133,10 +133,10 @@ class Gateway:
         return cls(held)
 
     def open(self, encapsulated: bytes) -> tuple[bytes, Exchange, HpkeConfig]:
-        """The request, what seals the answer, and the key that it came by.
+        """Opened request, the exchange that seals its answer, and the public key in use.
 
         Raises:
-            MalformedMessageError: if it is too short to be one.
+            MalformedMessageError: if the bytes are too few for a request.
             UnknownKeyError: if it is sealed to none of the keys.
         """
         header, sealed = encapsulated[:_HEADER_BYTES], encapsulated[_HEADER_BYTES:]

@@ -1,4 +1,4 @@
-"""The presentation language of TLS (RFC 8446, section 3): how messages, and the fields in them, become bytes.
+"""Presentation language of TLS (RFC 8446, section 3): messages and their fields as bytes.
 
 A message is a frozen dataclass whose annotations say how each field is written, such as ``Annotated[bytes,
 Opaque(2)]``. It has one encoding, and decoding is total: bytes are that encoding, or `MalformedMessageError`.
@@ -17,39 +17,39 @@ _M = TypeVar("_M", bound="Message")
 
 
 class Part(ABC):
-    """How a field is written."""
+    """Encoding of one field of a message."""
 
     @abstractmethod
     def check(self, name: str, value: Any) -> None:
-        """Raise `InvalidParameterError` for what has no bytes."""
+        """Raise `InvalidParameterError` for a value that has no encoding."""
 
     @abstractmethod
     def write(self, value: Any) -> bytes:
-        """The bytes of a value."""
+        """Bytes of the value."""
 
     @abstractmethod
     def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
-        """The value that begins at a place, and where it ends, which is not after ``end``."""
+        """Value that begins at ``at``, and the position behind it, at most ``end``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integer(Part):
-    """``uint8`` to ``uint64``, by the number of its bytes; or an enumeration of such."""
+    """Unsigned integer of ``size`` bytes (``uint8`` to ``uint64``), or an enumeration of such integers."""
 
     size: int
     kind: type[int] = int
 
     def check(self, name: str, value: Any) -> None:
-        """Integers that fit."""
+        """Refuse values that are no integers of ``size`` bytes."""
         if not isinstance(value, self.kind) or isinstance(value, bool) or not 0 <= value < 1 << 8 * self.size:
             raise invalid(f"of type {self.kind.__name__}, from 0 to {(1 << 8 * self.size) - 1}", **{name: value})
 
     def write(self, value: int) -> bytes:
-        """The most significant byte first."""
+        """Bytes of the integer, most significant first."""
         return value.to_bytes(self.size, "big")
 
     def read(self, data: bytes, at: int, end: int) -> tuple[int, int]:
-        """Number from its fixed number of bytes."""
+        """Integer in the next ``size`` bytes."""
         stop = _stop(at, self.size, end)
         number = int.from_bytes(data[at:stop], "big")
         if self.kind is int:
@@ -62,12 +62,12 @@ class Integer(Part):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Part):
-    """Byte string ``opaque field[length]``."""
+    """Bytes of a fixed length: ``opaque field[length]``."""
 
     length: int
 
     def check(self, name: str, value: Any) -> None:
-        """Bytes of this length."""
+        """Refuse values other than ``length`` bytes."""
         if not isinstance(value, bytes) or len(value) != self.length:
             raise _wrong_bytes(name, f"{self.length} bytes", value)
 
@@ -76,29 +76,29 @@ class Fixed(Part):
         return value
 
     def read(self, data: bytes, at: int, end: int) -> tuple[bytes, int]:
-        """Bytes of the fixed length."""
+        """The next ``length`` bytes."""
         stop = _stop(at, self.length, end)
         return data[at:stop], stop
 
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Part):
-    """``opaque field<least..2^(8 prefix) - 1>``: bytes, after their number, which has ``prefix`` bytes."""
+    """Bytes behind a length of ``prefix`` bytes: ``opaque field<least..2^(8 prefix) - 1>``."""
 
     prefix: int
     least: int = 0
 
     def check(self, name: str, value: Any) -> None:
-        """Bytes, so many that their number fits."""
+        """Refuse bytes whose length does not fit the length prefix."""
         if not isinstance(value, bytes) or not self.least <= len(value) < 1 << 8 * self.prefix:
             raise _wrong_bytes(name, f"{self.least} to {(1 << 8 * self.prefix) - 1} bytes", value)
 
     def write(self, value: bytes) -> bytes:
-        """The number, and the bytes."""
+        """Length prefix, then the bytes."""
         return len(value).to_bytes(self.prefix, "big") + value
 
     def read(self, data: bytes, at: int, end: int) -> tuple[bytes, int]:
-        """Bytes whose number precedes them."""
+        """The bytes that the length prefix announces."""
         start = _stop(at, self.prefix, end)
         stop = _stop(start, int.from_bytes(data[at:start], "big"), end)
         if stop - start < self.least:
@@ -108,14 +108,14 @@ class Opaque(Part):
 
 @dataclass(frozen=True, slots=True)
 class Sequence(Part):
-    """``Message field<0..2^(8 prefix) - 1>``: messages of one type, ``least`` or more, after the number of bytes."""
+    """Messages of one type behind their total length: ``Message field<0..2^(8 prefix) - 1>``, ``least`` or more."""
 
     prefix: int
     kind: "type[Message]"
     least: int = 0
 
     def check(self, name: str, value: Any) -> None:
-        """Messages, so many that the number of bytes fits."""
+        """Refuse messages whose total length does not fit the length prefix."""
         if not isinstance(value, tuple) or not all(isinstance(each, self.kind) for each in value):
             raise InvalidParameterError(f"{name} must be a tuple of {self.kind.__name__}; got something else.")
         if len(value) < self.least or (value and len(_joined(value)) >= 1 << 8 * self.prefix):
@@ -125,11 +125,11 @@ class Sequence(Part):
             )
 
     def write(self, value: "tuple[Message, ...]") -> bytes:
-        """The number of bytes, and the messages."""
+        """Length prefix, then the messages."""
         return Opaque(self.prefix).write(_joined(value))
 
     def read(self, data: bytes, at: int, end: int) -> "tuple[tuple[Message, ...], int]":
-        """Messages up to where the number says."""
+        """Messages within the length that the prefix announces."""
         start = _stop(at, self.prefix, end)
         stop = _stop(start, int.from_bytes(data[at:start], "big"), end)
         several = tuple(messages(self.kind, data, start, stop)) if stop > start else ()
@@ -140,12 +140,12 @@ class Sequence(Part):
 
 @dataclass(frozen=True, slots=True)
 class Nested(Part):
-    """``Message field``: a message as part of another."""
+    """Message as a field of another message: ``Message field``."""
 
     kind: "type[Message]"
 
     def check(self, name: str, value: Any) -> None:
-        """A message of the type."""
+        """Refuse a value that is no message of the type."""
         if not isinstance(value, self.kind):
             raise InvalidParameterError(f"{name} must be a {self.kind.__name__}; got something else.")
 
@@ -154,7 +154,7 @@ class Nested(Part):
         return value.encode()
 
     def read(self, data: bytes, at: int, end: int) -> "tuple[Message, int]":
-        """The message, which knows where it ends."""
+        """Message that begins at ``at``, and the position behind it."""
         return self.kind.read(data, at, end)
 
 
@@ -164,7 +164,7 @@ class Message:
     Guarantees:
         1. ``decode(message.encode()) == message``.
         2. ``decode(data)`` raises `MalformedMessageError`, or ``decode(data).encode() == data``.
-        3. No error shows what a message holds, and neither does ``repr``: both may end in a log.
+        3. No error shows what a message holds, and neither does ``repr``: both may reach a log.
     """
 
     __slots__ = ()
@@ -183,15 +183,15 @@ class Message:
         return f"<{type(self).__name__} of {len(self.encode())} bytes>"
 
     def check(self) -> None:
-        """Raise `InvalidParameterError` where the fields, each of which is right, do not fit each other."""
+        """Raise `InvalidParameterError` where fields that are valid alone contradict each other."""
 
     def encode(self) -> bytes:
-        """The bytes of the message."""
+        """Bytes of the message."""
         return b"".join([part.write(getattr(self, name)) for name, part in self._parts])
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The message that ``encode`` wrote.
+        """Message that ``encode`` wrote.
 
         Raises:
             MalformedMessageError: for anything else, such as a message that is cut off, or followed by more.
@@ -203,7 +203,7 @@ class Message:
 
     @classmethod
     def read(cls, data: bytes, at: int, end: int) -> tuple[Self, int]:
-        """The message that begins at a place, and where it ends; as `decode`."""
+        """Message that begins at ``at``, and the position behind it; errors as in `decode`."""
         message = cls.__new__(cls)
         for name, part in cls._parts:
             value, at = part.read(data, at, end)
@@ -216,7 +216,7 @@ class Message:
 
 
 def messages(kind: type[_M], data: bytes, at: int, end: int) -> Iterator[_M]:
-    """The messages of one type between two places, one after the other; as `Message.decode`."""
+    """Messages of one type between two positions; errors as in `Message.decode`."""
     while at < end:
         message, at = kind.read(data, at, end)
         yield message
@@ -227,7 +227,7 @@ def _joined(several: tuple[Message, ...]) -> bytes:
 
 
 def _stop(at: int, length: int, end: int) -> int:
-    """Where so many bytes end; refused beyond ``end``."""
+    """Position behind the next ``length`` bytes; refused beyond ``end``."""
     if at + length > end:
         raise MalformedMessageError(f"a message must hold all of its parts; {at + length - end} bytes are missing.")
     return at + length

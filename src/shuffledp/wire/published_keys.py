@@ -1,4 +1,4 @@
-"""Keys as files and collections name them: what is public of one, since and until when it is used, what follows it."""
+"""Public keys in files and collections: the key, the times of its use, and its successors."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ _SEALED_TO = (Role.ANALYZER, Role.GATEWAY)
 
 
 class KeyState(StrEnum):
-    """What a key is good for at some time: nothing yet, everything, or nothing new."""
+    """State of a key at some time: not in use yet, in full use, or only for what was sealed or signed earlier."""
 
     PENDING = "pending"
     ACTIVE = "active"
@@ -26,18 +26,18 @@ class KeyState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedKey(Described):
-    """What is public of a key: the file beside the private one, which goes into collections.
+    """Public part of a key: the file beside the private key, which is copied into collections.
 
     A key is used from ``active_from`` until ``expires``, both in UTC; afterwards it still opens what was sealed, or
     verifies what was signed, before.
 
     Args:
-        role: whose it is.
+        role: party that holds the private key.
         key: the encoded `HpkeConfig` of an analyzer or a gateway, the Ed25519 key of a shuffler, or the RSA key of an
             issuer, in base64url.
         active_from: as `shuffledp.core.instants` writes it.
-        expires: the same, after ``active_from``; None if no successor is named.
-        successors: the keys that may follow it, in their order, in base64url.
+        expires: in the form of ``active_from``, and later; None if no successor is named.
+        successors: public keys that may follow this one, in their order, in base64url.
     """
 
     title: ClassVar[str] = "a public key"
@@ -60,50 +60,50 @@ class PublishedKey(Described):
 
     @property
     def public(self) -> bytes:
-        """The key itself."""
+        """Public key in bytes."""
         return from_text(self.key, name="key")
 
     @property
     def several(self) -> tuple[bytes, ...]:
-        """The key and its successors."""
+        """Public keys in bytes: the key, then its successors."""
         return tuple(from_text(text, name="key") for text in (self.key, *self.successors))
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of a key, see `fingerprint`."""
+        """Fingerprint of the public key, as the function `fingerprint` writes it."""
         return fingerprint(self.role, self.public)
 
     @property
     def kem(self) -> str:
-        """How something is sealed to it; "" where nothing is."""
+        """Name of the key encapsulation mechanism; "" for a key that only signs."""
         return kem_of(self.config).name if self.role in _SEALED_TO else ""
 
     @property
     def algorithm(self) -> str:
-        """What kind of key it is."""
+        """Name of the key's algorithm."""
         return self.kem or {Role.SHUFFLER: "ed25519", Role.ISSUER: "rsa-2048"}[self.role]
 
     @property
     def config(self) -> HpkeConfig:
-        """The key of an analyzer or a gateway, with its algorithms."""
+        """HPKE config of the key; only for an analyzer or a gateway."""
         return HpkeConfig.decode(self.public)
 
     def configs_at(self, now: datetime) -> list[HpkeConfig]:
-        """The key and its successors, for whoever seals; of a key that has expired, its successors if there are any."""
+        """HPKE configs to seal to, key first, then successors; an expired key with successors is left out."""
         expired = self.state(now) is KeyState.EXPIRED and bool(self.successors)
         return [HpkeConfig.decode(each) for each in self.several[expired:]]
 
     def state(self, now: datetime) -> KeyState:
-        """What the key is good for at this time, which has a time zone."""
+        """State of the key at this time, which has a time zone."""
         if now < instant(active_from=self.active_from):
             return KeyState.PENDING
         return KeyState.ACTIVE if self.expires is None or now < instant(expires=self.expires) else KeyState.EXPIRED
 
     def followed_by(self, successor: "PublishedKey", *, overlap: timedelta) -> Self:
-        """This key where its successor is known: it expires when both have been active for this long.
+        """This key with a known successor: it expires when both have been active for ``overlap``.
 
         Raises:
-            InvalidParameterError: if the other is no possible successor, or active before this one.
+            InvalidParameterError: if ``successor`` is no possible successor, or active before this key.
         """
         if successor.role is not self.role:
             raise invalid(f"a key of the {self.role.value}", successor=f"one of the {successor.role.value}")

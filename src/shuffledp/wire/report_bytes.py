@@ -1,4 +1,4 @@
-"""One report as bytes: for every randomizer a layout of fixed length, which follows from its model alone."""
+"""Encoding of one report as bytes: a fixed length and layout for each randomizer, derived from its model alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from shuffledp.core.local_models import LocalModel
 
 @dataclass(frozen=True, slots=True)
 class ReportLayout:
-    """The columns of a report one after the other, each number with its most significant byte first.
+    """Columns of a report in sequence, each number with its most significant byte first.
 
-    A report is one message: the messages of a person who sends several are sealed one by one, since whoever could open
-    them together would know that they belong together.
+    A report is one message: several messages of one person are sealed one by one, since a party that opens
+    them together would know that they come from one person.
 
     Guarantees:
-        1. All reports of a model have one length, so that nothing is learned from the length of what hides them.
-        2. What is decoded are reports by ``model.check``; others are told apart one by one.
+        1. All reports of a model have one length, so that the length of a ciphertext tells nothing.
+        2. Decoded reports pass ``model.check``; each malformed report is named by its position.
 
     Args:
         model: the description of the randomizer.
@@ -40,10 +40,10 @@ class ReportLayout:
 
     @classmethod
     def of(cls, model: LocalModel) -> Self:
-        """The layout of this model's reports: that of the columns that its randomizer makes for nobody.
+        """Layout of the model's reports, taken from the columns of an empty set of reports.
 
         Raises:
-            UnsupportedModelError: if the model is a description from which no reports can be made.
+            UnsupportedModelError: if the model is a description that cannot make reports.
         """
         dimension = getattr(model, "dimension", 1)
         nobody = model.randomizer().randomize(np.empty((0, dimension) if dimension > 1 else 0, dtype=np.int64))
@@ -54,14 +54,14 @@ class ReportLayout:
 
     @property
     def length(self) -> int:
-        """Bytes of each report."""
+        """Length of each report in bytes."""
         return self.dtype.itemsize
 
     def encode(self, reports: Reports) -> list[bytes]:
-        """The bytes of each report.
+        """Bytes of each report.
 
         Raises:
-            InvalidParameterError: if they are reports of another model.
+            InvalidParameterError: if the reports are of another model.
         """
         if reports.model != self.model:
             raise InvalidParameterError("reports must be of the model that the layout is for; they are of another.")
@@ -72,9 +72,9 @@ class ReportLayout:
         return [joined[at : at + self.length] for at in range(0, len(joined), self.length)]
 
     def decode(self, blobs: Sequence[bytes]) -> tuple[Reports, NDArray[np.intp]]:
-        """The reports among these bytes, in their order, and the places of the malformed ones, ascending.
+        """Well-formed reports in their order, and the positions of the malformed ones, ascending.
 
-        Bytes are malformed if they are of another length, or `LocalModel.check` refuses what they say.
+        Bytes are malformed if they have another length, or `LocalModel.check` refuses their content.
         """
         fits = np.fromiter((len(blob) == self.length for blob in blobs), dtype=np.bool_, count=len(blobs))
         places = np.flatnonzero(fits)
@@ -85,7 +85,7 @@ class ReportLayout:
         return Reports({name: column[kept] for name, column in columns.items()}, self.model), np.flatnonzero(~fits)
 
     def _refused(self, columns: dict[str, NDArray[Any]], start: int, stop: int) -> list[int]:
-        """The rows from ``start`` to before ``stop`` that are no reports, found by halving where there are some."""
+        """Rows from ``start`` to before ``stop`` that are no valid reports, found by repeated halving."""
         try:
             self.model.check({name: column[start:stop] for name, column in columns.items()})
         except InvalidParameterError:

@@ -1,4 +1,4 @@
-"""Tokens of Privacy Pass that say "one person, one answer" and nothing else: type 2 of RFC 9578, shown as in RFC 9577.
+"""Privacy Pass tokens for "one person, one answer": type 2 of RFC 9578, shown as in RFC 9577.
 
 A token is bound to one collection by the digest of its challenge, which follows from the collection file. The issuer
 signs it blindly, and can tell a token that it sees later from no other.
@@ -31,7 +31,7 @@ _SHOWN = re.compile(r'PrivateToken token=("?)([A-Za-z0-9_-]+={0,2})\1')
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TokenChallenge(Message):
-    """What a token is for: the issuer's name, the collection's id as context, and the shuffler's host."""
+    """Purpose of a token: the issuer's name, the collection's id as context, and the shuffler's host."""
 
     token_type: UInt16
     issuer_name: Annotated[bytes, Opaque(2, least=1)]
@@ -39,19 +39,19 @@ class TokenChallenge(Message):
     origin_info: Annotated[bytes, Opaque(2)]
 
     def check(self) -> None:
-        """A type that is known, and a context of one length, or none."""
+        """Refuse an unknown token type, and a context that has neither 0 nor 32 bytes."""
         if self.token_type != BLIND_RSA or len(self.redemption_context) not in (0, _DIGEST_BYTES):
             raise InvalidParameterError("a challenge must be of token type 2, its context of 32 bytes or none.")
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the challenge, which is part of the token."""
+        """SHA-256 of the challenge, a part of the token."""
         return hashlib.sha256(self.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Token(Message):
-    """A token, to be spent once."""
+    """Token that allows one submission."""
 
     token_type: UInt16
     nonce: Annotated[bytes, Fixed(_DIGEST_BYTES)]
@@ -61,16 +61,16 @@ class Token(Message):
 
     @property
     def signed(self) -> bytes:
-        """All but the authenticator, which signs it."""
+        """Signed part of the token: all bytes before the authenticator."""
         return self.encode()[:-MODULUS_BYTES]
 
     def shown(self) -> str:
-        """The header field ``Authorization`` that spends it (RFC 9577, section 2.2)."""
+        """Header field ``Authorization`` that spends the token (RFC 9577, section 2.2)."""
         return f'PrivateToken token="{urlsafe_b64encode(self.encode()).decode()}"'
 
     @classmethod
     def of_shown(cls, text: str) -> Self:
-        """The token in a header field; as `Message.decode`."""
+        """Token in a header field; errors as in `Message.decode`."""
         found = _SHOWN.fullmatch(text)
         try:
             data = urlsafe_b64decode(found[2] + "=" * (-len(found[2]) % 4)) if found else b""
@@ -81,7 +81,7 @@ class Token(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TokenRequest(Message):
-    """What the issuer is asked to sign, which it cannot read."""
+    """Request to the issuer to sign a blinded message, which the issuer cannot read."""
 
     token_type: UInt16
     truncated_token_key_id: UInt8
@@ -90,14 +90,14 @@ class TokenRequest(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TokenResponse(Message):
-    """The blind signature."""
+    """Blind signature of the issuer."""
 
     blind_sig: Annotated[bytes, Fixed(MODULUS_BYTES)]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PendingToken(Message):
-    """A token that waits for the issuer's signature: what a device keeps, and shows nobody."""
+    """Token that waits for the issuer's signature; the device keeps it secret."""
 
     request: TokenRequest
     nonce: Annotated[bytes, Fixed(_DIGEST_BYTES)]
@@ -113,14 +113,14 @@ class PendingToken(Message):
         salt: bytes | None = None,
         factor: int | None = None,
     ) -> Self:
-        """A fresh one (RFC 9578, section 6.1).
+        """New pending token (RFC 9578, section 6.1).
 
         Args:
-            challenge: what it is for.
+            challenge: purpose of the token.
             public: the issuer's key, as `PublishedKey` holds it.
-            nonce: 32 bytes; this, ``salt`` and ``factor`` are drawn at random, but for published examples.
-            salt: as of `blind`.
-            factor: as of `blind`.
+            nonce: 32 bytes; drawn at random, as ``salt`` and ``factor``, except for published examples.
+            salt: as in `blind`.
+            factor: as in `blind`.
         """
         drawn = secrets.token_bytes(_DIGEST_BYTES) if nonce is None else nonce
         signed = _signed(drawn, challenge, public)
@@ -129,10 +129,10 @@ class PendingToken(Message):
         return cls(request, drawn, inverse.to_bytes(MODULUS_BYTES, "big"))
 
     def finalize(self, challenge: TokenChallenge, public: bytes, response: TokenResponse) -> Token:
-        """The token, once the issuer has signed.
+        """Token with the issuer's signature.
 
         Raises:
-            RemoteProtocolError: if it has signed something else.
+            RemoteProtocolError: if the issuer has signed something else.
         """
         signed = _signed(self.nonce, challenge, public)
         inverse = int.from_bytes(self.inverse, "big")
@@ -140,11 +140,11 @@ class PendingToken(Message):
 
 
 class TokenCheck:
-    """Tells the tokens of one collection from all else.
+    """Check that a token belongs to one collection.
 
     Args:
-        challenge: what they are for.
-        keys: of the issuer, as `PublishedKey` holds them.
+        challenge: purpose of the tokens.
+        keys: public keys of the issuer, as `PublishedKey` holds them.
     """
 
     def __init__(self, challenge: TokenChallenge, keys: Iterable[bytes]) -> None:
@@ -152,10 +152,10 @@ class TokenCheck:
         self._keys: dict[bytes, RSAPublicKey] = {key_id(each): issuer_public_key(each) for each in keys}
 
     def __call__(self, token: Token) -> None:
-        """Refuse a token of another collection, or of nobody.
+        """Refuse a token of another collection, or without a valid signature of the issuer.
 
         Raises:
-            RemoteProtocolError: as said.
+            RemoteProtocolError: if the token is refused.
         """
         key = self._keys.get(token.token_key_id)
         is_for_it = token.token_type == BLIND_RSA and token.challenge_digest == self._digest
@@ -164,7 +164,7 @@ class TokenCheck:
 
 
 def key_id(public: bytes) -> bytes:
-    """The id of an issuer's key: SHA-256 of its DER form."""
+    """Id of an issuer's key: SHA-256 of its DER form."""
     return hashlib.sha256(public).digest()
 
 
