@@ -42,6 +42,43 @@ def test_this_machine_has_several_names_and_a_host_several_spellings():
     assert same_host("https://[2001:db8::1]", "https://[2001:db8:0:0::1]:8444")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://203.0.113.7", "https://[::ffff:cb00:7107]:9"),
+        ("https://203.0.113.7", "https://[::ffff:203.0.113.7]:9"),
+        ("https://[2001:DB8::A]", "https://[2001:db8::a]:9"),
+        ("https://a.localhost", "https://b.localhost:9"),
+        ("https://a.localhost", "http://127.0.0.1:9"),
+        ("https://0.0.0.0", "http://localhost:9"),
+        ("https://[::]", "http://localhost:9"),
+        ("https://[::ffff:127.0.0.1]", "https://localhost:9"),
+    ],
+)
+def test_another_spelling_of_a_host_is_the_same_operator(one, other):
+    assert Parties(shuffler=one, analyzer=other).collection.one_operator == ("shuffler", "analyzer")
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://0x7f000001", "whose host is a name, or an IP address in the usual form"),
+        ("https://0xcb007107", "whose host is a name, or an IP address in the usual form"),
+        ("https://203.0.113.0x7", "whose host is a name, or an IP address in the usual form"),
+        ("https://203.113.7", "whose host is a name, or an IP address in the usual form"),
+        ("https://0313.0.0161.7", "whose host is a name, or an IP address in the usual form"),
+        ("https://vps.example.org.:8444", "whose host has no dot at its end"),
+        ("https://vps..example.org", "between its dots 1 to 63 letters, digits and inner hyphens"),
+        ("https://vps.example.org:65536", "whose port is from 1 to 65535"),
+        ("http://a.localhost", "an https address, unless it is on this machine"),
+        ("http://0.0.0.0:8443", "an https address, unless it is on this machine"),
+    ],
+)
+def test_a_host_that_could_be_another_in_disguise_is_refused_with_the_reason(url, reason):
+    with pytest.raises(InvalidParameterError, match=f"url must be .*{reason}.*; got url='{url}'"):
+        Parties(shuffler=url)
+
+
 def test_parties_on_one_host_have_one_operator_in_what_is_promised():
     apart, together = Parties().collection, Parties(shuffler=SHUFFLER, analyzer=f"{SHUFFLER}:8444").collection
     assert (apart.one_operator, together.one_operator) == ((), ("shuffler", "analyzer"))

@@ -1,51 +1,62 @@
 """Addresses of parties that every device may trust: https, or http on the machine itself."""
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 
-_ADDRESS = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
+_ADDRESS = re.compile(
+    r"https?://(?:(?P<name>[A-Za-z0-9.-]+)|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?(?:/[A-Za-z0-9._~-]+)*"
+)
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _LONGEST_HOST = 253
+_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[^.]*)")  # what browsers read as an IPv4 address
+_LAST_PORT = 65535
+LOCAL = "localhost"  # one spelling for all names of the caller's own machine
 
 
 def check_address(**named: str) -> None:
     """Refuse an address that devices could not trust or not find."""
     ((name, url),) = named.items()
-    if not _ADDRESS.fullmatch(url):
+    found = _ADDRESS.fullmatch(url)
+    if found is None:
         raise InvalidParameterError(
             f"{name} must be an address such as https://shuffler.example.org, without names, passwords, '?', '#' or a "
             "'/' at the end; got another text."
         )
-    if not _is_possible(url):
-        raise InvalidParameterError(f"{name} must be an address with a valid host and port; got another text.")
-    parts = urlsplit(url)
-    if parts.scheme == "http" and not is_loopback(parts.hostname):
+    host = (found["name"] or found["ipv6"]).lower()
+    if not 0 < int(found["port"] or 443) <= _LAST_PORT:
+        raise invalid(f"an address whose port is from 1 to {_LAST_PORT}", **named)
+    if host.endswith("."):
+        raise invalid("an address whose host has no dot at its end", **named)
+    if (found["ipv6"] or _NUMBER.fullmatch(host)) and _ip(host) is None:
+        raise invalid("an address whose host is a name, or an IP address in the usual form of 203.0.113.7", **named)
+    if found["name"] and (len(host) > _LONGEST_HOST or not _HOST.fullmatch(host)):  # RFC 1123, section 2.1
+        raise invalid(
+            f"an address whose host has at most {_LONGEST_HOST} letters, and between its dots 1 to 63 letters, digits "
+            "and inner hyphens",
+            **named,
+        )
+    if url.startswith("http:") and not _is_loopback(host):
         raise invalid("an https address, unless it is on this machine", **named)
 
 
-def _is_possible(url: str) -> bool:
-    """Whether a URL has a possible host (RFC 1123, section 2.1) and port."""
+def _ip(host: str) -> IPv4Address | IPv6Address | None:
+    """The IP address that a host is, as IPv4 if it is IPv4 inside IPv6; None for a name."""
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-        if ":" in host or host.rpartition(".")[2].isdecimal():
-            ip_address(host)
+        found = ip_address(host)
     except ValueError:
-        return False
-    return port != 0 and len(host) <= _LONGEST_HOST and (":" in host or bool(_HOST.fullmatch(host)))
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
 
 
-def is_loopback(host: str | None) -> bool:
-    """Whether a host is the caller's own machine."""
-    try:
-        return host == "localhost" or ip_address(host or "").is_loopback
-    except ValueError:
-        return False
+def _is_loopback(host: str) -> bool:
+    """Whether requests to a host stay on this machine; other names of it depend on who looks them up."""
+    found = _ip(host)
+    return host == LOCAL if found is None else found.is_loopback
 
 
 def same_host(url: str, other: str) -> bool:
@@ -55,14 +66,13 @@ def same_host(url: str, other: str) -> bool:
         >>> same_host("https://VPS.example.org", "https://vps.example.org.:8444/reports")
         True
     """
-    one, two = host_of(url), host_of(other)
-    return one == two or (is_loopback(one) and is_loopback(two))
+    return host_of(url) == host_of(other)
 
 
 def host_of(url: str) -> str:
-    """The host of an address in one spelling."""
+    """The host of an address in one spelling, which is `LOCAL` for every name of the caller's own machine."""
     host = (urlsplit(url).hostname or "").rstrip(".")
-    try:
-        return ip_address(host).compressed
-    except ValueError:
-        return host
+    found = _ip(host)
+    if found is None:
+        return LOCAL if host.endswith(f".{LOCAL}") else host
+    return LOCAL if found.is_loopback or found.is_unspecified else found.compressed

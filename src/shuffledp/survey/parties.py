@@ -8,11 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from shuffledp.core.described import Described
 from shuffledp.core.validate import invalid, one_line
-from shuffledp.survey.addresses import check_address, host_of, is_loopback, same_host
+from shuffledp.survey.addresses import LOCAL, check_address, host_of, same_host
 from shuffledp.wire.published_keys import PublishedKey
 
 _LONGEST_NAME = 80
@@ -38,7 +37,7 @@ class Service(Described):
     @property
     def is_local(self) -> bool:
         """Whether the service is on the caller's own machine."""
-        return is_loopback(urlsplit(self.url).hostname)
+        return host_of(self.url) == LOCAL
 
     @property
     def words(self) -> str:
@@ -111,7 +110,7 @@ def at_one_address(urls: Sequence[str]) -> list[tuple[str, str]]:
     None of what cannot be looked up, or not within two seconds: without a network that is no failure. Nothing is asked
     about the machine itself, nor where there is only one other host.
     """
-    hosts = [host for host in dict.fromkeys(map(host_of, urls)) if not is_loopback(host)]
+    hosts = [host for host in dict.fromkeys(map(host_of, urls)) if host != LOCAL]
     found: dict[str, set[str]] = {}
     threads = [threading.Thread(target=_look_up, args=(each, found), daemon=True) for each in hosts if len(hosts) > 1]
     until = time.monotonic() + _SECONDS_TO_LOOK_UP
