@@ -1,16 +1,24 @@
 """The commands that ask the shuffler about a collection: how it stands, and to close it."""
 
 import json
+from pathlib import Path
 
 import httpx
 import pytest
 
 from cli.running import refused, shuffledp
 from service.devices import SHUFFLER_KEY, Shuffler, collection_of
+from service.given import Parties
+from service.issuing import issuer_key
 from shuffledp.service import client
-from shuffledp.survey import Collection
+from shuffledp.survey import Collection, Service
 from shuffledp.wire.closing import CloseRequest
 from shuffledp.wire.keys import AnalyzerKey
+
+
+def said(phase):
+    """How a shuffler says where a collection stands."""
+    return httpx.Response(200, content=json.dumps({"phase": phase, "at_least_minimum": False}).ljust(80).encode())
 
 
 @pytest.fixture
@@ -18,8 +26,7 @@ def shuffler(tmp_path, monkeypatch):
     """One that says that a collection is open, with fewer reports than its minimum."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "survey.collection").write_bytes(collection_of().canonical)
-    said = httpx.Response(200, content=json.dumps({"phase": "open", "at_least_minimum": False}).ljust(80).encode())
-    shuffler = Shuffler(*[said] * 9)
+    shuffler = Shuffler(*[said("open")] * 9)
     monkeypatch.setattr(client, "new_client", lambda **_: shuffler.client())
     return shuffler
 
@@ -35,16 +42,32 @@ def test_the_status_says_whether_enough_have_answered_and_not_how_many(shuffler)
     assert (found["phase"], found["at_least_minimum"]) == ("open", False)
 
 
-def test_only_the_shufflers_key_asks_to_close(shuffler, tmp_path):
-    for name, key in (("shuffler.key", SHUFFLER_KEY), ("analyzer.key", AnalyzerKey.generate())):
-        (tmp_path / name).touch(mode=0o600)
-        (tmp_path / name).write_text(key.to_pem())
+def written(name, key):
+    """A file of a private key."""
+    Path(name).touch(mode=0o600)
+    Path(name).write_text(key.to_pem())
+
+
+def test_only_the_shufflers_key_asks_to_close(shuffler):
+    written("shuffler.key", SHUFFLER_KEY)
+    written("analyzer.key", AnalyzerKey.generate())
+    shuffler.answers[:2] = [httpx.Response(200), said("closing")]
     assert shuffledp("collect", "close", "survey.collection", "--key", "shuffler.key").code == 0
     asked = CloseRequest.decode(shuffler.bodies[0])
     assert asked.collection_id == Collection.read("survey.collection").id
     assert shuffler.requests[0].url.path.endswith("/close")
-    said = refused(2, "collect", "close", "survey.collection", "--key", "analyzer.key")
-    assert "--key must be the shuffler's" in said
+    found = refused(2, "collect", "close", "survey.collection", "--key", "analyzer.key")
+    assert "--key must be the shuffler's" in found
+
+
+def test_a_collection_that_is_open_after_its_close_is_no_success_and_its_issuer_is_not_told(shuffler):
+    issuer = Service(url="https://issuer.example", key=Parties().published(issuer_key()))
+    Path("survey.collection").write_bytes(collection_of(issuer=issuer, transport="token").canonical)
+    written("shuffler.key", SHUFFLER_KEY)
+    assert "must close the collection; it says that it is open" in (
+        refused(2, "collect", "close", "survey.collection", "--key", "shuffler.key")
+    )
+    assert {request.url.host for request in shuffler.requests} == {"mixer.example"}
 
 
 def test_an_answer_that_says_nothing_of_a_collection_is_refused(shuffler):

@@ -117,7 +117,7 @@ async def collected(folder, parties, submissions, **further):
     async with shuffler(folder, parties) as here, analyzer(folder, parties, **further) as (client, _, logged):
         for start in range(0, len(submissions), 200):
             await here.send(*submissions[start : start + 200])
-        here.desk.ask_to_close()
+        await here.desk.stop_intake()
         await here.desk.advance()
         assert await Forwarder(here.desk, client, log=EventLog(here.logged.write)).send_all()
         return here.logged, logged

@@ -60,7 +60,7 @@ async def batch_of(folder, parties, submissions):
     """The first batch of a collection, as it is sent."""
     async with shuffler(folder, parties) as here:
         await here.send(*submissions)
-        here.desk.ask_to_close()
+        await here.desk.stop_intake()
         await here.desk.advance()
         first, *_ = await here.desk.outgoing()
         return first.manifest, await here.desk.part(first, 0)
@@ -164,7 +164,7 @@ def test_what_the_analyzer_finds_malformed_or_twice_is_counted_with_what_the_shu
         async with shuffler(tmp_path, parties) as here, analyzer(tmp_path, parties) as (client, _, _):
             await here.send(*good, *nonsense)
             await here.send(*good[:5])
-            here.desk.ask_to_close()
+            await here.desk.stop_intake()
             await here.desk.advance()
             first, *_ = await here.desk.outgoing()
             body = await here.desk.part(first, 0)
@@ -325,7 +325,7 @@ def test_of_several_batches_each_has_a_release_and_together_they_promise_what_th
                 await here.send(*sent[start : start + 15])
                 await here.desk.advance()
                 assert await sender.send_all()
-            here.desk.ask_to_close()
+            await here.desk.stop_intake()
             await here.desk.advance()
             assert await sender.send_all()
             assert await sender.send_all()
@@ -458,7 +458,7 @@ def test_batches_wait_for_an_analyzer_that_is_away_and_none_is_lost_or_doubled_b
             async with httpx.AsyncClient(transport=httpx.MockTransport(moody)) as weak:
                 sender = Forwarder(here.desk, weak, log=EventLog(here.logged.write))
                 await here.send(*submissions_of(parties))
-                here.desk.ask_to_close()
+                await here.desk.stop_intake()
                 await here.desk.advance()
                 running = asyncio.create_task(sender.run())
                 while (await here.status())["phase"] != "released":
@@ -476,7 +476,7 @@ def test_batches_wait_for_an_analyzer_that_is_away_and_none_is_lost_or_doubled_b
 def test_an_address_that_nothing_can_have_is_a_failed_delivery_and_stops_nobody(tmp_path, wrong):
     async def test():
         async with shuffler(tmp_path) as here:
-            here.desk.ask_to_close()
+            await here.desk.stop_intake()
             await here.desk.advance()
 
             def never(_):
@@ -498,7 +498,7 @@ def test_a_long_answer_is_not_read_and_takes_no_memory_of_the_shuffler(tmp_path)
 
     async def test():
         async with shuffler(tmp_path) as here:
-            here.desk.ask_to_close()
+            await here.desk.stop_intake()
             await here.desk.advance()
             transport = httpx.MockTransport(lambda _: httpx.Response(200, content=long()))
             async with httpx.AsyncClient(transport=transport) as client:

@@ -1,7 +1,8 @@
 """The shuffler over HTTP: what it takes, what it refuses and how, and that answers tell nothing by their length."""
 
 import asyncio
-from contextlib import suppress
+import shutil
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -316,13 +317,46 @@ def test_only_the_shufflers_key_closes_a_collection(tmp_path):
     assert [each["phase"] for each in result[1::2]] == ["open", "open", "open", "destroyed"]
 
 
+def test_a_close_is_answered_well_when_it_is_on_the_disk_and_refused_while_the_disk_is_full(tmp_path, monkeypatch):
+    @one_test(tmp_path)
+    async def result(here):
+        request = CloseRequest.by(here.parties.shuffler_key, here.parties.collection.id, datetime.now(UTC)).encode()
+        path, found = f"{here.parties.collection.path}/close", []
+
+        async def ask():
+            answer = await here.post(request, path=path, media_type=CLOSE_TYPE)
+            found.append((answer.status_code, (await here.status())["phase"], stored_phase(tmp_path)))
+
+        with monkeypatch.context() as full:
+
+            def fails(*_):
+                raise StorageError("full")
+
+            full.setattr(SqliteStore, "enter", fails)
+            await ask()
+        await ask()
+        return found
+
+    assert result == [(503, "open", Phase.OPEN), (200, "closing", Phase.CLOSING)]
+
+
+def stored_phase(folder):
+    """The phase that a process would find that starts now, after this one was killed."""
+    copy = folder / "copy"
+    shutil.copytree(folder / "store", copy)
+    with closing(SqliteStore(copy, num_columns=1, remembers=False)) as store:
+        found = store.phase
+    shutil.rmtree(copy)
+    return found
+
+
 def test_below_the_minimum_everything_is_destroyed_and_no_count_is_logged(tmp_path):
     @one_test(tmp_path)
     async def result(here):
         sent = [looks_sealed(here.parties.collection) for _ in range(9)]
         await here.send(*sent)
         await here.send(*sent)
-        here.desk.ask_to_close()
+        await here.desk.stop_intake()
         await here.desk.advance()
         return await here.status(), here.logged.events, sent, await here.desk.outgoing()
 
@@ -341,7 +375,7 @@ def test_a_disk_that_is_full_just_after_the_end_was_written_ends_a_collection_on
     @one_test(tmp_path)
     async def result(here):
         await here.send(*[looks_sealed(here.parties.collection) for _ in range(12 if enough else 2)])
-        here.desk.ask_to_close()
+        await here.desk.stop_intake()
         with monkeypatch.context() as full:
 
             def fails(_):
@@ -370,7 +404,7 @@ def test_batches_of_a_fixed_number_leave_while_the_collection_is_open(tmp_path):
         await here.send(*(looks_sealed(parties.collection) for _ in range(30)))
         await here.desk.advance()
         batches = await here.desk.outgoing()
-        here.desk.ask_to_close()
+        await here.desk.stop_intake()
         await here.desk.advance()
         return before, len(batches), here.logged.events
 

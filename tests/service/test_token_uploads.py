@@ -172,7 +172,7 @@ def test_of_tokens_only_keyed_digests_are_kept_and_after_the_close_nothing(tmp_p
             for token in tokens:
                 await post(here, looks_sealed(parties.collection), token)
             during, kept = left(), here.desk._store._rows("SELECT token FROM spent")
-            here.desk.ask_to_close()
+            await here.desk.stop_intake()
             await here.desk.advance()
             return during, kept, here.desk._store._rows("SELECT token FROM spent"), await here.status()
 

@@ -185,7 +185,12 @@ def close(
     body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
     with new_client(certificates=ca) as client:
         asked(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
-        untold = None
+        found, untold = _status(read, ca), None
+        if found["phase"] == "open":
+            raise RemoteProtocolError(
+                f"{read.shuffler.url} must close the collection; it says that it is open. Run the same command again "
+                "later."
+            )
         if read.issuer is not None and not read.ready_made:
             try:
                 asked(
@@ -193,7 +198,6 @@ def close(
                 )
             except RemoteProtocolError as error:
                 untold = error
-    found = _status(read, ca)
     show_document(lambda: status_document(read, found))
     if untold is not None:
         raise RemoteProtocolError(

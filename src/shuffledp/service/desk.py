@@ -90,7 +90,7 @@ class Desk:
         self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
         self._rule = ReleaseRule(closes=self.terms.closes, minimum=collection.minimum, every=collection.every)
         self._wake, self._one_at_a_time = asyncio.Event(), asyncio.Lock()
-        self._close_asked, self._is_clean, self._phase, self._waiting = False, False, store.phase, store.waiting
+        self._is_clean, self._phase, self._waiting = False, store.phase, store.waiting
         self.batch_made = asyncio.Event()
 
     # ---- intake -----------------------------------------------------------------------------------------------------
@@ -170,9 +170,14 @@ class Desk:
         if not self._is_clean:
             await self._commit.do(self._store.try_to_store)
 
-    def ask_to_close(self) -> None:
-        """Close as soon as what is being stored is stored."""
-        self._close_asked = True
+    async def stop_intake(self) -> None:
+        """Close the collection before its date; when this returns, that is on the disk, and `run` does what follows.
+
+        Raises:
+            StorageError: if the disk did not take it; then the collection is as open as before.
+        """
+        async with self._one_at_a_time:
+            await self._happened(CloseAsked())
         self._wake.set()
 
     # ---- everything else --------------------------------------------------------------------------------------------
@@ -199,8 +204,6 @@ class Desk:
         async with self._one_at_a_time:
             self._phase = self._store.phase  # which is ahead if the disk failed just after it was written there
             await self._happened(Tick(self._clock()))
-            if self._close_asked:
-                await self._happened(CloseAsked())
             while self._phase is Phase.OPEN and self._rule.every is not None and self._waiting >= self._rule.every:
                 await self._happened(Stored(self._waiting))
             if self._phase is Phase.CLOSING:

@@ -53,7 +53,8 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
         1. A submission that an answer does not name as refused is on the disk.
         2. All answers to uploads of one number of submissions have one length, and so have all refusals.
         3. Nothing that an answer holds depends on how many reports there are, but whether they are enough.
-        4. What comes sealed is answered sealed, and is taken in as what comes directly; each collection has one way.
+        4. When a request to close is answered well, that the collection is closing is on the disk.
+        5. What comes sealed is answered sealed, and is taken in as what comes directly; each collection has one way.
     """
     known = {in_text(desk.collection.id): desk for desk in desks}
 
@@ -65,7 +66,7 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
     async def close(request: Request) -> Response:
         desk = of_collection(request, known)
         await check_closing(request, desk.collection)
-        desk.ask_to_close()
+        await desk.stop_intake()
         return answered(b"", CLOSE_TYPE)
 
     async def keys(_: Request) -> Response:
