@@ -1,5 +1,6 @@
 """What the issuer has on its disk: who took part, in an order that tells nothing; and after the close nothing of it."""
 
+import asyncio
 import json
 import os
 import sqlite3
@@ -11,12 +12,16 @@ import numpy as np
 import pytest
 
 from cli.running import shuffledp
+from service.at_work import Logged, run
 from service.issuing import WithTokens
 from service.processes import place, until
 from service.test_issuer import on_disk
 from shuffledp.service import invitations, running
+from shuffledp.service.event_log import EventLog
 from shuffledp.service.invitations import digest_of
+from shuffledp.service.issuer_app import IssuingDesk
 from shuffledp.service.issuer_store import IssuerStore
+from shuffledp.service.store import StorageError
 from shuffledp.wire.keys import from_text
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken
 
@@ -156,6 +161,35 @@ def test_lists_are_taken_in_and_invitations_cancelled_while_the_issuer_runs(tmp_
         until(lambda: asked(where, new) == 200)
         assert [asked(where, each) for each in (first, later, other)] == [403, 403, 200]
         assert events(where).count("cancelled-too-late") == 1
+
+
+def test_a_list_that_a_full_disk_did_not_take_is_tried_again_and_the_log_says_so_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "_SECONDS_BETWEEN_LISTS", 0.0)
+    parties, logged, left = WithTokens(), Logged(), [3]
+    store, log = IssuerStore(tmp_path / "state"), EventLog(logged.write)
+    desk = IssuingDesk(parties.collection, parties.issuer_key, store, log=log)
+    _, told = invitations.invited(parties.collection, 1)
+    (tmp_path / "invited.json").write_text(told.written())
+    invite = store.invite
+
+    def full_at_first(*given):
+        left[0] -= 1
+        if left[0] >= 0:
+            raise StorageError("full")
+        return invite(*given)
+
+    monkeypatch.setattr(store, "invite", full_at_first)
+
+    async def test():
+        following = asyncio.create_task(running._follow_lists([tmp_path / "invited.json"], None, [desk], log))
+        while ("lists-taken", 1) not in logged.events:
+            await asyncio.sleep(0.001)
+        following.cancel()
+
+    run(test, seconds=5)
+    log.flush()
+    store.close()
+    assert logged.events == [("storage-failed", 1), ("lists-taken", 1), ("storage-failed", 2)]
 
 
 def test_an_issuer_is_told_of_an_early_close_and_then_nothing_of_it_is_left(tmp_path):

@@ -151,7 +151,7 @@ async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequen
             known = now
             log(Happened.LISTS_REFUSED)
         except StorageError:
-            log(Happened.STORAGE_FAILED)
+            log.at_first(Happened.STORAGE_FAILED)
 
 
 async def _forget_ended(desks: Sequence[IssuingDesk]) -> None:
