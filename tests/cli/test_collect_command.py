@@ -145,7 +145,7 @@ def test_reports_that_stay_near_their_senders_have_a_promise_only_where_people_a
     assert shown.startswith("WARNING: Whatever will be promised holds only as long as nobody sends more reports")
     assert "epsilon <=" not in shown
     refusal = new("--closes", "9000-12-01", "--every", 600, output="often.collection").err
-    assert "--every must be absent where reports stay near an order" in refusal
+    assert "--every must be absent with [groups], whose reference order covers all people" in refusal
 
 
 OBLIVIOUS = ("--transport", "oblivious", "--relay", "https://relay.example/survey", "--gateway-key", "gate.pem.pub")
