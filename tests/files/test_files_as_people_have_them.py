@@ -81,6 +81,12 @@ def test_of_a_line_that_looks_like_names_the_nearest_alone_is_shown():
     assert "Perhaps 'Cheated ' in place of 'cheated' is meant." in text
 
 
+@pytest.mark.parametrize(("value", "first"), [("diabetes", "Berlin,No diabetes"), ("smoker", "Anna Meier;Non-smoker")])
+def test_an_answer_that_is_like_the_name_of_a_column_is_not_shown(value, first):
+    text = message(f"{first}\nParis,{value};{value}\n", value=value)
+    assert text.endswith(f"it lacks {value!r}. Its first line has 2 fields, not shown here, since they may be answers.")
+
+
 def test_names_of_a_table_in_memory_are_listed():
     with pytest.raises(InputDataError, match=r"it lacks 'cheated'\. Perhaps 'Cheated' .* columns are 'Cheated', 'b'\."):
         Task.from_dict(task_with()).run({"Cheated": ["Yes"], "b": ["x"]})

@@ -10,6 +10,7 @@ from shuffledp.core.text import plural
 _MOST_SHOWN = 30  # columns in a message
 _LONGEST_SHOWN = 60  # letters of a name
 _LIKENESS = 0.75  # similarity above which one name may be a misspelling of the other
+_SAME = 1.0  # similarity of equal names
 _NUMBER = re.compile(r"\s*[+-]?[0-9.,]*[0-9][0-9.,]*\s*")
 
 
@@ -24,8 +25,8 @@ def check_columns(
         wanted: what must be there, once each.
         hint: what a table of this format needs, after a blank.
         sure: whether names are names: the first line of a file may hold somebody's answers in their place. If not,
-            they are listed only where one that is wanted is among them, and a near one is named only where the line
-            looks like one of names.
+            they are listed only where one that is wanted is among them. Elsewhere none is named but one that differs
+            from what is wanted by case, blanks and marks alone, in a line that looks like one of names.
 
     Raises:
         InputDataError: if a column is absent, or is there several times.
@@ -48,7 +49,8 @@ def _others(names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], 
     """Sentences, each after a blank, with the existing columns and the most similar one to each absent name."""
     is_known = sure or any(name in names for name in wanted)
     free = [name for name in names if name not in wanted]
-    near = {name: _nearest(name, free) for name in absent} if is_known or _looks_like_names(names) else {}
+    least = _LIKENESS if is_known else _SAME
+    near = {name: _nearest(name, free, least) for name in absent} if is_known or _looks_like_names(names) else {}
     meant = [f"{other!r} in place of {name!r}" for name, other in near.items() if other is not None]
     said = f" Perhaps {', '.join(meant)} is meant." if meant else ""
     if is_known:
@@ -58,10 +60,10 @@ def _others(names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], 
     return f"{said} Its first line has {fields}, not shown here, since they may be answers."
 
 
-def _nearest(name: str, others: Sequence[str]) -> str | None:
-    """The most similar column name, whatever its case, blanks and marks; None if none is similar."""
+def _nearest(name: str, others: Sequence[str], least: float) -> str | None:
+    """The most similar column name, whatever its case, blanks and marks; None if none has this similarity or more."""
     plain = {_plain(other): other for other in reversed(others)}
-    found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=_LIKENESS)
+    found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=least)
     return plain[found[0]] if found and found[0] else None
 
 
