@@ -90,7 +90,7 @@ def test_a_directory_is_shown_and_a_member_left_out(friends):
 
 def test_whatever_does_not_belong_together_is_refused_in_one_line_and_nothing_is_sent(friends):
     shuffledp("relay", "join", "--name", "eve", "--output", "eve.key")
-    assert "it is of nobody in it" in refused(2, *run("eve"))
+    assert "no entry has it" in refused(2, *run("eve"))
     listed("other.directory", *NAMES, "eve")
     assert "must be the one that the collection names" in refused(2, *run("ann", directory="other.directory"))
     content = (friends / "friends.directory").read_text()

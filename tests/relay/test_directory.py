@@ -87,7 +87,7 @@ def test_who_leaves_is_left_out_of_another_directory():
     assert fewer.bound != circle.directory.bound
     with pytest.raises(InvalidParameterError, match="must name members of it; got nobody"):
         circle.directory.without(["nobody"])
-    with pytest.raises(InvalidParameterError, match="it is of nobody in it"):
+    with pytest.raises(InvalidParameterError, match="no entry has it"):
         fewer.place_of(circle.keys[2].identity)
 
 

@@ -23,7 +23,7 @@ def test_each_round_and_direction_has_a_key_of_its_own_and_no_envelope_opens_by_
         for other in set(keys) - {key}:
             with pytest.raises(RemoteProtocolError, match="must be sealed for its round, link and collection"):
                 LINK.open(other, 1, sealed[key])
-    with pytest.raises(LocalProtocolError, match="keys of round 1 must be followed after that; got round 2"):
+    with pytest.raises(LocalProtocolError, match="keys of round 1 must be advanced after that round; got round 2"):
         first.after(2)
 
 

@@ -237,7 +237,7 @@ def test_a_record_must_be_one_and_nobody_comes_back_who_was_not_there_for_the_se
     with pytest.raises(HandInRefusedError, match="must be there for the set-up"):
         received(together, 5, online=range(5))
     told = received(together, 0, online=range(5))
-    with pytest.raises(RemoteProtocolError, match="must be absent from all rounds; somebody is not"):
+    with pytest.raises(RemoteProtocolError, match="must be absent from all rounds; one is not"):
         finish(together.terms, together.keys[0], told, record_of(range(6), 6), {})
 
 

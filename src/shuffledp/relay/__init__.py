@@ -1,4 +1,4 @@
-"""Walks of real reports: members pass them on through a server that sees who takes part, and learns nothing else.
+"""Relayed walks of real reports: members pass reports on through a server that sees only who takes part.
 
-To be read in this order: `member_keys` (who somebody is), `directory` (who takes part, fixed beforehand).
+Read the files in this order: `member_keys` (identity of a member), `directory` (list of members, fixed beforehand).
 """

@@ -1,11 +1,11 @@
-"""The directory: who takes part, with which keys, in which order; fixed and signed before a collection begins.
+"""Directory of a relay: its members, their keys and their order, fixed and signed before a collection begins.
 
-Its digest is in the collection's id, so that nobody can be shown other keys, or another order, without being invited to
-another collection. A member is a person of the walk by the place in it. Places follow from a digest of all identities:
-nobody is asked who is to be near whom. Whoever knows all other keys can try keys until a place suits, and the operator,
-besides, which members to admit: both may collude.
+Its digest is in the collection's id, so that a member who is shown other keys, or another order, is in
+another collection. The place in the directory numbers a member in the walk. Places follow from a digest of all
+identities: nobody chooses neighbors. A member who knows all other keys can try keys until a place suits, and the
+operator can also choose which members to admit: both may collude.
 
-Members are taken off by another directory, which is of another collection: not after the start.
+Removing a member takes another directory, and so another collection: it is impossible after the start.
 """
 
 import hashlib
@@ -28,27 +28,27 @@ from shuffledp.wire.keys import ShufflerKey, fingerprint, from_text, in_text, is
 VERSION = 1
 _CONTEXT = b"shuffledp-1 directory"
 _ORDER = b"shuffledp-1 order of members"
-_LARGEST = 1 << 26  # bytes of a file
+_LARGEST = 1 << 26  # bytes of a directory file
 _FEWEST = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Directory(Described):
-    """The members of a relay, in the order of the walk.
+    """Members of a relay, in the order of the walk.
 
     Guarantees:
-        1. Each entry is signed by its member, all of them by the operator.
-        2. No name, and no key, is there twice.
-        3. The order follows from the identities alone.
+        1. Each entry is signed by its member, and the list by the operator.
+        2. No name and no key occurs twice.
+        3. The order depends on the identities alone.
 
     Args:
         entries: the members, in the order of `in_order`.
-        operator: the Ed25519 key of whoever signs the list, in base64url.
+        operator: the operator's Ed25519 public key, in base64url.
         signature: of the list by the operator, in base64url.
-        version: of the protocol.
+        version: version of the protocol.
 
     Raises:
-        InvalidParameterError: if a signature is another's, a member is doubled, or the order is another.
+        InvalidParameterError: if a signature does not verify, a member occurs twice, or the order is wrong.
     """
 
     title: ClassVar[str] = "the directory"
@@ -66,46 +66,45 @@ class Directory(Described):
             _refuse_doubled(what, self.entries)
         if self.entries != in_order(self.entries):
             raise InvalidParameterError(
-                "members must be in the order that follows from their identities; they are in another, which somebody "
-                "has chosen."
+                "members must be in the order that follows from their identities; they are in an order that was chosen."
             )
         signature = from_text(self.signature, name="signature")
         if not is_signed_by([self.operator_key], signature, _signed(self.entries, self.operator)):
             raise InvalidParameterError(
-                "the directory must be signed by its operator; it is signed by somebody else, or was changed "
-                "afterwards."
+                "the directory must be signed by its operator; the signature does not verify, or the list was "
+                "changed afterwards."
             )
 
     @classmethod
     def signed(cls, entries: Iterable[Entry], key: ShufflerKey) -> Self:
-        """The directory of these members, signed by the operator's key; as the class."""
+        """Directory of these members, signed with the operator's key; errors as in the class."""
         members, operator = in_order(entries), in_text(key.public)
         signature = key.signature(_signed(members, operator))
         return cls(entries=members, operator=operator, signature=in_text(signature))
 
     @property
     def operator_key(self) -> bytes:
-        """The 32 bytes of the key of whoever signed it."""
+        """Operator's Ed25519 public key, in 32 bytes."""
         return from_text(self.operator, name="operator")
 
     @cached_property
     def canonical(self) -> bytes:
-        """The file: JSON without spaces, keys in order, ASCII."""
+        """Content of the directory file: JSON without spaces, keys in order, ASCII."""
         return _canonical(self.to_dict())
 
     @cached_property
     def bound(self) -> BoundDirectory:
-        """What a collection says of it: the digest of the file, and the number of members."""
+        """Reference to the directory in a collection: the digest of the file, and the number of members."""
         return BoundDirectory(sha256=hashlib.sha256(self.canonical).hexdigest(), people=len(self.entries))
 
     @property
     def fingerprint(self) -> str:
-        """80 bits of a digest of all of it, for people to compare."""
+        """Fingerprint of the whole directory for people to compare: 80 bits of a digest."""
         return fingerprint("directory", self.canonical)
 
     @cached_property
     def identities(self) -> tuple[bytes, ...]:
-        """The key that each member signs with, worked out once: every vote is held against one."""
+        """Signing keys of all members, computed once, since each vote is verified against one."""
         return tuple(each.identity_key for each in self.entries)
 
     @cached_property
@@ -113,27 +112,29 @@ class Directory(Described):
         return {identity: place for place, identity in enumerate(self.identities)}
 
     def place_of(self, identity: bytes) -> int:
-        """Which person of the walk has this key.
+        """Place of the member whose signing key this is.
 
         Raises:
-            InvalidParameterError: if nobody has: it is of no member.
+            InvalidParameterError: if the key belongs to no member.
         """
         if (place := self._places.get(identity)) is None:
-            raise InvalidParameterError("the key must be that of a member of the directory; it is of nobody in it.")
+            raise InvalidParameterError("the key must belong to a member of the directory; no entry has it.")
         return place
 
     def without(self, names: Iterable[str]) -> tuple[Entry, ...]:
-        """The other entries, to be signed as another directory; refused if one of the names is nobody's."""
+        """Entries without the named members, for a new directory; a name without an entry is refused."""
         gone = set(names)
         if unknown := gone - {each.name for each in self.entries}:
-            raise InvalidParameterError(f"without must name members of it; got {', '.join(sorted(unknown))}.")
+            raise InvalidParameterError(
+                f"without must name members of the directory; got {', '.join(sorted(unknown))}."
+            )
         return tuple(each for each in self.entries if each.name not in gone)
 
     def check_bound_by(self, collection: Collection) -> None:
-        """Refuse a directory that is not the one that the collection names.
+        """Refuse a directory other than the one that the collection names.
 
         Raises:
-            InvalidParameterError: if it has another digest, or another operator than runs the collection's relay.
+            InvalidParameterError: if the digest or the operator differs from the collection's.
         """
         bound = collection.directory
         if bound is None:
@@ -148,11 +149,11 @@ class Directory(Described):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The directory in a file.
+        """Directory in a file.
 
         Raises:
-            InvalidParameterError: if it cannot be read, is no JSON, is not as a directory must be, or is not written
-                as ``canonical``, so that its digest would be another.
+            InvalidParameterError: if the file is unreadable, no JSON, no valid directory, or not written
+                as ``canonical``, so that its digest would differ.
         """
         try:
             content = read_whole(path, most=_LARGEST).strip()
@@ -162,7 +163,7 @@ class Directory(Described):
 
     @classmethod
     def of(cls, content: bytes, *, where: str) -> Self:
-        """The directory that these bytes are; ``where`` they come from is named in errors, which are as of `read`."""
+        """Directory encoded in ``content``; ``where`` names its origin in errors, which are those of `read`."""
         try:
             found = cls.from_dict(json.loads(content))
         except (ValueError, RecursionError) as error:
@@ -178,7 +179,7 @@ class Directory(Described):
 
 
 def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Entries in the order of digests of their identities, each with a digest of all."""
+    """Entries in the order of digests, each taken of an identity and of all identities together."""
     several = sorted(entries, key=lambda each: each.identity_key)
     everybody = hashlib.sha256(_ORDER + b"".join(each.identity_key for each in several)).digest()
     return tuple(sorted(several, key=lambda each: hashlib.sha256(everybody + each.identity_key).digest()))

@@ -1,6 +1,6 @@
-"""Letters as files in a folder that all members share: on a network drive, or copied to and fro by any program.
+"""Transport of letters as files in a folder that all members share, such as a network drive.
 
-Nobody ends a stage before everybody's letters are there, so nobody is ever away: all wait, and after some time give up.
+A stage ends only when all letters are there, so no member counts as away: members wait, and give up after some time.
 """
 
 import asyncio
@@ -16,20 +16,20 @@ from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
 
 _NAMES = {EVERYBODY: "all", ANALYST: "analyst"}
-_PAUSE = 0.05  # seconds between two looks
-_MOST_NAMED = 5  # members who are waited for, by name
+_PAUSE = 0.05  # seconds between two looks at the folder
+_MOST_NAMED = 5  # missing members, named in an error
 
 
 class FolderTransport:
     """`Transport` by files: ``STAGE/SENDER-RECIPIENT`` in a folder of the collection.
 
     Args:
-        terms: of the relay.
-        folder: shared by all members and the analyst.
-        patience: seconds for which letters of others are waited for.
+        terms: terms of the relay.
+        folder: folder shared by all members and the analyst.
+        patience: seconds to wait for letters of other members.
 
     Raises:
-        InvalidParameterError: if there is no such folder.
+        InvalidParameterError: if the folder does not exist.
     """
 
     def __init__(self, terms: RelayTerms, folder: Path, *, patience: float) -> None:
@@ -39,7 +39,7 @@ class FolderTransport:
         self._folder = folder / terms.collection_id.hex()
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Send letters, see `Transport.post`; a letter in the folder stays unchanged."""
+        """Letters written to files once, as `Transport.post` demands; an existing letter stays unchanged."""
         place = self._folder / str(stage)
         for recipient, letter in letters.items():
             file, partial = place / _name(person, recipient), place / f".{token_hex(8)}"
@@ -47,7 +47,7 @@ class FolderTransport:
                 place.mkdir(parents=True, exist_ok=True)
                 if not file.exists():
                     partial.write_bytes(letter)
-                    os.replace(partial, file)  # whole or not at all; not every drive has links
+                    os.replace(partial, file)  # whole or not at all; some drives have no links
                 is_ours = file.read_bytes() == letter
             except OSError as error:
                 with suppress(OSError):
@@ -62,7 +62,7 @@ class FolderTransport:
                 )
 
     async def record(self, stage: int) -> bytes:
-        """Attendance of a stage, see `Transport.record`; returns once all members were there."""
+        """Attendance of a stage, as in `Transport.record`: always all members, or an error after ``patience``."""
         until, everybody = time.monotonic() + self._patience, range(self._terms.num_users)
         waited_for = set(everybody)
         while waited_for:
@@ -77,18 +77,18 @@ class FolderTransport:
         return record_of(everybody, self._terms.num_users)
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """Attendance and letters of a stage, see `Transport.fetch`."""
+        """Attendance of a stage and letters to a recipient, as in `Transport.fetch`."""
         record, place = await self.record(stage), self._folder / str(stage)
         senders = self._terms.senders(recipient, stage)
         return record, {each: (place / _name(each, recipient)).read_bytes() for each in senders}
 
     def _named(self, people: set[int]) -> str:
-        """Who they are, if they are few."""
+        """Names of the missing members, if they are few."""
         names = [self._terms.directory.entries[each].name for each in sorted(people)]
         return f": {', '.join(names)}" if len(names) <= _MOST_NAMED else ""
 
     def _is_complete(self, stage: int, sender: int) -> bool:
-        """Whether all letters of a member are there, as long as they must be."""
+        """Whether all letters of the sender are in the folder, at their full lengths."""
         place = self._folder / str(stage)
         try:
             return all(

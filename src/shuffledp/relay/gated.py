@@ -1,7 +1,7 @@
-"""What may be handed in after what happened: all, some, or nothing; and which simulated shuffler has the same view.
+"""Gate of a relay: whether members may hand in all, some or no reports, and which simulated walk has the same view.
 
-Without a gate something is promised of rounds in which nobody was away, and of no others. With a gate it is promised of
-all that the gate lets through: the schedule that happened decides, which everybody knows alike, and nothing else.
+Without a gate, the promise holds only for rounds in which no member was away. With a gate, it holds for
+all schedules that the gate lets through; the gate looks only at the schedule, which all members know alike.
 """
 
 from dataclasses import replace
@@ -16,30 +16,30 @@ from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.shufflers import RandomWalkShuffler
 
-_FEW = 200  # people of whom all laws are compared: of more it takes each member too long
+_FEW = 200  # most people whose laws are all compared: for more, each member would take too long
 
 
 def schedule_of(recorded: Recorded) -> Schedule:
-    """Who was there in each round, and hands in: whoever was there in the last.
+    """Schedule of the walk: members present in each round; members of the last round hand in.
 
-    A report stays with its holder if that one was away, or whoever it was sealed for.
+    A report stays with its holder if the holder or the next holder was away.
     """
     rounds = recorded.online[1:]
     return Schedule(rounds, STAY, rounds[-1])
 
 
 def walked(terms: RelayTerms, recorded: Recorded) -> RandomWalkShuffler:
-    """The simulated shuffler whose view a relay has after these rounds.
+    """Simulated shuffler with the same view as the relay after these rounds.
 
     Raises:
-        InvalidParameterError: if nobody was there in the last round.
+        InvalidParameterError: if no member was present in the last round.
     """
     shuffler = terms.shuffler
     return shuffler if shuffler.gate is None else replace(shuffler, schedule=schedule_of(recorded))
 
 
 def why_refused(terms: RelayTerms, recorded: Recorded) -> str:
-    """Why nothing may be handed in after these rounds; empty if it may."""
+    """Reason why no report may be handed in after these rounds; empty if reports may be handed in."""
     away, gate = recorded.num_away, terms.shuffler.gate
     if gate is None:
         return (
@@ -58,11 +58,11 @@ def why_refused(terms: RelayTerms, recorded: Recorded) -> str:
 
 @lru_cache(maxsize=4)  # for processes in which many members run
 def _is_open(shuffler: RandomWalkShuffler, schedule: Schedule) -> bool:
-    """Whether the gate is open given who was there, by what is certain of positions and of slots."""
+    """Whether the gate is open for this attendance, by certain facts about positions and slots."""
     graph, gate, laziness = shuffler.graph, shuffler.gate, shuffler.laziness
     if gate is None:
         return True
-    # After a cycle of an overlay in which nobody was away all positions have one law, whatever follows.
+    # After an overlay cycle without absence, all positions have one law, whatever follows.
     mixed = isinstance(graph, Overlay) and shuffler.num_rounds >= graph.num_rounds
     if schedule.offline or (isinstance(graph, Overlay) and not mixed):
         ways = ChurnedWays(graph, schedule)

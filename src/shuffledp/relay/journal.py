@@ -1,8 +1,8 @@
-"""What a member's machine remembers of a relay: written before anything is sent, so that it is never sent otherwise.
+"""Journal of a member: state written before letters are sent, so that a restart sends the same bytes.
 
-A member who starts again sends the same bytes again. Whoever could make a member send another envelope for the same
-round would have two from one key, and a report that walks twice. The file holds secrets, and is for its owner alone;
-what is not needed any more is not in it.
+After a restart a member sends the same bytes again. An attacker who got another envelope for the same
+round would have two under one key, and a report that walks twice. The file holds secrets, and is for its owner alone;
+data that is no longer needed is removed.
 """
 
 import json
@@ -23,17 +23,17 @@ from shuffledp.shufflers.relay_protocol import RelayState
 
 
 class Journal:
-    """One member's memory of one relay.
+    """Journal of one member in one relay.
 
     Args:
-        terms: of the relay.
+        terms: terms of the relay.
         person: the member's place.
-        folder: where such memories are, or are made; for its owner only.
-        durable: whether what is written outlives a machine that loses power, and not only a process that is killed.
+        folder: folder of journals, made if it is not there; for its owner only.
+        durable: whether the journal survives a loss of power, and not only a killed process.
 
     Raises:
-        InvalidParameterError: if nothing can be remembered there.
-        LocalProtocolError: if another process is at work for the same member.
+        InvalidParameterError: if the folder cannot be written to.
+        LocalProtocolError: if another process runs for the same member.
     """
 
     def __init__(self, terms: RelayTerms, person: int, folder: Path, *, durable: bool = True) -> None:
@@ -62,10 +62,10 @@ class Journal:
         return self._done.exists()
 
     def read(self) -> MemberState | None:
-        """The state that was written last; None if there is none.
+        """State written last; None if the journal is empty.
 
         Raises:
-            LocalProtocolError: if it is of another collection or member, or damaged.
+            LocalProtocolError: if the state is damaged, or of another collection or member.
         """
         try:
             data = json.loads(self._file.read_bytes())
@@ -80,11 +80,11 @@ class Journal:
         return state
 
     def write(self, state: MemberState) -> None:
-        """Have a state written before this returns, in place of the one before."""
+        """Write the state to disk in place of the earlier state, before this returns."""
         write_down(self._file, json.dumps(_written(state)).encode(), durable=self._durable)
 
     def keep_letter(self, stage: int, sender: str, letter: bytes) -> Path:
-        """Keep a letter that is not as it must be, as it came, and nothing that opens others; the file."""
+        """Path of a file that keeps an invalid letter as it came, without secrets that open other letters."""
         kept = self._file.with_name(f"{self._file.stem}.{stage}.letter")
         to = self._terms.directory.entries[self._person].name
         said = {"collection": self._terms.collection_id.hex(), "stage": stage, "from": sender, "to": to}
@@ -92,12 +92,12 @@ class Journal:
         return kept
 
     def end(self) -> None:
-        """Forget everything but that the member's part has ended."""
+        """Delete all state except the fact that the member's part has ended."""
         self._done.touch(mode=0o600)
         self._file.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let another process be at work here."""
+        """Release the journal for another process."""
         os.close(self._held)
 
 
@@ -109,7 +109,7 @@ def begun(
     *,
     source: RandomSource | None = None,
 ) -> MemberState:
-    """The state in the journal; or one that begins, whose report is made once and written down; as `begin`.
+    """State in the journal, or a new first state, whose report is made once and written down; arguments as in `begin`.
 
     Raises:
         LocalProtocolError: if the member's part has ended.

@@ -1,8 +1,8 @@
-"""Links between members: who may read and write what one passes on to the other, in which round, once.
+"""Links between members: a fresh key for each direction and round, under which one message is sealed once.
 
-Before the first round everybody sends each contact a secret, sealed to the contact's key (HPKE, RFC 9180) and signed by
-their own. Each direction of a link has such a secret, from which comes a key for each round: HMAC-SHA256 leads from the
-key of a round to that of the next, and not back. What is sealed for a round and link is sealed once: sent again, it is
+Before the first round each member sends each contact a secret, sealed to the contact's key (HPKE, RFC 9180) and signed
+with its own. Each direction of a link has such a secret, from which comes a key for each round: HMAC-SHA256 leads from
+a round's key to the key of the next, and not back. A message for a round and link is sealed once: sent again, it is
 the same bytes.
 """
 
@@ -31,12 +31,12 @@ SET_UP_BYTES = _KEM.enc_length + KEY_BYTES + TAG_BYTES + SIGNATURE_BYTES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One direction of a link, in one collection.
+    """Direction of a link between two members, in one collection.
 
     Args:
-        collection_id: of the collection.
-        sender: by place in the directory.
-        recipient: the same.
+        collection_id: id of the collection.
+        sender: sender's place in the directory.
+        recipient: recipient's place in the directory.
     """
 
     collection_id: bytes
@@ -45,21 +45,21 @@ class Link:
 
     @property
     def name(self) -> bytes:
-        """What everything on this link is bound to."""
+        """Name of the link, to which all its messages are bound."""
         return self.collection_id + self.sender.to_bytes(4, "big") + self.recipient.to_bytes(4, "big")
 
     def set_up(self, secret: bytes, directory: Directory, key: MemberKey) -> bytes:
-        """The first message: the secret, sealed to the recipient and signed by the sender, whose key this is."""
+        """Set-up message: the secret, sealed to the recipient and signed with the sender's ``key``."""
         info = _SET_UP + self.name
         to = _KEM.public_key(directory.entries[self.recipient].opening_key)
         sealed: bytes = _KEM.suite().encrypt(secret, to, info=info)
         return sealed + key.signature(info + sealed)
 
     def secret_in(self, message: bytes, directory: Directory, key: MemberKey) -> bytes:
-        """The secret that `set_up` sealed to the recipient, whose key this is.
+        """Secret in a set-up message, opened with the recipient's ``key``.
 
         Raises:
-            RemoteProtocolError: if the sender has not signed it, or it was sealed for something else.
+            RemoteProtocolError: if the sender's signature is missing, or the message was sealed for something else.
         """
         info = _SET_UP + self.name
         sealed, signature = message[:-SIGNATURE_BYTES], message[-SIGNATURE_BYTES:]
@@ -76,14 +76,14 @@ class Link:
         return secret
 
     def seal(self, key: bytes, number: int, plaintext: bytes) -> bytes:
-        """An envelope of a round, by the link's key of that round, which must not be used again."""
+        """Envelope of a round, sealed with the link's key of that round, which must not be used again."""
         return AESGCM(_used(key)).encrypt(_NONCE, plaintext, self._bound(number))
 
     def open(self, key: bytes, number: int, envelope: bytes) -> bytes:
-        """What an envelope of a round holds.
+        """Plaintext of an envelope of a round.
 
         Raises:
-            RemoteProtocolError: if it is of another round, link or collection, or not as the sender sealed it.
+            RemoteProtocolError: if the envelope is of another round, link or collection, or was changed.
         """
         try:
             return AESGCM(_used(key)).decrypt(_NONCE, envelope, self._bound(number))
@@ -101,12 +101,12 @@ class Link:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LinkKeys:
-    """A member's keys of one round, in both directions, by contact; those of rounds before cannot be had from them.
+    """Member's link keys of one round, in both directions, by contact; keys of earlier rounds cannot be derived.
 
     Args:
-        number: the round, from 1 on.
-        outward: for what is sent.
-        inward: for what is received; of contacts who were there for the set-up.
+        number: number of the round, from 1.
+        outward: keys for letters to contacts.
+        inward: keys for letters from contacts who were present at the set-up.
     """
 
     number: int
@@ -115,21 +115,23 @@ class LinkKeys:
 
     @classmethod
     def drawn(cls, contacts: tuple[int, ...]) -> Self:
-        """Fresh keys of the first round for what is sent to these, by the system's randomness."""
+        """Keys of the first round with fresh outward keys to these contacts, from the system's randomness."""
         return cls(1, {each: secrets.token_bytes(KEY_BYTES) for each in contacts}, {})
 
     def hearing(self, inward: Mapping[int, bytes]) -> Self:
-        """Same keys, with those that contacts have sent."""
+        """Keys of the first round with the inward keys that contacts have sent."""
         return replace(self, inward=dict(inward))
 
     def after(self, number: int) -> Self:
-        """The keys of the next round, those of this one being forgotten."""
+        """Keys of the next round; the keys of this round are forgotten."""
         if number != self.number:
-            raise LocalProtocolError(f"keys of round {self.number} must be followed after that; got round {number}.")
+            raise LocalProtocolError(
+                f"keys of round {self.number} must be advanced after that round; got round {number}."
+            )
         return replace(self, number=number + 1, outward=_followed(self.outward), inward=_followed(self.inward))
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys as a journal holds them, which nobody else may read."""
+        """Keys in the form of the journal, which holds them as secrets."""
         return {
             "number": self.number,
             "outward": {str(each): key.hex() for each, key in self.outward.items()},
@@ -138,7 +140,7 @@ class LinkKeys:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The keys that `to_dict` wrote."""
+        """Keys read from the form that `to_dict` wrote."""
         both = ({int(each): bytes.fromhex(key) for each, key in data[way].items()} for way in ("outward", "inward"))
         return cls(int(data["number"]), *both)
 

@@ -1,7 +1,7 @@
-"""What a post office remembers of a relay, on the disk: letters of each stage by recipient, and who was there.
+"""Store of a post office on disk: letters of each stage by recipient, and the attendance of each stage.
 
-A row for each stage and link, written once. Letters stay until the collection is over, so that a member who was away
-can read what came: the server cannot open them.
+A row for each stage and link, written once. Letters stay until the collection ends, so that a member who was away
+can read them later: the server cannot open them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _TABLES = (
 
 
 class Posted(NamedTuple):
-    """All that a member sends in a stage."""
+    """Letters that one member sends in one stage."""
 
     stage: int
     sender: int
@@ -37,20 +37,20 @@ class Posted(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """By which it is recognized if it comes again."""
+        """Digest of the letters, by which a repeated post is recognized."""
         return sha256(b"".join(self.letters.values())).digest()
 
 
 class Mailboxes:
-    """Letters of one relay; whatever a method has returned from is on the disk.
+    """Letters of one relay on disk; each method returns after its change is stored.
 
-    Many posts at once are one write to the disk. All work is done in one thread.
+    Concurrent posts share one write to the disk. All work runs in one thread.
 
     Args:
-        folder: where the file is, or is made; for its owner only.
+        folder: folder of the file, made if it is not there; for its owner only.
 
     Raises:
-        LocalProtocolError: if another process has it open.
+        LocalProtocolError: if another process has the file open.
         StorageError: if the disk cannot be written to.
     """
 
@@ -72,10 +72,10 @@ class Mailboxes:
         self._writing: asyncio.Task[None] | None = None
 
     async def put(self, posted: Posted) -> bool:
-        """Keep a member's letters of a stage; False if others of the same member are there already.
+        """Whether a member's letters of a stage are stored; False if other letters of the member are there already.
 
         Raises:
-            StorageError: if the disk did not take them.
+            StorageError: if the disk did not take the letters.
         """
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((posted, done))
@@ -84,35 +84,35 @@ class Mailboxes:
         return await done
 
     async def senders(self, stage: int) -> set[int]:
-        """Whose letters of a stage are there."""
+        """Members whose letters of a stage are stored."""
         rows = await self._do("SELECT sender FROM posted WHERE stage = ?", stage)
         return {sender for (sender,) in rows}
 
     async def mail(self, stage: int, recipient: int) -> list[tuple[int, bytes]]:
-        """Letters to a recipient, with their senders, ascending."""
+        """Letters to a recipient with their senders, ascending by sender."""
         of = "SELECT sender, body FROM letters WHERE stage = ? AND recipient = ? ORDER BY sender"
         return [(sender, bytes(body)) for sender, body in await self._do(of, stage, recipient)]
 
     async def end(self, stage: int, online: bytes) -> None:
-        """Write down who was there in a stage, once."""
+        """Store the attendance of a stage, once."""
         await self._do("INSERT INTO records VALUES(?, ?)", stage, online)
 
     async def records(self) -> list[bytes]:
-        """Who was there in each stage that has ended."""
+        """Attendance of each stage that has ended."""
         return [bytes(online) for (online,) in await self._do("SELECT online FROM records ORDER BY stage")]
 
     async def close(self) -> None:
-        """Let the disk go, after what was taken is on it."""
+        """Close the file after all accepted letters are stored."""
         while self._writing is not None:
             await asyncio.wait([self._writing])
         self._thread.shutdown()
         self._database.close()
 
     async def try_to_store(self) -> None:
-        """Write something and take it away.
+        """Test the disk: write a row and delete it.
 
         Raises:
-            StorageError: if there is no room.
+            StorageError: if the disk is full.
         """
         run = partial(try_to_store, lambda statement: self._rows(statement, ()))
         await asyncio.get_running_loop().run_in_executor(self._thread, run)
@@ -127,7 +127,7 @@ class Mailboxes:
             raise StorageError(f"the disk did not take what was written ({error.sqlite_errorname}).") from None
 
     async def _write(self) -> None:
-        """Write group after group, until nothing waits."""
+        """Write group after group of posts until none waits."""
         while self._waiting:
             group, self._waiting = self._waiting, []
             try:
@@ -140,12 +140,12 @@ class Mailboxes:
                         done.set_exception(error)
                 continue
             for (_, done), result in zip(group, results, strict=True):
-                if not done.done():  # else whoever asked has left
+                if not done.done():  # otherwise the request was cancelled
                     done.set_result(result)
         self._writing = None
 
     def _commit(self, several: Sequence[Posted]) -> list[bool]:
-        """All of them in one transaction, or nothing."""
+        """Answers for all posts of a group, stored in one transaction or not at all."""
         self._rows("BEGIN IMMEDIATE", ())
         try:
             results = [self._admit(each) for each in several]
@@ -167,7 +167,7 @@ class Mailboxes:
 
 
 def letters_kept(folder: Path, stages: range) -> tuple[int, int]:
-    """Letters of these stages and their bytes, once the post office has let the folder go."""
+    """Number of letters in these stages and their total bytes; only after the post office has closed the folder."""
     with closing(sqlite3.connect(folder / _FILE)) as database:
         kept = "SELECT COUNT(*), TOTAL(LENGTH(body)) FROM letters WHERE stage BETWEEN ? AND ?"
         ((letters, size),) = database.execute(kept, (stages[0], stages[-1])).fetchall()

@@ -1,6 +1,6 @@
-"""One member at work: letters are settled, written down and sent, mail is fetched, stage after stage until the hand-in.
+"""Member of a relay at work: settles letters, writes them down, sends them and fetches mail, stage after stage.
 
-How letters travel is up to a `Transport`: `http_transport` and `folder_transport` are two.
+A `Transport` carries the letters: `http_transport` and `folder_transport` are two.
 """
 
 from asyncio import sleep
@@ -19,23 +19,23 @@ from shuffledp.relay.terms import EVERYBODY, RelayTerms
 
 
 class Transport(Protocol):
-    """Carries letters; whatever it does, a member hands in nothing but what all members agree on."""
+    """Carrier of letters, untrusted: a member hands in only reports of rounds on which all members agree."""
 
     async def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Send a member's letters of a stage; the same ones again change nothing, and late ones go nowhere.
+        """Send a member's letters of a stage; a repeat changes nothing, and late letters are discarded.
 
         Raises:
-            RemoteProtocolError: if they are not taken, or nobody answers.
+            RemoteProtocolError: if the letters are refused, or no answer comes.
         """
 
     async def record(self, stage: int) -> bytes:
-        """Who was there in a stage, when it has ended; with the errors of `fetch`."""
+        """Attendance of a stage that has ended; errors as in `fetch`."""
 
     async def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """Who was there in a stage, when it has ended, and the letters of these to a recipient, by sender.
+        """Attendance of a stage that has ended, and the letters of present members to a recipient, by sender.
 
         Raises:
-            RemoteProtocolError: if nobody answers, or not as the protocol says.
+            RemoteProtocolError: if no answer comes, or the answer breaks the protocol.
         """
 
 
@@ -50,29 +50,29 @@ async def take_part(
     source: RandomSource | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Take a member's part, from where the journal says that it stopped, to the hand-in.
+    """Take a member's part from the state in the journal to the hand-in.
 
     Returns:
-        How many reports in layers went no further here, as `MemberState.refused`.
+        Number of reports in layers that this member did not pass on, as in `MemberState.refused`.
 
     Args:
-        terms: of the relay.
-        key: the member's.
+        terms: terms of the relay.
+        key: private keys of the member.
         report: makes the member's own report, sealed to the analyst; called once, and never again after a restart.
-        journal: of this member.
+        journal: journal of this member.
         transport: carries letters.
-        pace: seconds after the mail of a stage at which the letters of the next leave, so that the moment does not
-            tell how much there was to do; what takes longer leaves at the next multiple. 0 is as soon as they are
-            there.
-        source: of the walk; None is the cryptographic source.
-        progress: told how many stages are done.
+        pace: seconds from the mail of a stage to the letters of the next stage, so that the time of sending does not
+            tell the amount of work; longer work waits for the next multiple. 0 sends as soon as letters are
+            ready.
+        source: randomness of the walk; None is the cryptographic source.
+        progress: told the number of finished stages.
 
     Raises:
         InvalidParameterError: if the pace is below 0.
         LocalProtocolError: if the member's part has ended.
-        RemoteProtocolError: if somebody does not do as the protocol says; nothing is handed in.
-            A letter that is not as it must be is kept, and its sender named.
-        HandInRefusedError: if nothing is to be handed in after what happened; the part has ended.
+        RemoteProtocolError: if a party breaks the protocol; nothing is handed in.
+            An invalid letter is kept, and its sender named.
+        HandInRefusedError: if these rounds allow no hand-in; the part has ended.
     """
     validate.nonnegative(pace=pace)
     person, began = terms.directory.place_of(key.identity), monotonic()

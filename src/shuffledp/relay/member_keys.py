@@ -1,7 +1,7 @@
-"""A member's keys: one that shows who somebody is, and one to seal to; and the entry that says so in a directory.
+"""Keys of a member: one signs, one opens sealed messages; and the member's entry in a directory.
 
-The entry is signed by the first key, so that nobody can enrol another key to seal to under a member's name. Whoever
-compares a member's fingerprint knows both keys.
+The first key signs the entry, so that nobody can enrol another opening key under a member's name. People who
+compare a member's fingerprint have compared both keys.
 """
 
 import json
@@ -24,7 +24,7 @@ from shuffledp.wire.grammar import SIGNATURE_BYTES
 from shuffledp.wire.kems import KEMS
 from shuffledp.wire.keys import fingerprint, from_text, in_text, is_signed_by
 
-KEY_BYTES = 32  # of each of the two, public or private
+KEY_BYTES = 32  # length of each key, public or private
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CONTEXT = b"shuffledp-1 member"
 _END = "-----END PRIVATE KEY-----\n"
@@ -33,16 +33,16 @@ _MOST = 1 << 12  # bytes of an entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Described):
-    """A member as the directory has it.
+    """Entry of a member in a directory.
 
     Args:
-        name: by which people know the member: a pseudonym of up to 64 letters, digits, dots, hyphens and underscores.
+        name: pseudonym of the member: up to 64 letters, digits, dots, hyphens and underscores.
         identity: the Ed25519 key that the member signs with, 32 bytes in base64url.
-        opening: the X25519 key that is sealed to, 32 bytes in base64url.
-        signature: of all this by the identity, 64 bytes in base64url.
+        opening: the X25519 key to which messages are sealed, 32 bytes in base64url.
+        signature: signature of the other fields by the identity key, 64 bytes in base64url.
 
     Raises:
-        InvalidParameterError: if a field is not as it must be, or the signature is another's.
+        InvalidParameterError: if a field is invalid, or the signature does not verify.
     """
 
     title: ClassVar[str] = "an entry of a directory"
@@ -74,26 +74,26 @@ class Entry(Described):
 
     @property
     def identity_key(self) -> bytes:
-        """The 32 bytes of the key that the member signs with."""
+        """Ed25519 public key that verifies the member's signatures, in 32 bytes."""
         return from_text(self.identity, name="identity")
 
     @property
     def opening_key(self) -> bytes:
-        """The 32 bytes of the key that is sealed to."""
+        """X25519 public key to which messages for the member are sealed, in 32 bytes."""
         return from_text(self.opening, name="opening")
 
     @property
     def fingerprint(self) -> str:
-        """For people to compare: 80 bits of a digest of both keys."""
+        """Fingerprint for people to compare: 80 bits of a digest of both keys."""
         return fingerprint("member", self.identity_key + self.opening_key)
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The entry in a file that `MemberKey.write` wrote, whichever of the two files is named.
+        """Entry in a file that `MemberKey.write` wrote; ``path`` may name either of the two files.
 
         Raises:
-            InvalidParameterError: if it cannot be read, or is not as an entry must be.
-            InputDataError: if it holds something else.
+            InvalidParameterError: if the file is unreadable, or the entry is invalid.
+            InputDataError: if the file holds something else.
         """
         file = public_file(path)
         try:
@@ -107,7 +107,7 @@ class Entry(Described):
 
 
 class MemberKey:
-    """The private keys of a member; ``repr`` shows the fingerprint of what is public alone."""
+    """Private keys of a member; ``repr`` shows only the fingerprint of the public keys."""
 
     __slots__ = ("_identity", "opening")
 
@@ -116,48 +116,48 @@ class MemberKey:
 
     @classmethod
     def generate(cls) -> Self:
-        """New keys, by the system's randomness."""
+        """New keys from the system's randomness."""
         return cls(Ed25519PrivateKey.generate(), X25519PrivateKey.generate())
 
     @property
     def identity(self) -> bytes:
-        """The public part of the key that signs, 32 bytes."""
+        """Ed25519 public key of the member, in 32 bytes."""
         return self._identity.public_key().public_bytes_raw()
 
     def entry(self, name: str) -> Entry:
-        """What the directory is to have of this member."""
+        """Signed entry of this member for the directory."""
         opening = self.opening.public_key().public_bytes_raw()
         signature = self.signature(_signed(name, self.identity, opening))
         return Entry(name=name, identity=in_text(self.identity), opening=in_text(opening), signature=in_text(signature))
 
     def signature(self, message: bytes) -> bytes:
-        """The signature of a message, which begins with a context of its own."""
+        """Signature of a message; the message must begin with a context of its own."""
         return self._identity.sign(message)
 
     def to_pem(self) -> str:
-        """Both keys as PKCS#8 in PEM, not encrypted: whoever reads it has the keys."""
+        """Both private keys as unencrypted PKCS#8 in PEM: readers of the text have the keys."""
         encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
         keys: tuple[Any, ...] = (self._identity, self.opening)
         return "".join(str(key.private_bytes(encoding, form, serialization.NoEncryption()), "ascii") for key in keys)
 
     def write(self, path: Path, name: str) -> Entry:
-        """Write the keys to a file for its owner alone, and the entry beside it, ``.pub``; as `write_pair`."""
+        """Write the keys to a file for its owner alone, and the entry to a ``.pub`` file beside it; as `write_pair`."""
         entry = self.entry(name)
         write_pair(path, self.to_pem(), json.dumps(entry.to_dict(), indent=2) + "\n")
         return entry
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The keys in a file that `write` wrote.
+        """Keys in a file that `write` wrote.
 
         Raises:
-            InvalidParameterError: if it cannot be read, is not for its owner alone, or holds something else.
+            InvalidParameterError: if the file is unreadable, not for its owner alone, or holds something else.
         """
         return cls.from_pem(read_private(path))
 
     @classmethod
     def from_pem(cls, text: str) -> Self:
-        """The keys that `to_pem` wrote; anything else is refused, and not shown."""
+        """Keys that `to_pem` wrote; any other text is refused, and no error shows it."""
         blocks = [block + _END for block in text.replace("\r\n", "\n").split(_END)[:-1]]
         with suppress(ValueError, TypeError, UnsupportedAlgorithm):
             identity, opening = (serialization.load_pem_private_key(each.encode(), password=None) for each in blocks)

@@ -1,7 +1,7 @@
-"""Members as processes of this machine, each with one of its own or many that share one.
+"""Members as processes of this machine: one member in each process, or several.
 
-They are forked from a process that has loaded all that they need, and share its memory as far as they leave it alone.
-What a process writes to is its own: so a member alone in one uses neither an event loop nor threads.
+Each is forked from a process that has loaded all code and data, and shares the memory that it does not write to.
+To write little, a member alone in a process uses neither an event loop nor threads.
 """
 
 import asyncio
@@ -23,28 +23,28 @@ from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.serving import allow_files
 
-PATIENCE = 3600.0  # seconds for which members wait for others, who share the machine with them
-_CONNECTIONS, _FILES_BESIDE = 16, 200  # of a process with several members
-_NICE = 5  # the post office, for which all of them wait, comes first
+PATIENCE = 3600.0  # seconds for which members wait for others on the same machine
+_CONNECTIONS, _FILES_BESIDE = 16, 200  # for a process with several members
+_NICE = 5  # the post office, for which all members wait, comes first
 
 
 class Member(NamedTuple):
-    """A member with a report, as it begins."""
+    """Member's keys and sealed report at the start."""
 
     key: MemberKey
     report: bytes  # sealed
 
 
 class Processes:
-    """Processes that are forked from this one, to be killed when it ends."""
+    """Processes forked from this one, which are killed when this one ends."""
 
     def __init__(self) -> None:
         self._running: list[int] = []
 
     def start(self, several: Sequence[Callable[[], None]]) -> None:
-        """A process for each of these; one whose work raises an error has failed."""
+        """Fork a process for each of these functions; a process whose function raises an error has failed."""
         gc.collect()
-        gc.freeze()  # else collections in them would write to all that is shared
+        gc.freeze()  # otherwise garbage collection would write to all shared memory
         try:
             for work in several:
                 self._running.append(_forked(work))
@@ -52,7 +52,7 @@ class Processes:
             gc.unfreeze()
 
     def wait(self) -> int:
-        """How many have failed, when all have ended."""
+        """Number of failed processes, once all have ended."""
         failed = 0
         while self._running:
             _, status = os.waitpid(self._running[-1], 0)
@@ -61,7 +61,7 @@ class Processes:
         return failed
 
     def kill(self, first: int) -> None:
-        """End so many of those that were started first and are still there; they do not count as failed."""
+        """Kill the first ``first`` processes that still run; killed processes do not count as failed."""
         leaving, self._running = self._running[:first], self._running[first:]
         for each in leaving:
             with suppress(ProcessLookupError):
@@ -71,7 +71,7 @@ class Processes:
 
 
 def _forked(work: Callable[[], None]) -> int:
-    """The number of a process that does this work, without what `multiprocessing` would set up in it."""
+    """Process id of a fork that runs ``work``, without the set-up of `multiprocessing`."""
     number = os.fork()
     if number:
         return number
@@ -81,7 +81,7 @@ def _forked(work: Callable[[], None]) -> int:
         work()
         status = 0
     except* (ShuffleDPError, KeyboardInterrupt):
-        pass  # how many have failed is said once
+        pass  # the number of failures is reported once
     except* BaseException:
         traceback.print_exc()
     finally:
@@ -89,15 +89,15 @@ def _forked(work: Callable[[], None]) -> int:
 
 
 def run_members(terms: RelayTerms, members: Sequence[Member], folder: Path) -> None:
-    """Take the parts of some members, from where their journals say.
+    """Run the parts of some members from the states in their journals.
 
     Args:
-        terms: of the relay.
-        members: one, or several who take turns.
-        folder: for what they remember.
+        terms: terms of the relay.
+        members: one member, or several that take turns.
+        folder: folder of the journals.
 
     Raises:
-        RemoteProtocolError: if one of them cannot hand in; of several, as the only one of a group.
+        RemoteProtocolError: if a member cannot hand in; for several members, in an exception group.
     """
     keys = {terms.directory.place_of(each.key.identity): each.key for each in members}
     reports = {person: each.report for person, each in zip(keys, members, strict=True)}
@@ -130,7 +130,7 @@ def run_members(terms: RelayTerms, members: Sequence[Member], folder: Path) -> N
 
 
 def _at_once(work: Coroutine[Any, Any, object]) -> None:
-    """A coroutine that never waits for another, run without an event loop."""
+    """Run a coroutine that never waits for another, without an event loop."""
     try:
         work.send(None)
     except StopIteration:

@@ -1,6 +1,6 @@
-"""The post office of one relay: it takes letters, says when a stage has ended and who was there, and hands mail out.
+"""Post office of one relay: takes letters, ends stages, tells the attendance of each, and hands out mail.
 
-It is trusted with nothing but to be there. It sees who takes part, and letters of fixed lengths on fixed links.
+Members trust it only to be available. It sees who takes part, and letters of fixed lengths on fixed links.
 """
 
 import asyncio
@@ -20,31 +20,31 @@ from shuffledp.wire.grammar import SIGNATURE_BYTES
 from shuffledp.wire.keys import is_signed_by
 
 _CONTEXT = b"shuffledp-1 letters"
-_LONGEST_HELD = 20.0  # seconds for which a question is held until a stage has ended
-LONGEST_ANSWER = 60.0  # seconds for which members wait for one
-AFTER_RESTART = 2 * (LONGEST_ANSWER + 1.5 * LONGEST_WAIT)  # seconds: members who ask again have done so well before
+_LONGEST_HELD = 20.0  # seconds for which a request waits for the end of a stage
+LONGEST_ANSWER = 60.0  # seconds for which members wait for an answer
+AFTER_RESTART = 2 * (LONGEST_ANSWER + 1.5 * LONGEST_WAIT)  # seconds, well above the pauses of members who ask again
 _TICK = 0.2
-_LESS = 10  # times less long, members are waited for who were away a stage ago already
+_LESS = 10  # times shorter is the wait for members who were already away in the stage before
 _Clock = Callable[[], float]
 
 
 def signed_letters(terms: RelayTerms, sign: Callable[[bytes], bytes], posted: Posted) -> bytes:
-    """What a member sends to the post office: the signature of the letters, then the letters, by recipient."""
+    """Body of a member's post: the signature of the letters, then the letters, by recipient."""
     body = b"".join(letter for _, letter in sorted(posted.letters.items()))
     return sign(_bound(terms, posted.stage, posted.sender) + body) + body
 
 
 class PostOffice:
-    """One relay at work.
+    """Post office of one relay at work.
 
     Args:
-        terms: of the relay.
-        store: of its letters alone.
-        patience: seconds after the end of a stage for which letters of the next are waited for, or a tenth of it where
-            nobody is missing who was there in that stage; for those of the set-up, and for hand-ins of all who have
-            voted, it is until the collection closes. In the stage in which the post office starts again it is at least
-            ``AFTER_RESTART``, since members ask with pauses while it is away.
-        log: told what happened.
+        terms: terms of the relay.
+        store: store of this relay's letters.
+        patience: seconds from the end of a stage for which letters of the next are accepted, or a tenth of it where
+            all members present in that stage have sent; for letters of the set-up, and for hand-ins of all who have
+            voted, the wait lasts until the collection closes. In the stage of a restart of the post office, at least
+            ``AFTER_RESTART``, since members ask with growing pauses meanwhile.
+        log: log of events.
         clock: seconds since 1970.
     """
 
@@ -52,20 +52,20 @@ class PostOffice:
         self, terms: RelayTerms, store: Mailboxes, *, patience: float, log: EventLog, clock: _Clock = time.time
     ) -> None:
         self.terms, self._store, self._patience, self._log, self._clock = terms, store, patience, log, clock
-        self.lengths = lru_cache(maxsize=1 << 12)(terms.letters)  # asked for twice in each request
+        self.lengths = lru_cache(maxsize=1 << 12)(terms.letters)  # needed twice in each request
         self._records: list[bytes] = []
         self._came: set[int] = set()
         self._began, self._is_back = 0.0, False
-        self._members = self._expected = set(range(terms.num_users))  # all, and those who were there a stage ago
+        self._members = self._expected = set(range(terms.num_users))  # members; members present a stage ago
         self._ended, self._posted = asyncio.Condition(), asyncio.Event()
 
     @property
     def stage(self) -> int:
-        """The stage of which letters are taken."""
+        """Stage whose letters are accepted now."""
         return len(self._records)
 
     async def open(self) -> None:
-        """Go on from what is on the disk."""
+        """Continue from the state on disk."""
         self._records = await self._store.records()
         self._came = await self._store.senders(self.stage)
         if self._records:
@@ -73,15 +73,15 @@ class PostOffice:
             self._members, self._expected = map(self._in, (self._records[0], self._records[-1]))
 
     def accepts(self, stage: int, sender: int) -> bool:
-        """Whether somebody is a member, and a stage has begun."""
+        """Whether the sender is a member, and the stage has begun."""
         return stage <= min(self.stage, self.terms.hand_in_stage) and sender < self.terms.num_users
 
     def waits_for(self, stage: int, sender: int) -> bool:
-        """Whether the stage has not ended, and the member was there for the set-up."""
+        """Whether the stage has not ended, and the member was present at the set-up."""
         return stage == self.stage and sender in self._members
 
     def letters(self, stage: int, sender: int, body: bytes) -> Letters | None:
-        """The letters that a member has signed, each of the length that it must have; None if it is something else."""
+        """Letters that the member has signed, each of its due length; None for any other body."""
         lengths, signature, joined = self.lengths(sender, stage), body[:SIGNATURE_BYTES], body[SIGNATURE_BYTES:]
         identity = self.terms.directory.identities[sender]
         if len(joined) != sum(lengths.values()):
@@ -95,10 +95,10 @@ class PostOffice:
         return found
 
     async def take(self, stage: int, sender: int, letters: Letters) -> bool:
-        """Keep letters that `accepts` and `letters` let pass; False if they are late, or not those that were sent.
+        """Whether letters that `accepts` and `letters` let pass are stored; False if late, or other than sent before.
 
         Raises:
-            StorageError: if the disk did not take them.
+            StorageError: if the disk did not take the letters.
         """
         if sender not in self._members or (stage < self.stage and sender not in await self._store.senders(stage)):
             return False
@@ -110,31 +110,31 @@ class PostOffice:
         return is_kept
 
     def _in(self, record: bytes) -> set[int]:
-        """Who was there, by a record: also where somebody's letters came while it was written."""
+        """Members present by a record; letters that came while it was written do not count."""
         return {each for each in range(self.terms.num_users) if is_in(record, each)}
 
     async def record(self, stage: int) -> bytes | None:
-        """Who was there in a stage, when it has ended; None if that takes longer than anybody is kept waiting."""
+        """Attendance of a stage that has ended; None if the stage does not end within the longest wait of a request."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LONGEST_HELD), self._ended:
                 await self._ended.wait_for(lambda: stage < self.stage)
         return self._records[stage] if stage < self.stage else None
 
     async def mail(self, stage: int, recipient: int) -> bytes:
-        """The letters of a stage that has ended to a recipient, by sender."""
+        """Letters of an ended stage to a recipient, by sender."""
         there = self._records[stage]
         return b"".join(letter for sender, letter in await self._store.mail(stage, recipient) if is_in(there, sender))
 
     async def try_to_store(self) -> None:
-        """Find out whether something can be stored.
+        """Test whether the disk takes data.
 
         Raises:
-            StorageError: if the disk does not take it.
+            StorageError: if the disk does not take data.
         """
         await self._store.try_to_store()
 
     async def run(self) -> None:
-        """End one stage after the other, until the task is cancelled or the last has ended."""
+        """End one stage after the other, until the task is cancelled or the last stage has ended."""
         self._began = self._clock()
         while self.stage <= self.terms.hand_in_stage:
             with suppress(TimeoutError):
@@ -145,7 +145,7 @@ class PostOffice:
                 self._began = self._clock()
 
     def _waits(self) -> float:
-        """Seconds after the stage before for which this one waits."""
+        """Longest duration of the current stage, in seconds after the stage before."""
         last = self.stage == self.terms.hand_in_stage
         if self._came >= (self._expected if last else self._members):
             return 0.0
@@ -159,7 +159,7 @@ class PostOffice:
         return max(least, self._patience)
 
     async def _end(self) -> None:
-        """Say who was there; what comes from now on is late."""
+        """Record the attendance of the stage; later letters are late."""
         stage = self.stage
         came = await self._store.senders(stage)
         record = record_of(came, self.terms.num_users)

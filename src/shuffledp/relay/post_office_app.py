@@ -1,8 +1,8 @@
-"""Post offices over HTTP: letters in, and mail out to whoever asks; nobody but its recipient can open any.
+"""Post offices over HTTP: letters in, mail out; any client may fetch mail, but only its recipient can open it.
 
-``POST /collections/ID/stages/S/letters/M`` takes a member's letters; ``GET /collections/ID/stages/S/record`` says who
-was there, when the stage has ended; ``GET /collections/ID/stages/S/mail/R`` says so too, and hands a recipient's mail
-out; ``GET /collections/ID/directory`` shows the directory, whose digest the collection has.
+``POST /collections/ID/stages/S/letters/M`` takes a member's letters; ``GET /collections/ID/stages/S/record`` tells the
+attendance of an ended stage; ``GET /collections/ID/stages/S/mail/R`` does so too, and hands out a recipient's
+mail; ``GET /collections/ID/directory`` shows the directory, whose digest the collection has.
 """
 
 from collections.abc import Iterable
@@ -21,18 +21,18 @@ from shuffledp.wire.keys import in_text
 
 LETTERS_TYPE = "application/vnd.shuffledp.letters"
 RECORD_TYPE = "application/vnd.shuffledp.record"
-NOT_YET = 202  # of a stage that has not ended: to be asked again
-NAMES = {EVERYBODY: "all", ANALYST: "analyst"}  # of recipients who are no member
+NOT_YET = 202  # status while a stage has not ended: ask again
+NAMES = {EVERYBODY: "all", ANALYST: "analyst"}  # recipients other than members
 _RECIPIENTS = {name: recipient for recipient, name in NAMES.items()}
 
 
 def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlette:
-    """The application of these post offices.
+    """Web application of these post offices.
 
     Guarantees:
-        1. Letters that are answered well are on the disk; sent again, they change nothing.
-        2. Letters are those of a member, as many and as long as the stage has them; nothing else is kept.
-        3. Whether, when and what is answered depends on who has sent letters, and on nothing in them.
+        1. Letters with a good answer are on the disk; sent again, they change nothing.
+        2. Only a member's letters in the number and lengths of the stage are kept.
+        3. Answers and their times depend on who has sent letters, and on nothing in the letters.
     """
     known = {in_text(office.terms.collection_id): office for office in offices}
 

@@ -1,7 +1,7 @@
-"""Letters to a post office and from it, over one connection, one request at a time.
+"""Client of a post office: letters out and in, over one connection, one request at a time.
 
-It is the standard library's client, without an event loop: a machine on which a thousand members are processes has room
-for little more than what each of them holds.
+The standard library's client needs no event loop: a machine with a thousand member processes has room
+for little more than their data.
 """
 
 import http.client
@@ -29,22 +29,22 @@ from shuffledp.wire.keys import in_text
 
 
 class Connection(Protocol):
-    """Answers requests, one at a time."""
+    """Connection that answers requests, one at a time."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and content of the answer.
+        """Status and content of the answer to a request.
 
         Raises:
-            OSError: if there is none.
+            OSError: if no answer comes.
         """
 
 
 class HttpConnection:
-    """`Connection` to a service: kept open, and opened again after it broke. It goes where it is told and nowhere else.
+    """`Connection` to one service, kept open and reopened after a break; it never leaves its address.
 
     Args:
-        url: of the service.
-        certificates: a file of trusted ones, in place of the usual ones.
+        url: address of the service.
+        certificates: file of trusted certificates, in place of the usual ones.
     """
 
     def __init__(self, url: str, *, certificates: Path | None = None) -> None:
@@ -59,7 +59,7 @@ class HttpConnection:
             self._http = http.client.HTTPConnection(at.netloc, timeout=LONGEST_ANSWER)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Answer to a request, see `Connection.answer`."""
+        """Status and content of the answer, as in `Connection.answer`."""
         headers = {"User-Agent": "shuffledp"} | ({"Content-Type": LETTERS_TYPE} if body else {})
         try:
             self._http.request(method, f"{self._path}/{path}", body or None, headers)
@@ -73,20 +73,20 @@ class HttpConnection:
             raise
 
     def close(self) -> None:
-        """Let it go."""
+        """Close the connection to the service."""
         self._http.close()
 
 
 class PostOfficeClient:
-    """What members ask of a post office, each request until it is answered.
+    """Client of members at a post office; each request is repeated until an answer comes.
 
     Args:
-        terms: of the relay.
-        connection: to the post office; another one for every thread.
-        sign: signs what a member sends, by the member's key; by place in the directory where several share it. None
-            sends nothing.
-        patience: seconds for which a post office that does not answer is asked again.
-        patience_of_stage: seconds for which a stage may take.
+        terms: terms of the relay.
+        connection: connection to the post office; a separate one for every thread.
+        sign: signature of a message by the member at a place in the directory; None
+            for a client that posts no letters.
+        patience: seconds for which requests without an answer are repeated.
+        patience_of_stage: longest duration of a stage in seconds.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class PostOfficeClient:
         self._stages = f"collections/{in_text(terms.collection_id)}/stages"
 
     def post(self, stage: int, person: int, letters: Letters) -> None:
-        """Send letters, see `shuffledp.relay.member.Transport.post`."""
+        """Letters posted as `shuffledp.relay.member.Transport.post` demands."""
         sign = self._sign
         if sign is None:
             raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
@@ -111,17 +111,17 @@ class PostOfficeClient:
         self._asked("POST", f"{stage}/letters/{person}", body, also=HTTPStatus.GONE)
 
     def record(self, stage: int) -> bytes:
-        """Attendance of a stage, see `shuffledp.relay.member.Transport.record`."""
+        """Attendance of a stage, as in `shuffledp.relay.member.Transport.record`."""
         return self._ended(stage, f"{stage}/record")
 
     def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
-        """Attendance and letters of a stage in one answer, see `shuffledp.relay.member.Transport.fetch`."""
+        """Attendance and mail of a stage from one answer, as in `shuffledp.relay.member.Transport.fetch`."""
         found = self._ended(stage, f"{stage}/mail/{NAMES.get(recipient, recipient)}")
         size = -(-self._terms.num_users // 8)
         return found[:size], self._split(stage, recipient, found[:size], found[size:])
 
     def _ended(self, stage: int, path: str) -> bytes:
-        """The answer to a question that waits until a stage has ended."""
+        """Answer to a request that waits for the end of a stage."""
         until = time.monotonic() + self._of_stage
         while True:
             status, content = self._asked("GET", path, also=NOT_YET)
@@ -134,7 +134,7 @@ class PostOfficeClient:
                 )
 
     def _split(self, stage: int, recipient: int, record: bytes, mail: bytes) -> Letters:
-        """Letters by sender; the post office sends those of members who were there, one after the other."""
+        """Letters by sender, cut from mail in which they follow each other; only present members have one."""
         whole = len(record) * 8 >= self._terms.num_users
         several = self._terms.senders(recipient, stage) if whole else ()
         senders = [each for each in several if is_in(record, each)]
@@ -147,10 +147,10 @@ class PostOfficeClient:
         return {each: mail[place * length : (place + 1) * length] for place, each in enumerate(senders)}
 
     def _asked(self, method: str, path: str, body: bytes = b"", *, also: int) -> tuple[int, bytes]:
-        """Status and content of the answer to a request, asked for again with growing pauses while there is none.
+        """Status and content of the answer to a request, repeated with growing pauses until an answer comes.
 
         Raises:
-            RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
+            RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
         """
         until, wait = time.monotonic() + self._patience, FIRST_WAIT
         while True:

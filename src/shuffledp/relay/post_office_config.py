@@ -1,4 +1,4 @@
-"""A post office from its configuration until it is asked to end."""
+"""Configuration and run of a post office, until the process is asked to end."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -22,11 +22,11 @@ from shuffledp.survey.bound_directory import BoundDirectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostOfficeConfig(ServiceConfig):
-    """What a post office is told; it needs no key.
+    """Configuration of a post office, which needs no key.
 
     Args:
         directories: files of the directories that the collections name.
-        patience: seconds for which each round waits for members who are not there.
+        patience: seconds for which each round waits for missing members.
     """
 
     title: ClassVar[str] = "the configuration"
@@ -38,10 +38,10 @@ class PostOfficeConfig(ServiceConfig):
         validate.positive(patience=self.patience)
 
     def read_terms(self) -> list[RelayTerms]:
-        """The terms of each collection, with its directory.
+        """Terms of each collection, with its directory.
 
         Raises:
-            InvalidParameterError: if a file is not as it must be, or no directory is the one that a collection names.
+            InvalidParameterError: if a file is invalid, or the directory of a collection is missing.
         """
         known = {each.bound: each for each in (Directory.read(Path(file)) for file in self.directories)}
         return [_terms(collection, known) for collection, _ in self.read_collections()]
@@ -51,7 +51,7 @@ def _terms(collection: Collection, known: dict[BoundDirectory, Directory]) -> Re
     bound = collection.directory
     directory = None if bound is None else known.get(bound)
     if directory is None:
-        raise InvalidParameterError("directories must have the one that each collection names; one is missing.")
+        raise InvalidParameterError("directories must hold the directory that each collection names; one is missing.")
     return RelayTerms(collection=collection, directory=directory)
 
 
@@ -59,13 +59,13 @@ async def run_post_office(config: PostOfficeConfig, *, log: EventLog, ready: Cal
     """Run the post offices of some collections until the process is asked to end.
 
     Args:
-        config: what it is told.
-        log: told what happens.
-        ready: called with the address as soon as it answers.
+        config: configuration of the post office.
+        log: log of events.
+        ready: called with the address as soon as the service answers.
 
     Raises:
-        InvalidParameterError: if a file is not as it must be, or an address cannot be had.
-        LocalProtocolError: if another process runs on the same state.
+        InvalidParameterError: if a file is invalid, or an address is in use.
+        LocalProtocolError: if another process uses the same state.
         StorageError: if the disk cannot be written to.
     """
     offices = []

@@ -1,6 +1,6 @@
-"""A relay on this machine, for show: a post office, and each member a process, with keys that live as long as they.
+"""Demonstration of a relay on this machine: a post office, and members as processes with short-lived keys.
 
-One operator who plays everybody sees the answers, so that nobody is protected; the release says so.
+One operator plays all parties and sees the answers, so that nobody is protected; the release says so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,22 +41,22 @@ from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
 _FILE, _DIRECTORY, _OFFICE = "demo.collection", "demo.directory", "post-office"
 _MOST_PEOPLE, _CONTACTS = 100_000, 40
 _LIFE = timedelta(days=1)
-_AWAY_FOR = 20.0  # seconds, until a member counts as away
-_CYCLES, _GATE = 4, 1.25  # of an overlay; times what a uniform shuffle of those left would promise
-_SHARE = 3  # in ten say yes
+_AWAY_FOR = 20.0  # seconds until a member counts as away
+_CYCLES, _GATE = 4, 1.25  # overlay cycles; gate as a multiple of the epsilon of a uniform shuffle of the members left
+_SHARE = 3  # of ten members say yes
 _EPSILON0, _DELTA = 1.0, 1e-6
 _LAYERS = {"onion": True, "colluding": 0.005, "surplus": "aborts"}
-_MOST_IN_LAYERS, _ROUNDS_IN_LAYERS = 400, 5  # everybody is a contact of everybody
+_MOST_IN_LAYERS, _ROUNDS_IN_LAYERS = 400, 5  # all members are contacts of each other
 
 
 class Demonstration:
-    """A relay with its post office at work.
+    """Relay of a demonstration, with its post office at work.
 
     Args:
-        terms: of the relay.
-        keys: of the members, by their places.
-        analyst: who opens hand-ins.
-        folder: for what members remember.
+        terms: terms of the relay.
+        keys: private keys of the members, by place.
+        analyst: private key that opens hand-ins.
+        folder: folder of the members' journals.
     """
 
     def __init__(self, terms: RelayTerms, keys: Sequence[MemberKey], analyst: AnalyzerKey, folder: Path) -> None:
@@ -67,12 +67,12 @@ class Demonstration:
         """Start the members, and wait until all have handed in.
 
         Args:
-            progress: told how many stages have ended.
-            num_processes: which members share, each then being a coroutine; None is one for each member.
-            away: members, each a process, who are killed after the set-up.
+            progress: told the number of ended stages.
+            num_processes: number of processes that members share as coroutines; None is one process per member.
+            away: number of member processes that are killed after the set-up.
 
         Raises:
-            RemoteProtocolError: if another member does not.
+            RemoteProtocolError: if a member that was not killed does not hand in.
         """
         people = self.terms.num_users
         shares = people if num_processes is None else min(num_processes, people)
@@ -104,29 +104,29 @@ class Demonstration:
 
     @contextmanager
     def _client(self) -> Iterator[PostOfficeClient]:
-        """A client that sends nothing."""
+        """Client of the post office that posts no letters."""
         with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
             yield PostOfficeClient(self.terms, connection, None, patience=PATIENCE, patience_of_stage=PATIENCE)
 
     def _warm_up(self) -> None:
-        """Load and work out what all members need before they are processes, which then share it."""
+        """Load code and compute values that all members need, before the fork, so that their processes share them."""
         self.terms.directory.place_of(self._keys[0].identity)
         prepare(self.terms, self._keys[0], begin(self.terms, 0, bytes(self.terms.report_bytes)))
         with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
             connection.answer("GET", "healthz", b"")
 
     async def gathered(self) -> HandIns:
-        """What members handed in."""
+        """Hand-ins of all members."""
         with self._client() as client:
             return await gathered(self.terms, HttpTransport(client), [self.analyst])
 
     def letters_sent(self) -> tuple[int, int]:
-        """Letters of all rounds and their bytes, as the post office has kept them; once it has ended."""
+        """Number of letters in all rounds and their bytes, from the post office's store after it has ended."""
         kept = self._folder.parent / _OFFICE / self.terms.collection_id.hex()
         return letters_kept(kept, range(1, self.terms.num_rounds + 1))
 
     def _reports(self) -> list[bytes]:
-        """Made-up answers, each randomized and sealed."""
+        """Sealed reports of made-up, randomized answers."""
         randomizer, source = self.terms.collection.task.columns[0].randomizer.randomizer(), SecureSource()
         answers = uniform_integers(10, self.terms.num_users, source=source) < _SHARE
         reports = randomizer.randomize(answers.astype(np.int64), source=source)
@@ -134,7 +134,7 @@ class Demonstration:
 
 
 def _why_not(recorded: Recorded, away: int) -> str:
-    """Why members did not hand in, where this many were made to leave, and what helps."""
+    """Reason why members did not hand in after ``away`` members were made to leave, with a remedy."""
     late = recorded.num_away - away
     if late > 0:
         return (
@@ -151,17 +151,17 @@ def _why_not(recorded: Recorded, away: int) -> str:
 def demonstration(
     people: int, rounds: int | None, degree: int | None, folder: Path, *, onion: bool = False, away: int = 0
 ) -> Iterator[Demonstration]:
-    """A relay of made-up members, its post office at work in a process of its own until the block ends.
+    """Relay of made-up members, whose post office runs in a process of its own until the block ends.
 
     Args:
-        people: members, from 3 to 100,000.
-        rounds: of the walk; None is few, with at most 40 contacts if that can be.
-        degree: of a random regular graph; None is an overlay.
-        folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
-        onion: whether reports are in layers, against one member in 200 who may collude; of up to 400 people in one
-            group, in 5 rounds if not told otherwise.
-        away: members who will leave after the set-up, so that there is a gate, and the cycle of the overlay comes again
-            and again.
+        people: number of members, from 3 to 100,000.
+        rounds: rounds of the walk; None takes few, with at most 40 contacts if possible.
+        degree: degree of a random regular graph; None is an overlay.
+        folder: empty folder for keys, configurations, states and logs; remove it afterwards.
+        onion: whether reports are in layers, against one member in 200 who may collude; up to 400 people in one
+            group, 5 rounds by default.
+        away: number of members who leave after the set-up; a gate is added, and the overlay's cycle is
+            repeated.
 
     Raises:
         InvalidParameterError: if an argument is out of range.
@@ -206,7 +206,7 @@ def demonstration(
 
 
 def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
-    """What members are to send in the rounds: letters, bytes (mean and most), slots, and reports in these."""
+    """Traffic of a member in all rounds: letters, bytes (mean and most), slots, and mean reports in slots."""
     people, rounds = range(terms.num_users), range(1, terms.num_rounds + 1)
     letters = [[terms.letters(person, stage) for stage in rounds] for person in people]
     sent = [sum(sum(each.values()) for each in of_person) for of_person in letters]
@@ -226,7 +226,7 @@ def traffic_of(terms: RelayTerms) -> Mapping[str, float]:
 
 
 def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, away: int) -> Task:
-    """A question that members answer, and how their reports walk."""
+    """Task with a yes/no question whose reports walk."""
     if away and (onion or degree is not None):
         raise validate.invalid("0 on a graph, and for reports in layers, which no gate goes with", away=away)
     if degree is not None:
@@ -242,7 +242,9 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, a
         several = (Overlay.in_rounds(people, number) for number in numbers)
         found = next((each for each in several if each.most_contacts <= _CONTACTS), None)
         if found is None:
-            raise InvalidParameterError(f"rounds must be given for people={people}: nobody would do with 40 contacts.")
+            raise InvalidParameterError(
+                f"rounds must be given for people={people}: no number of rounds needs at most 40 contacts."
+            )
         walk = {"overlay": {"groups": list(found.sizes)}}
     if away:
         walk |= _behind_gate(people, away, len(walk["overlay"]["groups"]))
@@ -258,7 +260,7 @@ def _task(people: int, rounds: int | None, degree: int | None, *, onion: bool, a
 
 
 def _behind_gate(people: int, away: int, cycle: int) -> dict[str, Any]:
-    """Rounds and a gate that nearly as many leave open as are left of people, each of whom hides among the others."""
+    """Rounds and gate of a task whose gate most likely opens for the members left."""
     if not 0 < 2 * away < people:
         raise validate.invalid("0, or fewer than half of the members, who could not agree on anything", away=away)
     local = KaryRandomizedResponse(epsilon0=_EPSILON0, domain_size=2).model

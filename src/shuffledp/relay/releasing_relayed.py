@@ -1,4 +1,4 @@
-"""The analyst's part: hand-ins are opened when all have voted alike, and the release is that of the simulated walk."""
+"""Analyst's part of a relay: opens hand-ins after enough equal votes, and writes the release of the simulated walk."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ _NOTHING_SEEN = "So the analyst has seen no report, and there is nothing to be c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandIns:
-    """What members handed in, and what had happened before.
+    """Hand-ins of the members, and the attendance that they voted for.
 
     Args:
-        recorded: who was there, as all who voted saw it.
-        by_member: the sealed reports of each member who handed in, by place in the directory.
-        unreadable: what is wrong with a hand-in that is not as it must be; empty if there is none.
+        recorded: attendance that all voters saw.
+        by_member: sealed reports of each member who handed in, by place in the directory.
+        unreadable: error of an invalid hand-in; empty if all are valid.
     """
 
     recorded: Recorded
@@ -48,11 +48,11 @@ class HandIns:
 
 
 async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[AnalyzerKey]) -> HandIns:
-    """All hand-ins, when the last stage has ended.
+    """Hand-ins of all members, once the last stage has ended.
 
     Raises:
-        RemoteProtocolError: if records or votes are not as the protocol says, or nobody answers.
-        HandInRefusedError: if nothing was to be handed in after what happened, or too few voted alike.
+        RemoteProtocolError: if records or votes break the protocol, or no answer comes.
+        HandInRefusedError: if these rounds allow no hand-in, or too few votes agree.
     """
     recorded = Recorded(terms.collection_id, terms.num_users)
     for stage in range(terms.num_rounds + 1):
@@ -75,11 +75,11 @@ async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[Analy
 
 
 def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:
-    """The view of the analyst, and what was refused of the reports.
+    """View of the analyst, and counts of refused reports.
 
     Raises:
-        InputDataError: if other numbers of reports were handed in than anything is stated of: without a gate, all; or
-            if a hand-in is unreadable.
+        InputDataError: if the number of reports has no statement (without a gate, all reports are needed), or
+            a hand-in is unreadable.
     """
     if found.unreadable:
         raise InputDataError(f"{found.unreadable} Nothing was released.")
@@ -124,13 +124,13 @@ def write_relayed(
     watch: Watch = _NOBODY,
     force: bool = False,
 ) -> tuple[Outcome, Document]:
-    """Open what was handed in, and write its release into a folder; the outcome, and what its page says.
+    """Outcome and page of the release that is opened from hand-ins and written into a folder.
 
-    Where nothing can be released, the folder has a statement without estimates, of what each report loses by itself.
+    If no release is possible, the folder gets a statement without estimates, on the loss of each report by itself.
 
     Raises:
-        InvalidParameterError: if ``earlier`` is not as the task says, or the folder cannot be made.
-        InputDataError: as `view_of`.
+        InvalidParameterError: if ``earlier`` does not fit the task, or the folder cannot be made.
+        InputDataError: as in `view_of`.
     """
     collection, (column,) = terms.collection, terms.collection.task.columns
     releases = read_earlier(collection.task, earlier)

@@ -1,7 +1,7 @@
-"""One member's part in a relay, without any input or output: what is sent in a stage, and what follows from mail.
+"""Steps of one member in a relay, without input or output: the letters of a stage, and the next state from mail.
 
 The walk is that of `shuffledp.shufflers.relay_protocol`, and the draws are those of `shuffledp.laws.sample_walks`. To
-them come encryption, and the rule by which all members take the same rounds for those that happened.
+them come encryption, and the rule by which all members agree on the rounds that happened.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,17 +40,17 @@ Letters = Mapping[int, bytes]  # by recipient, or by sender
 
 
 class HandInRefusedError(RemoteProtocolError):
-    """End of a relay without a hand-in: nobody is to be told what is held, and what was promised is kept."""
+    """Error: the relay ends without a hand-in, since the promised guarantee would not hold."""
 
 
 class LetterRefusedError(RemoteProtocolError):
-    """A contact's letter that is not as it must be.
+    """Error: a contact's letter is invalid.
 
     Args:
-        message: what is wrong with it.
-        sender: whose it is, by place in the directory.
-        name: of the sender.
-        letter: as it came.
+        message: fault of the letter.
+        sender: place of the sender in the directory.
+        name: name of the sender.
+        letter: letter as it came.
     """
 
     def __init__(self, message: str, sender: int, name: str, letter: bytes) -> None:
@@ -60,15 +60,15 @@ class LetterRefusedError(RemoteProtocolError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MemberState:
-    """What a member knows and holds.
+    """State of a member: reports, keys, attendance, and the letters of the stage.
 
     Args:
-        walk: the reports held, sealed to the analyst, in layers if the task says so, and the round.
-        keys: of the links, for the next round.
-        recorded: who was there, as far as it is known.
-        stage: that is being worked at, as in `shuffledp.relay.terms`.
-        letters: what is sent in it, once that is settled: from then on these bytes, and no others.
-        refused: reports in layers that went no further: they came twice, did not open, or found no slot.
+        walk: held reports, sealed to the analyst, in layers if the task says so, and the round.
+        keys: link keys of the next round.
+        recorded: attendance so far.
+        stage: current stage, as in `shuffledp.relay.terms`.
+        letters: settled letters of the stage: once set, these bytes and no others are sent.
+        refused: number of reports in layers not passed on: repeated, unopenable, or without a slot.
     """
 
     walk: RelayState
@@ -80,18 +80,18 @@ class MemberState:
 
     @property
     def person(self) -> int:
-        """The member's place in the directory."""
+        """Place of the member in the directory."""
         return self.walk.person
 
 
 def begin(terms: RelayTerms, person: int, report: bytes, *, source: RandomSource | None = None) -> MemberState:
-    """The state before the set-up: the member's own report is held, sealed to the analyst.
+    """State before the set-up, in which the member holds its own report, sealed to the analyst.
 
     Args:
-        terms: of the relay.
-        person: the member.
-        report: the member's own.
-        source: of its way, where reports are in layers; None is the cryptographic source.
+        terms: terms of the relay.
+        person: place of the member.
+        report: sealed report of the member.
+        source: randomness of its route, where reports are in layers; None is the cryptographic source.
     """
     if len(report) != terms.report_bytes:
         raise LocalProtocolError(f"a sealed report must have {terms.report_bytes} bytes; got {len(report)}.")
@@ -112,13 +112,13 @@ def begin(terms: RelayTerms, person: int, report: bytes, *, source: RandomSource
 def prepare(
     terms: RelayTerms, key: MemberKey, state: MemberState, *, source: RandomSource | None = None
 ) -> MemberState:
-    """The state with the letters of its stage, which are to be written down before any of them is sent.
+    """State with the letters of its stage; it must be written down before any letter is sent.
 
     Args:
-        terms: of the relay.
-        key: the member's.
-        state: one without letters.
-        source: of the walk; None is the cryptographic source. Keys are drawn by the system's randomness anyway.
+        terms: terms of the relay.
+        key: private keys of the member.
+        state: state without letters.
+        source: randomness of the walk; None is the cryptographic source. Keys always use the system's randomness.
 
     Raises:
         HandInRefusedError: if, at the vote, the rounds that happened do not hide what was promised.
@@ -141,11 +141,11 @@ def prepare(
 
 
 def check_hand_in(terms: RelayTerms, recorded: Recorded, person: int | None = None) -> None:
-    """Whether, after these rounds, reports may be handed in; everybody decides alike, by what was recorded alone.
+    """Refuse a hand-in that these rounds do not allow; all members decide alike, by the attendance alone.
 
     Raises:
-        HandInRefusedError: if what was promised is not of such rounds; or not of what this ``person`` holds, who was
-            away in the last.
+        HandInRefusedError: if the promise does not cover these rounds, or the reports of this ``person``, who was
+            away in the last round.
     """
     if reason := why_refused(terms, recorded):
         raise HandInRefusedError(reason)
@@ -157,7 +157,7 @@ def check_hand_in(terms: RelayTerms, recorded: Recorded, person: int | None = No
 
 
 def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> MemberState:
-    """A round begun: where each report goes is drawn, or its owner has drawn it; and each contact gets an envelope."""
+    """State with a round begun: next holders of all reports are set, and each contact gets an envelope."""
     number, held = state.stage, state.walk.held
     there = {each: place for place, each in enumerate(terms.contacts(state.person, number))}
     choices = tuple(there.get(goal) for goal in _goals(terms, state, source))
@@ -172,7 +172,7 @@ def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> Memb
 
 
 def _goals(terms: RelayTerms, state: MemberState, source: RandomSource) -> list[int]:
-    """Who is to hold each report after the round that begins."""
+    """Next holder of each report in the round that begins."""
     held, walked = state.walk.held, terms.rounds[state.stage - 1]
     if terms.section.onion:
         return [next_holder(onion) for onion in held]
@@ -183,7 +183,7 @@ def _goals(terms: RelayTerms, state: MemberState, source: RandomSource) -> list[
 
 
 def _handed_in(terms: RelayTerms, key: MemberKey, state: MemberState, source: RandomSource) -> MemberState:
-    """All that is held, sealed to the analyst in an order that carries no information; what has no room is left out."""
+    """State with the member's hand-in: held reports in random order, sealed to the analyst; surplus is dropped."""
     order = tuple(random_permutation(len(state.walk.held), source=source).tolist())
     walk, (handed_in,) = step(state.walk, SubmissionDue(order=order))
     inside = in_slots(
@@ -196,18 +196,18 @@ def _handed_in(terms: RelayTerms, key: MemberKey, state: MemberState, source: Ra
 
 
 def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes, mail: Letters) -> MemberState:
-    """The state of the next stage.
+    """State of the next stage, after the mail of this stage.
 
     Args:
-        terms: of the relay.
-        key: the member's.
-        state: one whose letters were sent, or came too late.
-        record: who was there in this stage, as everybody is told.
-        mail: what came, by sender, of all contacts who were there; or of all members, at the vote.
+        terms: terms of the relay.
+        key: private keys of the member.
+        state: state whose letters were sent, or came too late.
+        record: attendance of this stage, as all members are told.
+        mail: letters by sender, of all present contacts; at the vote, of all members.
 
     Raises:
-        RemoteProtocolError: if somebody who was there is silent, or was told of other stages than this member.
-        LetterRefusedError: if a letter is not as a member must write it.
+        RemoteProtocolError: if a present contact is silent, or was told other attendance than this member.
+        LetterRefusedError: if a letter breaks the protocol.
         HandInRefusedError: at the set-up, if this member came too late; at the vote, if too few saw the same.
     """
     if state.stage == terms.vote_stage:
@@ -244,12 +244,12 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
 
 
 def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayState:
-    """The walk with what these contacts have passed on, each once."""
+    """Walk with the reports that these contacts passed on, each once."""
     walk = state.walk
     for sender, letter in mail.items():
         with _naming(terms, sender, letter):
             opened = _link(terms, sender, state.person).open(state.keys.inward[sender], state.stage, letter)
-        if opened[:DIGEST_BYTES] != state.recorded.digest:  # whoever told them so, it need not be the sender
+        if opened[:DIGEST_BYTES] != state.recorded.digest:  # the sender need not be at fault
             raise RemoteProtocolError(
                 f"all members must be told the same of the stages before {state.stage}; member "
                 f"{terms.directory.entries[sender].name} was told something else. Nothing is handed in."
@@ -262,7 +262,7 @@ def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayStat
 
 @contextmanager
 def _naming(terms: RelayTerms, sender: int, letter: bytes) -> Iterator[None]:
-    """Errors about a letter, with its sender and the letter."""
+    """Context in which an error about a letter also names the sender and the letter."""
     try:
         yield
     except RemoteProtocolError as error:
@@ -270,10 +270,10 @@ def _naming(terms: RelayTerms, sender: int, letter: bytes) -> Iterator[None]:
 
 
 def _passed_on(terms: RelayTerms, number: int, inside: bytes) -> tuple[bytes, ...]:
-    """The reports in the slots of an envelope of a round.
+    """Reports in the slots of an envelope of a round.
 
     Raises:
-        RemoteProtocolError: if slots hold what no member can have to pass on.
+        RemoteProtocolError: if a slot holds no sealed report.
     """
     length = terms.carried_bytes(number)
     reports = from_slots(inside, length)
@@ -286,14 +286,14 @@ def _passed_on(terms: RelayTerms, number: int, inside: bytes) -> tuple[bytes, ..
 
 
 def _peeled(terms: RelayTerms, key: MemberKey, state: MemberState) -> MemberState:
-    """What is held after a round, less a layer; what has none that is this member's goes no further."""
+    """State after a round with one layer removed; reports without a layer for this member are dropped."""
     held = state.walk.held
     kept = peeled(held, state.person, state.walk.round, terms.collection_id, key)
     return replace(state, walk=replace(state.walk, held=kept), refused=state.refused + len(held) - len(kept))
 
 
 def count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:
-    """Refuse to hand in unless so many members saw the same that no others can have agreed on something else."""
+    """Refuse a hand-in without a quorum of equal votes, which no two different records can both reach."""
     absent, message, votes = recorded.absent, recorded.vote, 0
     for sender, vote in mail.items():
         votes += sender not in absent and _has_signed(terms.directory.identities[sender], vote, message)

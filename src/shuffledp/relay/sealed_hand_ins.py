@@ -1,4 +1,4 @@
-"""What only the analyst opens: a member's own report, and all that a member hands in, signed and in one length."""
+"""Sealed messages for the analyst: a member's own report, and a member's signed hand-in of fixed length."""
 
 from collections.abc import Sequence
 
@@ -18,13 +18,13 @@ _CONTEXT = b"shuffledp-1 hand-in"
 
 
 def sealed_report(terms: RelayTerms, reports: Reports) -> bytes:
-    """A member's own report, the only one of these, sealed to the analyst: what walks."""
+    """Member's own report (the only row of ``reports``), sealed to the analyst: it will walk."""
     (blob,) = ReportLayout.of(reports.model).encode(reports)
     return Sealer.to(terms.config, collection_id=terms.collection_id, column=0).seal(blob).encode()
 
 
 def sealed_hand_in(terms: RelayTerms, key: MemberKey, person: int, inside: bytes) -> bytes:
-    """Reports in slots, sealed to the analyst's key for this collection and member, whose key signs it."""
+    """Hand-in of a member: slots sealed to the analyst for this collection and member, then the member's signature."""
     info, kem = _info(terms, person), kem_of(terms.config)
     sealed = kem.suite().encrypt(inside, kem.public_key(terms.config.public_key), info=info)
     message = HpkeCiphertext(terms.config.id, sealed[: kem.enc_length], sealed[kem.enc_length :]).encode()
@@ -34,10 +34,10 @@ def sealed_hand_in(terms: RelayTerms, key: MemberKey, person: int, inside: bytes
 def opened_hand_in(
     terms: RelayTerms, keys: Sequence[AnalyzerKey], person: int, letter: bytes
 ) -> tuple[HpkeCiphertext, ...]:
-    """The sealed reports that a member handed in; what is in a slot and is no report is left out.
+    """Sealed reports in a member's hand-in; slots that hold no report are skipped.
 
     Raises:
-        RemoteProtocolError: if the member has not signed it, or it does not open by any of the analyst's keys.
+        RemoteProtocolError: if the member's signature is missing, or none of the analyst's keys opens it.
     """
     name = terms.directory.entries[person].name
     info, message, signature = _info(terms, person), letter[:-SIGNATURE_BYTES], letter[-SIGNATURE_BYTES:]
@@ -53,7 +53,7 @@ def opened_hand_in(
     for each in from_slots(inside, terms.report_bytes):
         try:
             found.append(HpkeCiphertext.decode(each))
-        except MalformedMessageError:  # a member who passes on something else
+        except MalformedMessageError:  # a member passed on something else
             continue
     return tuple(found)
 

@@ -1,6 +1,6 @@
-"""What all parties of a relay know alike: who passes on to whom in which round, and how long each letter is.
+"""Terms that all parties of a relay share: contacts in each round, and lengths of letters.
 
-It follows from the collection file and the directory that it names, and from nothing else. A *stage* is a number:
+They follow from the collection file and the directory that it names, and from nothing else. A *stage* is a number:
 0 is the set-up of links, 1 to T are the rounds of the walk, T + 1 is the vote on what happened, T + 2 the hand-in.
 """
 
@@ -29,18 +29,18 @@ from shuffledp.wire.hpke import sealed_lengths
 from shuffledp.wire.kems import TAG_BYTES
 from shuffledp.wire.report_bytes import ReportLayout
 
-EVERYBODY, ANALYST = -1, -2  # to whom letters go besides members
+EVERYBODY, ANALYST = -1, -2  # recipients of letters besides members
 DIGEST_BYTES = 32
-_OVERFLOW = 1e-9  # the chance that somebody has more to hand in than there is room for: then the rest is left out
+_OVERFLOW = 1e-9  # chance that a member holds more reports than a hand-in has room for; the rest is left out
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelayTerms:
-    """The terms of a relay.
+    """Terms of one relay, from its collection and directory.
 
     Args:
-        collection: what is asked, and by whom.
-        directory: of the members, the one that the collection names.
+        collection: collection with the question and its parties.
+        directory: directory of the members, the one that the collection names.
 
     Raises:
         InvalidParameterError: if the collection names another directory, or none.
@@ -54,7 +54,7 @@ class RelayTerms:
 
     @cached_property
     def collection_id(self) -> bytes:
-        """The collection's id, worked out once: every letter is bound to it."""
+        """Collection's id, computed once: every letter is bound to it."""
         return self.collection.id
 
     @property
@@ -64,85 +64,85 @@ class RelayTerms:
 
     @property
     def section(self) -> NetworkSection:
-        """What the task says of the walk."""
+        """Task's section on the walk."""
         return cast(NetworkSection, self.collection.task.shuffler)
 
     @cached_property
     def contacts_of_all(self) -> Contacts:
-        """The overlay, or the graph as the only one."""
+        """Contacts of all members: the overlay, or a tuple with the only graph."""
         return cast(BoundDirectory, self.collection.directory).ways(self.section)
 
     @property
     def ways(self) -> Graph | Overlay:
-        """The graph or the overlay."""
+        """Graph or overlay of the walk."""
         found = self.contacts_of_all
         return found if isinstance(found, Overlay) else found[0]
 
     @property
     def num_rounds(self) -> int:
-        """Rounds of the walk; of an overlay one cycle, if the task does not say."""
+        """Number of rounds; an overlay has one cycle, if the task does not say."""
         rounds = self.section.rounds
         return int(rounds) if not isinstance(rounds, str) else cast(Overlay, self.ways).num_rounds
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
-        """The graph of each round, or the round of the overlay."""
+        """Graph of each round, or round of the overlay."""
         return tuple(graphs_of_rounds(self.ways, self.num_rounds))
 
     @cached_property
     def shuffler(self) -> RandomWalkShuffler:
-        """The simulated shuffler whose view a relay has: the same rounds on the same contacts, with the same slots."""
+        """Simulated shuffler with the view of the relay: same rounds, contacts and slots."""
         column = self.collection.task.columns[0]
         walk = self.section.along(self.contacts_of_all, column.randomizer.randomizer(), column.release.delta)
         return walk.shuffler(self.num_rounds)
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """Reports that an envelope has room for, in each round."""
+        """Slots for reports in an envelope, for each round."""
         return tuple(self.shuffler.slots or ())
 
     @cached_property
     def most_handed_in(self) -> int:
-        """Reports that a hand-in has room for: hardly ever more end with anybody."""
+        """Slots for reports in a hand-in; a member holds more with a chance of at most 1e-9."""
         places = (held for held in range(1, self.num_users) if self.num_users / math.factorial(held + 1) <= _OVERFLOW)
         return next(places, self.num_users)
 
     @property
     def vote_stage(self) -> int:
-        """The stage after the last round."""
+        """Stage of the vote, after the last round."""
         return self.num_rounds + 1
 
     @property
     def hand_in_stage(self) -> int:
-        """The last stage."""
+        """Stage of the hand-in, the last stage."""
         return self.num_rounds + 2
 
     @property
     def quorum(self) -> int:
-        """Votes that are enough: two different ones cannot both have so many, whatever colluding members vote.
+        """Quorum of votes: no two different votes can both reach it, whatever colluding members vote.
 
-        More than half of all members and of those who may vote twice.
+        The quorum is more than half of the number of members plus the number of colluding members, who may vote twice.
         """
         twice = self.section.num_colluding(self.num_users)
         return (self.num_users + twice) // 2 + 1
 
     @cached_property
     def config(self) -> HpkeConfig:
-        """The key of the analyst that all reports are sealed to: the one in use when the collection opens.
+        """HPKE config of the analyst for all reports: the key in use when the collection opens.
 
-        No member's clock chooses it: the analyst sees which key opens a report, and with it when its owner began.
+        A key chosen by a member's clock would tell the analyst, who sees which key opens a report, when a member began.
         """
         return configs_of(self.collection, instant(opens=self.collection.opens))[0]
 
     @cached_property
     def report_bytes(self) -> int:
-        """The length of every sealed report."""
+        """Length of every sealed report in bytes."""
         layout = ReportLayout.of(self.collection.task.columns[0].randomizer.randomizer().model)
         enc, payload = sealed_lengths(self.config, layout.length)
         return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode())
 
     def is_sealed(self, report: bytes) -> bool:
-        """Whether something looks like a report that is sealed to the analyst's key; only the analyst can tell more."""
+        """Whether the bytes look like a report sealed to the analyst's key; only the analyst can tell for sure."""
         try:
             found = HpkeCiphertext.decode(report)
         except MalformedMessageError:
@@ -151,19 +151,19 @@ class RelayTerms:
         return (found.config_id, len(found.enc), len(report)) == (self.config.id, enc, self.report_bytes)
 
     def carried_bytes(self, stage: int) -> int:
-        """The length of what each slot of a round holds: a sealed report; in layers, one more for each round left."""
+        """Length of a slot's content in a round, in bytes: a sealed report, plus a layer per round left if layered."""
         layers = self.num_rounds - stage + 1 if self.section.onion else 0
         return self.report_bytes + layers * LAYER_BYTES
 
     def contacts(self, person: int, stage: int) -> tuple[int, ...]:
-        """To whom a member sends in the set-up or a round, and from whom the member hears then; ascending."""
+        """Contacts of a member in the set-up or a round, to send to and to hear from; ascending."""
         if stage == 0:
             cycle = self.rounds[: self.ways.num_rounds if isinstance(self.ways, Overlay) else 1]
             return tuple(sorted({each for walked in cycle for each in _neighbors(walked, person)}))
         return _neighbors(self.rounds[stage - 1], person)
 
     def letters(self, person: int, stage: int) -> Mapping[int, int]:
-        """To whom a member sends in a stage, and how many bytes; whatever the member holds."""
+        """Recipients of a member's letters in a stage, with lengths in bytes that do not depend on the reports held."""
         if stage == self.vote_stage:
             return {EVERYBODY: SIGNATURE_BYTES}
         if stage == self.hand_in_stage:
@@ -172,16 +172,16 @@ class RelayTerms:
         return dict.fromkeys(self.contacts(person, stage), length)
 
     def senders(self, recipient: int, stage: int) -> tuple[int, ...]:
-        """From whom letters come to a recipient in a stage; links go both ways."""
+        """Senders of letters to a recipient in a stage; links go both ways."""
         return tuple(range(self.num_users)) if recipient < 0 else self.contacts(recipient, stage)
 
     def envelope_bytes(self, stage: int) -> int:
-        """The length of every envelope of a round: a digest of the rounds before, and slots with a mark each."""
+        """Length of every envelope of a round in bytes: a digest of earlier stages, and slots with a mark each."""
         return DIGEST_BYTES + self.slots[stage - 1] * (1 + self.carried_bytes(stage)) + TAG_BYTES
 
     @property
     def hand_in_bytes(self) -> int:
-        """The length of every hand-in: sealed to the analyst, and signed."""
+        """Length of every hand-in in bytes, sealed to the analyst and signed."""
         plaintext = self.most_handed_in * (1 + self.report_bytes)
         enc, payload = sealed_lengths(self.config, plaintext)
         return len(HpkeCiphertext(0, bytes(enc), bytes(payload)).encode()) + SIGNATURE_BYTES
@@ -194,12 +194,12 @@ def _neighbors(walked: Round, person: int) -> tuple[int, ...]:
 
 
 def in_slots(reports: tuple[bytes, ...], slots: int, length: int) -> bytes:
-    """Reports of one length in as many slots, each after a 1; the others are empty."""
+    """Slots that hold reports of one length, each after a byte 1; the rest are zeros."""
     filled = b"".join(b"\x01" + report for report in reports)
     return filled + bytes((slots - len(reports)) * (1 + length))
 
 
 def from_slots(data: bytes, length: int) -> tuple[bytes, ...]:
-    """The reports that `in_slots` wrote; what is no slot of it is passed over."""
+    """Reports that `in_slots` wrote; slots without the byte 1 are skipped."""
     several = [data[at : at + 1 + length] for at in range(0, len(data), 1 + length)]
     return tuple(each[1:] for each in several if each[:1] == b"\x01" and len(each) == 1 + length)
