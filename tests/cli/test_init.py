@@ -110,7 +110,7 @@ def test_what_is_asked_wrongly_is_said(folder):
     assert "--value COLUMN must be given beside a table" in refused(2, "init", "answers.csv", "--output", "made.toml")
     numbers = ("init", "--kind", "mean", "--categories", "a,b", "--output", "made.toml")
     assert "--categories must be left out for kind 'mean'" in refused(2, *numbers)
-    assert "--users must be an integer that is 1 or more" in refused(2, "init", "--users", 0, "--output", "made.toml")
+    assert "--users must be an integer that is 2 or more" in refused(2, "init", "--users", 0, "--output", "made.toml")
     assert "must be all different" in refused(2, "init", "--categories", "a,a", "--output", "made.toml")
     assert "categories must be two or more" in refused(2, "init", "--categories", "", "--output", "made.toml")
     assert "it lacks 'gone'" in refused(3, "init", "answers.csv", "--value", "gone", "--output", "made.toml")

@@ -1,5 +1,7 @@
 """What is said of few people: what is lost if fewer answer, what shuffling is worth, and what estimates tell."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -29,11 +31,46 @@ def said(document):
     return [block.text for block in parts if isinstance(block, Text) and TERMINAL in block.on and PAGE in block.on]
 
 
-@pytest.mark.parametrize(("people", "least"), [(1, 2), (3, 2), (5, 3), (30, 15), (100, 50), (10_000, 5000)])
+@pytest.mark.parametrize(("people", "least"), [(2, 2), (3, 2), (5, 3), (30, 15), (100, 50), (10_000, 5000)])
 def test_a_new_task_loses_everything_only_if_less_than_half_of_those_expected_answer(people, least):
     asked = [Asked(columns=("v",), form="categories", categories=(("No", "Yes"),))]
-    for kind, shown in (("survey", least), ("walk", least), ("regions", min(least, 100))):
+    for kind, shown in (("survey", least), ("walk", least), ("regions", min(max(people // 10, 2), 100))):
         assert f"\nminimum_batch = {shown}  #" in task_text(kind, asked, people=people)
+
+
+def test_a_new_task_for_regions_of_unknown_sizes_is_released_for_thirty_people_in_three_regions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert shuffledp("init", "--users", 30, "--kind", "regions", "--output", "task.toml").code == 0
+    rows = [f"{region},Yes\n" for region, people in (("a", 12), ("b", 10), ("c", 8)) for _ in range(people)]
+    Path("table.csv").write_text(f"region,answer\n{''.join(rows)}")
+    assert shuffledp("run", "task.toml", "--input", "table.csv", "--output", "out", "--seed", 1).code == 0
+
+
+def test_a_new_task_for_regions_of_a_table_loses_everything_only_if_half_of_the_smallest_is_missing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{region},{'No' if n % 2 else 'Yes'}\n" for region, people in (("a", 12), ("b", 9)) for n in range(people)]
+    Path("table.csv").write_text(f"region,answer\n{''.join(rows)}")
+    assert shuffledp("init", "table.csv", "--value", "answer", "--kind", "regions", "--output", "task.toml").code == 0
+    assert Task.read("task.toml").release.minimum_batch == 5
+    assert Task.read("task.toml").people.expected == 21
+
+
+def test_a_plan_of_strata_says_that_too_few_people_in_any_one_of_them_lose_everything():
+    task = Task.from_dict(shares(minimum_batch=5).to_dict() | {"by": "region"})
+    lines = said(plan_document(plan(task, 30)))
+    lost = "If fewer than 5 people answer in any one region, everything is destroyed, and nothing is released."
+    assert [line for line in lines if "destroyed" in line] == [lost]
+
+
+@pytest.mark.parametrize("people", [0, 1])
+def test_a_new_task_for_fewer_than_two_people_is_refused_since_its_plan_would_be(people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = shuffledp("init", "--users", people, "--output", "task.toml")
+    assert made.code == 2
+    assert f"users must be an integer that is 2 or more; got {people}." in " ".join(made.err.split())
+    assert not Path("task.toml").exists()
 
 
 def test_a_plan_says_what_is_lost_if_too_few_answer():

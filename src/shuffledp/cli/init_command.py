@@ -81,7 +81,7 @@ class _Wanted:
             allowed = f"given {'twice' if most == 2 else 'once'}" if most else "left out"
             raise InvalidParameterError(f"--by must be {allowed} for kind {kind!r}.")
         if self.users is not None:
-            integer_at_least(1, users=self.users)
+            integer_at_least(2, users=self.users)  # a batch of one hides nobody
 
     def forms(self, found: "Sequence[Found]") -> Iterator[str]:
         """Form of the answers in each column, from the content of a table if there is one."""
@@ -199,8 +199,10 @@ def _write(
         write(people, None)
         return
     fit = fit_of(write(max(rows, people), 1), answers)
-    if not fit.people:
-        raise InputDataError(f"{answers} must hold an answer in each column that is named by --value; one has none.")
+    if fit.people < 2:
+        raise InputDataError(
+            f"{answers} must hold two answers or more in each column that is named by --value; one has fewer."
+        )
     if wanted.users is None:
         write(fit.people if wanted.kind is TaskKind.SUM else rows, fit.of_region)
     else:

@@ -89,7 +89,9 @@ def _few(plan: Plan) -> Iterable[str]:
 def _people(plan: Plan) -> Iterable[str]:
     """Limits on the number of people for a release, if there are any."""
     if all(column.protocol is None for column in plan.columns):
-        yield all_or_nothing(plan.task.release.minimum_batch, plan.task.people.expected or plan.num_users)
+        section = plan.task.shuffler
+        stratum = section.words if isinstance(section, StratifiedSection) else ""
+        yield all_or_nothing(plan.task.release.minimum_batch, plan.task.people.expected or plan.num_users, stratum)
     for column in plan.columns:
         if column.protocol is None:
             continue

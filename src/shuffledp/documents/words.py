@@ -87,12 +87,15 @@ def wide_intervals(estimate: Estimate) -> str:
     return f"This release tells nothing about {which}: an interval there spans {span}." if names else ""
 
 
-def all_or_nothing(least: int, expected: int | None) -> str:
-    """Consequence for answers if too few people answer; "" if any number suffices."""
+def all_or_nothing(least: int, expected: int | None, stratum: str = "") -> str:
+    """Consequence for answers if too few people answer, in any ``stratum`` if named; "" if any number suffices."""
     of_whom = "" if expected is None else f" of the {count(expected)} expected"
+    where = ""
+    if stratum:
+        of_whom, where = " people", f" in any one {stratum}"
     if least < 2:
         return ""
-    return f"If fewer than {count(least)}{of_whom} answer, everything is destroyed, and nothing is released."
+    return f"If fewer than {count(least)}{of_whom} answer{where}, everything is destroyed, and nothing is released."
 
 
 def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:

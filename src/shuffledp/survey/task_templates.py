@@ -75,7 +75,7 @@ KINDS = tuple(_TITLES)
 FORM_OF_KIND = {"histogram": "bins", "cross": "pair", "mean": "mean", "sum": "sum"}  # of others: "categories"
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
-_LEAST_BATCH, _OF_REGION, _DELTA_DIGITS = 2, 100, 6
+_LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,9 +144,9 @@ def task_text(
     Args:
         kind: one of ``KINDS``.
         asked: the questions, one or more.
-        people: how many will take part, 1 or more.
+        people: how many will take part, 2 or more.
         by: the public columns that the kind works by, if it does; none are ``BY_DEFAULT``.
-        most_batch: the largest minimum_batch with which a table that was given is released; None is any.
+        most_batch: people of the smallest region of a table that was given, or all that answered; None is unknown.
         missing_values: texts that mean "did not answer", beside the empty one.
         strip: whether the blanks around answers are taken off.
     """
@@ -178,10 +178,11 @@ def _people(people: int) -> str:
 
 
 def _release(kind: str, people: int, most_batch: int | None) -> str:
-    """The last table: a smallest batch of about half the expected people; smaller for regions of unknown size."""
-    half = -(-people // 2)
-    known = [half, *([_OF_REGION] if kind == "regions" else []), *([] if most_batch is None else [most_batch])]
-    least = max(_LEAST_BATCH, min(known))
+    """The last table: a smallest batch of half the people, of a region too; of unknown ones a tenth, or fewer."""
+    least = -(-min(people, most_batch or people) // 2)
+    if kind == "regions" and most_batch is None:
+        least = min(_OF_REGION, people // _REGIONS)
+    least = max(_LEAST_BATCH, least)
     return f"""
 [release]
 delta = 1e-{max(_DELTA_DIGITS, len(str(people)) + 1)}  # the remainder: far below one in the number of people
