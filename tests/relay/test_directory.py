@@ -85,7 +85,7 @@ def test_who_leaves_is_left_out_of_another_directory():
     fewer = Directory.signed(circle.directory.without([gone]), circle.operator)
     assert gone not in [each.name for each in fewer.entries]
     assert fewer.bound != circle.directory.bound
-    with pytest.raises(InvalidParameterError, match="must name members of it; got nobody"):
+    with pytest.raises(InvalidParameterError, match="must name members of the directory; got nobody"):
         circle.directory.without(["nobody"])
     with pytest.raises(InvalidParameterError, match="no entry has it"):
         fewer.place_of(circle.keys[2].identity)
