@@ -4,6 +4,7 @@ All that is known about a protocol, as one value.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import shuffledp as sdp
 from accounting.given import given, response
 from shuffledp.accounting import THEOREMS, account, examine, findings, limit
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import ContradictionError, InvalidParameterError
 from shuffledp.core.guarantees import RenyiDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind, Status
@@ -135,6 +136,13 @@ def test_several_releases_show_more_and_the_lower_bound_is_about_one_of_them():
     assert often.epsilon_lower == once.epsilon_lower
     assert often.slack is None
     assert "about one release" in often.lower.remarks[-1]
+
+
+def test_a_composition_that_promises_less_than_one_release_loses_is_refused(monkeypatch):
+    added = sys.modules["shuffledp.accounting.compose"]
+    monkeypatch.setattr(added, "_by_losses", lambda *_, **__: examine(LDP, delta=1e-6).epsilon_lower * (1 - 1e-5))
+    with pytest.raises(ContradictionError, match=r"adding-losses promises an epsilon .* ldp-witness proves"):
+        examine(LDP, delta=1e-6, releases=25)
 
 
 def test_renyi_divergences_are_stated_at_the_orders_asked_for_and_add_up_over_releases():
