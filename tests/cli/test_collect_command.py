@@ -76,6 +76,12 @@ def test_json_holds_the_file_its_id_and_the_statements_of_the_smallest_batch(fol
     )
 
 
+@pytest.mark.parametrize("role", ["shuffler", "analyzer", "relay", "issuer", "page"])
+def test_help_says_that_a_name_never_stands_without_the_address(role):
+    words = " ".join(shuffledp("collect", "new", "--help").out.split())
+    assert f"--{role}-name NAME Name of this party, as you claim it; its address is always shown too." in words
+
+
 def test_one_host_for_two_parties_is_warned_of_with_what_is_left(folder):
     given = ("--shuffler", "https://vps.example.org", "--analyzer", "https://vps.example.org:8444")
     made = shuffledp(

@@ -13,6 +13,7 @@ import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files import reading
+from shuffledp.files.in_memory import CsvInMemory
 from shuffledp.files.reading import guarded, read_batches
 
 ANSWER = "SECRET-ANSWER-42"
@@ -176,6 +177,32 @@ def test_bytes_that_are_not_utf8_are_refused(csv_file, content):
     assert "cannot be read: it holds bytes that are not UTF-8 text; save it as CSV in UTF-8" in refusal(
         csv_file(content)
     )
+
+
+@pytest.mark.parametrize("name", ["UTF-16LE", "UTF-16BE"])
+@pytest.mark.parametrize("first", ["a,b\n", "\na;b\r\n"])
+def test_utf16_without_a_mark_is_told_as_utf16(csv_file, name, first):
+    text = refusal(csv_file(f"{first}{ANSWER},1\n".encode(name)))
+    assert "its first line holds zero bytes, as text in UTF-16 does; save it as CSV in UTF-8" in text
+    assert text.endswith(f"by iconv -f {name} -t UTF-8.")
+
+
+def test_a_zero_byte_in_any_name_of_a_column_is_refused(csv_file):
+    assert "its first line holds zero bytes" in refusal(csv_file(f"a,b\0c\n{ANSWER},1\n"))
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.txt"])
+def test_a_compressed_file_that_is_not_called_so_is_told_as_compressed(csv_file, name):
+    content = gzip.compress(f"a,b\n{ANSWER},1\n".encode())
+    words = "it is compressed by gzip; decompress it, or give it a name that ends in .gz."
+    assert refusal(csv_file(content, name)).endswith(words)
+    assert refusal(CsvInMemory(content)).endswith(words)
+
+
+@pytest.mark.parametrize("line", ["sep=;\r\n", "\ufeffsep=,\n", "SEP=\t\n", '"sep=;"\n', "sep=|\n"])
+def test_the_line_in_which_excel_is_told_the_separator_is_pointed_out(csv_file, line):
+    text = refusal(csv_file(f"{line}a;b\n{ANSWER};1\n"))
+    assert text.endswith("its first line is the 'sep=' of Excel, and not the names of the columns; delete that line.")
 
 
 def test_damaged_compressed_files_are_refused(csv_file):

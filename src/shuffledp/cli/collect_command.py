@@ -51,7 +51,10 @@ Issuer = Annotated[str | None, typer.Option(metavar="URL", help="Who gives a tok
 IssuerKeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, help="The issuer's public key file.")
 ]
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="What you call it; shown beside its address alone.")]
+Name = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Name of this party, as you claim it; its address is always shown too."),
+]
 ReadyMade = Annotated[
     bool, typer.Option("--ready-made", help="The issuer makes the tokens, and can then tell whose is which.")
 ]

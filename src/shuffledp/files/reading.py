@@ -31,6 +31,8 @@ _LETTERS_OF_HEADER = 1 << 20
 HEADER_HINT = " (its first line must name the columns, separated by commas, semicolons or tabs)"
 _DELIMITERS = (",", ";", "\t")
 _PARQUET_MAGIC = b"PAR1"
+_GZIP_MAGIC = b"\x1f\x8b"
+_LINE_OF_EXCEL = re.compile("sep=.?", re.IGNORECASE)  # tells Excel the separator, and nobody else
 
 
 class Watch:
@@ -144,7 +146,11 @@ def guarded(path: object, step: Callable[[], Result]) -> Result:
         raise
     except Exception as error:
         reason = _harmless(error)
-    raise InputDataError(f"{path} cannot be read: {reason}.")
+    raise _unread(path, reason)
+
+
+def _unread(path: object, reason: str) -> InputDataError:
+    return InputDataError(f"{path} cannot be read: {reason}.")
 
 
 def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
@@ -239,7 +245,7 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
         yield from batches if delimiter == "," else map(with_commas, batches)
     if source.quotes % 2:
         # The rest of the file, from the quotation mark on, has been read as one field.
-        raise InputDataError(f"{path} cannot be read: a quotation mark in it is never closed.")
+        raise _unread(path, "a quotation mark in it is never closed")
 
 
 def csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], str]:
@@ -247,9 +253,23 @@ def csv_header(path: Path | CsvInMemory, wanted: set[str]) -> tuple[list[str], s
 
     Commas are taken before semicolons, and these before tabs; if nothing is there that is wanted, whatever makes the
     most fields.
+
+    Raises:
+        InputDataError: if the table is compressed but not called so, or its first line holds zero bytes or is Excel's.
     """
+    with _csv_stream(path) as file:
+        beginning = file.read(len(_GZIP_MAGIC))
+        if beginning == _GZIP_MAGIC:
+            raise _unread(path, "it is compressed by gzip; decompress it, or give it a name that ends in .gz")
     headers = [(_first_row(path, delimiter), delimiter) for delimiter in _DELIMITERS]
-    return max(headers, key=lambda found: (len(wanted.intersection(found[0])), len(found[0])))
+    header, delimiter = max(headers, key=lambda found: (len(wanted.intersection(found[0])), len(found[0])))
+    if any("\0" in name for name in header):
+        encoding = "UTF-16BE" if beginning.startswith(b"\0") else "UTF-16LE"
+        advice = f"save it as CSV in UTF-8, or convert it, such as by iconv -f {encoding} -t UTF-8"
+        raise _unread(path, f"its first line holds zero bytes, as text in UTF-16 does; {advice}")
+    if not wanted.intersection(header) and _LINE_OF_EXCEL.fullmatch(delimiter.join(header)):
+        raise _unread(path, "its first line is the 'sep=' of Excel, and not the names of the columns; delete that line")
+    return header, delimiter
 
 
 def _first_row(path: Path | CsvInMemory, delimiter: str) -> list[str]:
