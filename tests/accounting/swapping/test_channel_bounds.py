@@ -101,6 +101,19 @@ def test_at_choices_that_were_searched_it_is_a_few_per_cent_above(seed):
     assert closest < 1.25
 
 
+def test_both_orders_of_all_inputs_and_the_reservoir_of_what_all_inputs_have_in_common_count():
+    """Mutants: one orientation; donors who all draw from the reservoir."""
+    users = channel([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.4, 0.4, 0.2]], 50)
+    assert set(users.pairs) == {(one, other) for one in range(3) for other in range(3) if one != other}
+    for place, (reports, reservoir) in enumerate(users._people((0, 1), 0.1, 7)):
+        assert reservoir.chance == pytest.approx(0.2 + 0.3 + 0.2)
+        assert reservoir.densities * reservoir.masses == pytest.approx(users.matrix[place])
+        assert reservoir.masses.sum() == pytest.approx(1)
+        positive = np.maximum(users.matrix[0] - math.exp(0.1) * users.matrix[1], 0).sum()
+        assert reports.excess == pytest.approx(positive)
+        assert reports.masses @ reports.values == pytest.approx([0], abs=1e-12)
+
+
 @pytest.mark.deep
 def test_the_worst_of_both_orders_of_two_inputs_counts():
     """Mutant: one orientation of an asymmetric channel."""

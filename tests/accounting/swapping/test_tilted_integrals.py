@@ -106,6 +106,18 @@ def test_laws_on_the_corners_of_the_hexagon_are_mixtures_of_the_five_and_of_no_f
         assert needed == set(range(5))
 
 
+def test_no_law_of_the_class_has_a_larger_positive_part_and_binary_response_has_it():
+    """Mutant: a smaller slope beyond the truncation."""
+    random = np.random.default_rng(7)
+    for epsilon0, epsilon in ((0.2, 0.0), (1.0, 0.3), (3.0, 2.5)):
+        reports = any_private(epsilon0, epsilon)
+        positive = [
+            np.maximum(values + reports.mean, 0) @ masses
+            for values, masses in laws(random, reports, epsilon0, epsilon, 20)
+        ]
+        assert max(positive) == pytest.approx(reports.excess, rel=1e-12)
+
+
 def settled(case):
     reports, tilt, cells = setting(*case)
     deviations = 0.05

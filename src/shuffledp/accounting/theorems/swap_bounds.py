@@ -20,6 +20,7 @@ from shuffledp.accounting.swapping.searches import Choices, DeltaBound, least_de
 from shuffledp.accounting.theorem import Theorem, not_adaptive, shuffled_pure_reports
 from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
 from shuffledp.core.caching import remembered
+from shuffledp.core.channels import Channel
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
@@ -30,6 +31,7 @@ _ENOUGH, _POWER = 12, 2.3  # people for each E^2.3: with fewer the strong pair i
 _MOST_INPUTS, _MOST_OUTPUTS = 6, 32
 _LEAST_ENTRY = 1e-6
 _MOST_REMEMBERED = 256
+_Rows = tuple[tuple[float, ...], ...]
 
 
 class _SwapTheorem(Theorem):
@@ -107,16 +109,12 @@ class SwapBoundChannel(_SwapTheorem):
         return (people, _positive_channel(model.local))
 
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
-        """The largest epsilon of all pairs; None if one has none."""
-        return self._channel(model).epsilon(delta, limit=model.local.epsilon0)
+        """The largest epsilon of all pairs, by `_channel_epsilon`, which remembers; None if one has none."""
+        return _channel_epsilon(_rows(model.local), model.num_users, delta)
 
     def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
-        """The largest delta of all pairs."""
-        return self._channel(model).delta(epsilon)
-
-    def _channel(self, model: ProtocolModel) -> SwapChannel:
-        matrix = _matrix(model.local)
-        return SwapChannel(matrix=np.ones((1, 1)) if matrix is None else matrix, others=model.num_users - 1)
+        """The largest delta of all pairs, by `_channel_delta`, which remembers."""
+        return _channel_delta(_rows(model.local), model.num_users, epsilon)
 
 
 def _large_reservoir(model: ProtocolModel) -> Hypothesis:
@@ -157,6 +155,22 @@ def _matrix(local: LocalModel) -> Floats | None:
         return None
     matrix = channel.matrix[:, channel.matrix.max(axis=0) > 0].astype(np.float64)
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def _rows(local: LocalModel) -> _Rows:
+    matrix = _matrix(local)
+    return () if matrix is None else tuple(tuple(row) for row in matrix.tolist())
+
+
+@remembered(_MOST_REMEMBERED)
+def _channel_epsilon(rows: _Rows, users: int, delta: float) -> float | None:
+    limit = Channel(np.array(rows)).epsilon()
+    return SwapChannel(matrix=np.array(rows), others=users - 1).epsilon(delta, limit=limit)
+
+
+@remembered(_MOST_REMEMBERED)
+def _channel_delta(rows: _Rows, users: int, epsilon: float) -> float:
+    return SwapChannel(matrix=np.array(rows), others=users - 1).delta(epsilon)
 
 
 @remembered(_MOST_REMEMBERED)
