@@ -1,4 +1,4 @@
-"""What the browser can do of what a task may ask for, and the models of randomizers as it reads them."""
+"""Randomizers and tasks that the browser supports, and randomizer models in the form that the browser reads."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ KEM = "x25519"
 
 
 def require_browser(task: Task, key: PublishedKey) -> None:
-    """Refuse, by name, what the page for respondents cannot do.
+    """Refuse a task or key that the page for respondents does not support.
 
     Args:
-        task: what is asked.
-        key: the analyzer's, which reports are sealed to.
+        task: task of the collection.
+        key: public key of the analyzer.
 
     Raises:
-        InvalidParameterError: for another randomizer, or another mechanism of the key, than the browser has; or for
+        InvalidParameterError: for a randomizer, or a mechanism of the key, that the browser lacks; or for
             public columns that travel beside reports, which the page does not ask for.
     """
     for column in task.columns:
@@ -46,7 +46,7 @@ def _require_randomizer(column: Column) -> None:
 
 
 def model_in_text(model: LocalModel) -> dict[str, Any]:
-    """The description of a randomizer with its integers as text: numbers of JavaScript hold 53 bits.
+    """Description of a randomizer with integers as text, since JavaScript numbers hold only 53 bits.
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse

@@ -1,6 +1,6 @@
-"""The modules of the client as one script, since browsers load no modules from a file on the disk; and its templates.
+"""Bundle of the client's modules as one script, since browsers load no modules from local files; and templates.
 
-Each module becomes a function of its own, so that nothing of one is seen by another but what it exports.
+Each module becomes a function of its own, so that other modules see only its exports.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _EXPORTS = re.compile(r"^export \{([^}]*)\};\n", re.MULTILINE)  # as the vendore
 
 
 def source_of(name: str) -> str:
-    """The text of a file in ``js/``.
+    """Text of a file in ``js/``.
 
     Example:
         >>> source_of("wire.js").splitlines()[0]
@@ -25,7 +25,7 @@ def source_of(name: str) -> str:
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:
-    """A template with each part in its place, in which nothing is looked for again.
+    """Template with each part in its place; inserted parts are not searched for placeholders.
 
     Example:
         >>> filled("<b>{name}</b>", {"name": "{title}"})
@@ -35,7 +35,7 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
 
 
 def allowed(source: str) -> str:
-    """What a policy says to let this script or style run, and no other.
+    """Content-security-policy source that allows this script or style alone.
 
     Example:
         >>> allowed("")
@@ -45,7 +45,7 @@ def allowed(source: str) -> str:
 
 
 def script_of(first: str) -> str:
-    """A module and all that it imports, as the text of one script.
+    """Script made of a module and all that it imports.
 
     Guarantees:
         1. It imports nothing.
@@ -59,7 +59,7 @@ def script_of(first: str) -> str:
 
 
 def _in_order(name: str, seen: set[str]) -> Iterator[str]:
-    """A module after those that it imports, none twice."""
+    """Names of a module's imports and of the module, in the order of loading, each once."""
     seen.add(name)
     for found in _IMPORT.finditer(source_of(name)):
         if found[2] not in seen:
@@ -68,7 +68,7 @@ def _in_order(name: str, seen: set[str]) -> Iterator[str]:
 
 
 def _as_function(name: str) -> str:
-    """A module as the object of what it exports."""
+    """JavaScript text that assigns the module's exports to a variable."""
     source = source_of(name)
     exported = [found[2] for found in _EXPORT.finditer(source)]
     for found in _EXPORTS.finditer(source):
@@ -79,5 +79,5 @@ def _as_function(name: str) -> str:
 
 
 def _variable(name: str) -> str:
-    """What a module is called in the script, as nothing in it is: ``vendor/hpke.js`` is ``module_vendor_hpke``."""
+    """Variable of a module in the script, such as ``module_vendor_hpke`` for ``vendor/hpke.js``."""
     return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))

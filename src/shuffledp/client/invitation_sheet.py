@@ -1,6 +1,6 @@
-"""Invitations to print: one page on which each invited person has a QR code, to be cut out and handed over.
+"""Invitations to print: one page with a QR code for each invited person, to cut out and hand over.
 
-Each code is a secret of one person. So the page is one, too: it is for whoever hands them out, and for nobody after.
+Each code is a secret of one person. So the page is secret, too: only who hands out the codes may have it.
 """
 
 from collections.abc import Iterable
@@ -12,22 +12,22 @@ from shuffledp.client.page_words import LANGUAGES, PageWords
 from shuffledp.core.text import printable
 from shuffledp.survey import Collection
 
-_CARD = "<!-- card -->\n"  # stands before and after that of a person in the template
+_CARD = "<!-- card -->\n"  # stands before and after a person's card in the template
 
 
 def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]]) -> str:
-    """The page, HTML, in the language of the task where there are words for it.
+    """HTML page of invitations, in the language of the task if its words exist, else in English.
 
     Guarantees:
-        1. It asks nobody for anything, and runs nothing.
-        2. Each link stands on it once as a code and once as text, beside the name that it came with.
+        1. It loads nothing, and runs no script.
+        2. Each link stands on it once as a code and once as text, beside the person's name.
 
     Args:
-        collection: what people are invited to.
-        links: for each of them a name, any text, and the link.
+        collection: collection of the invitations.
+        links: name (any text) and link for each invited person.
 
     Raises:
-        InvalidParameterError: if a link is longer than a code can be.
+        InvalidParameterError: if a link is too long for a QR code.
     """
     language = collection.task.written.language or LANGUAGES[0]
     words, style, contact = PageWords.of(language), source_of("sheet.css"), collection.task.release.contact

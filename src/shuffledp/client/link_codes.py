@@ -1,4 +1,4 @@
-"""Links as QR codes (ISO/IEC 18004), for whoever has them on paper, or on another screen than the one to answer on."""
+"""QR codes of links (ISO/IEC 18004), for links on paper or on another screen than the answering one."""
 
 from contextlib import suppress
 from io import BytesIO
@@ -7,21 +7,21 @@ from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError
 
-_QUIET = 4  # modules left free on each side, as the standard asks
+_QUIET = 4  # modules left free on each side, as the standard demands
 _WIDTH, _LEAST_MODULE, _LARGEST_MODULE = 48.0, 0.5, 1.0  # mm on paper
 _CLASS = "shuffledp-link"
-_COLORS = {"dark": "#000", "light": "#fff"}  # whatever the page around it is like
+_COLORS = {"dark": "#000", "light": "#fff"}  # whatever colors the page around it has
 
 
 def link_code(link: str) -> bytes:
-    """An SVG file of a link, to be shown or printed in any size.
+    """SVG file with the QR code of a link, for screens and print in any size.
 
     Guarantees:
-        1. It holds the link and nothing else, with a quiet zone of four modules, and asks nobody for anything.
+        1. It holds the link and nothing else, with a quiet zone of four modules, and loads nothing.
         2. It can be read with 15 % of it damaged.
 
     Raises:
-        InvalidParameterError: if the link is longer than a code can be.
+        InvalidParameterError: if the link is too long for a QR code.
     """
     file = BytesIO()
     _code(link).save(file, kind="svg", border=_QUIET, scale=8, svgclass=_CLASS, **_COLORS)
@@ -29,10 +29,10 @@ def link_code(link: str) -> bytes:
 
 
 def printed_code(link: str) -> str:
-    """QR code as inline SVG: about 48 mm, or wider so that a module is at least 0.5 mm.
+    """QR code as inline SVG: 48 mm wide, or wider so that a module is at least 0.5 mm.
 
     Raises:
-        InvalidParameterError: if the link is longer than a code can be.
+        InvalidParameterError: if the link is too long for a QR code.
     """
     code = _code(link)
     modules = code.symbol_size(border=_QUIET)[0]
@@ -41,15 +41,15 @@ def printed_code(link: str) -> str:
 
 
 def is_link_code(file: Path) -> bool:
-    """Whether a file is one that `link_code` made, of whichever link."""
+    """Whether the file was made by `link_code`, for any link."""
     with suppress(OSError):
         return f'class="{_CLASS}"'.encode() in file.read_bytes()
     return False
 
 
 def _code(link: str) -> Any:
-    """The code, of as few modules as the link needs at a correction of 15 %."""
-    import segno  # here, since it is not installed where nobody serves
+    """QR code of a link with the fewest modules at an error correction of 15 %."""
+    import segno  # imported here, since only serving machines install it
 
     try:
         return segno.make_qr(link, error="m", boost_error=False)

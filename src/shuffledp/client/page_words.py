@@ -1,6 +1,6 @@
-"""The page's own words, in the language of the task where there is a table of them: ``js/words/``, a file for each.
+"""Words of the page for respondents, in the task's language if ``js/words/`` has a file for it.
 
-What is promised, and what it takes for granted, is not among them: it stands on the page in the statement's own words.
+The promise and its conditions are not among them: the page shows them in the statement's own words.
 """
 
 import json
@@ -15,11 +15,11 @@ LANGUAGES = ("en", "de", "es", "fr")
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """The words of one language.
+    """Words of the page in one language.
 
     Args:
-        language: of the words, a tag of BCP 47.
-        table: the words by who says them: ``page`` and ``sheet`` (the templates), ``script``, ``told`` and ``why``
+        language: language of the words, a tag of BCP 47.
+        table: the words by their place: ``page`` and ``sheet`` (the templates), ``script``, ``told`` and ``why``
             (sentences that are completed here), and how ``numbers`` are written.
     """
 
@@ -28,7 +28,7 @@ class PageWords:
 
     @classmethod
     def of(cls, language: str) -> Self:
-        """The words for a language, whatever the region or script; in English if there are none.
+        """Words for a language, whatever its region or script; English if no file exists.
 
         Example:
             >>> PageWords.of("de-AT").language, PageWords.of("it").language
@@ -39,7 +39,7 @@ class PageWords:
         return cls(known, json.loads(source_of(f"words/{known}.json")))
 
     def told(self, name: str, **parts: str) -> str:
-        """A sentence with its parts.
+        """Sentence with its parts filled in.
 
         Example:
             >>> PageWords.of("es").told("bin", lower="0", upper="18")
@@ -48,7 +48,7 @@ class PageWords:
         return str(self.table["told"][name]).format(**parts)
 
     def number(self, value: int) -> str:
-        """A whole number, its thousands apart.
+        """Whole number with separated thousands.
 
         Example:
             >>> PageWords.of("de").number(1200)
@@ -57,7 +57,7 @@ class PageWords:
         return self.written(f"{value:,}")
 
     def percent(self, chance: float) -> str:
-        """A chance in percent, to three digits.
+        """Percentage of a chance, to three digits.
 
         Example:
             >>> PageWords.of("en").percent(0.7866)
@@ -66,7 +66,7 @@ class PageWords:
         return str(self.table["numbers"]["percent"]).format(number=self.written(f"{100 * chance:.3g}"))
 
     def percent_of(self, text: str) -> str:
-        r"""A chance that is written as "78.7%", as this language writes it, and in no other digits.
+        r"""Percentage given as "78.7%", in the spelling of this language with the same digits.
 
         Example:
             >>> PageWords.of("de").percent_of("78.7%")
@@ -75,7 +75,7 @@ class PageWords:
         return str(self.table["numbers"]["percent"]).format(number=self.written(text.removesuffix("%")))
 
     def why(self, model: Any) -> str:
-        """How the randomizer that a model describes changes an answer.
+        """Explanation of how the randomizer of a model changes an answer.
 
         Example:
             >>> from shuffledp import KaryRandomizedResponse
@@ -87,6 +87,6 @@ class PageWords:
         return str(self.table["why"][model.kind]).format(levels=self.number(response.domain_size), **parts)
 
     def written(self, number: str) -> str:
-        """A number in English as this language writes it."""
+        """Number in English spelling, rewritten with this language's marks."""
         marks = self.table["numbers"]
         return number.translate({ord("."): marks["decimal"], ord(","): marks["thousands"]})

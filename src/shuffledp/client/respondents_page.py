@@ -1,7 +1,7 @@
-"""The page of a collection: one file that asks, randomizes, seals and sends, and that anybody may serve.
+"""Page for respondents: one file that asks, randomizes, seals and sends, and that anybody may serve.
 
-It is one file, so that what is served can be held against the digest in the invitation, byte by byte; and so that it
-opens from the disk, to be looked at. It loads nothing, and its policy lets it speak to the shuffler alone, or to a
+One file can be compared with the digest in the invitation byte by byte, and
+can be opened from the disk. It loads nothing, and its policy lets it speak to the shuffler alone, or to a
 relay before it, and to the issuer where people answer by invitation.
 """
 
@@ -34,7 +34,7 @@ _MARK = b'<script type="application/json" id="data">'
 
 
 def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
-    """The collection with a page at an address, and the page, UTF-8.
+    """Collection completed by its page at an address, and the page itself in UTF-8.
 
     Guarantees:
         1. The page holds all that it needs, and names no other address to the browser than the
@@ -42,12 +42,12 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
         2. The collection that it completes by the digest in its link is the one returned here, to the byte.
 
     Args:
-        collection: one without a page.
+        collection: collection without a page.
         url: where the page will be served.
 
     Raises:
-        InvalidParameterError: for what the browser cannot do, see `require_browser`; another ``url`` than Collection
-            takes; or a task of so many categories that the page is longer than 150,000 bytes.
+        InvalidParameterError: if the browser cannot do the task (`require_browser`), for a ``url`` that Collection
+            does not take, or if many categories make the page longer than 150,000 bytes.
     """
     require_browser(collection.task, collection.analyzer.key)
     if collection.directory is not None:
@@ -63,14 +63,14 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
 
 
 def is_page(file: Path) -> bool:
-    """Whether a file is a page that `with_page` made, of whichever collection."""
+    """Whether the file is a page made by `with_page`, for any collection."""
     with suppress(OSError):
         return _MARK in file.read_bytes()
     return False
 
 
 def _page(draft: Collection) -> str:
-    """The template with everything in its place."""
+    """HTML page: the template with all parts filled in."""
     style, script, words = source_of("page.css"), script_of("page.js"), PageWords.of(_language(draft))
     policy = {
         "default-src": "'none'",
@@ -98,14 +98,14 @@ def _page(draft: Collection) -> str:
 
 
 def _origins(draft: Collection) -> list[str]:
-    """To whom the page speaks: the shuffler, or a relay in its place; and whoever signs tokens."""
+    """Origins that the page may contact: the shuffler, or a relay in its place; and the issuer."""
     issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
     addresses = [draft.relay or draft.shuffler.url, *issuer]
     return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})
 
 
 def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
-    """What the script reads: the collection, the page's words, and what Python knows how to say of it."""
+    """Data for the script: the collection, the page's words, and sentences written by Python."""
     contact = draft.task.release.contact
     first, *others = draft.promised()
     alone = [each for each in others if each.guarantee.type == LocalDP.type]
@@ -138,30 +138,30 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
 
 
 def _party(draft: Collection, role: str) -> str:
-    """A party as people know it: its address, after its name in quotation marks, if it has one."""
+    """Party as people know it: its name in quotation marks, if it has one, and its address."""
     address, name = str(draft.addresses[role]), draft.names.to_dict().get(role)
     return address if name is None else f'"{printable(name)}" ({address})'
 
 
 def _several(draft: Collection) -> str:
-    """The parties that have one operator."""
+    """Parties that have one operator, separated by commas."""
     return ", ".join(_party(draft, role) for role in draft.one_operator)
 
 
 def _result(draft: Collection, words: PageWords) -> list[str] | None:
-    """What stands before the address of the result, and after it; None where nobody has said where it will be."""
+    """Words before and after the address of the result; None if the collection names no address."""
     if draft.result is None:
         return None
     return words.told("result", result="{result}", minimum=words.number(draft.minimum)).split("{result}")
 
 
 def _language(draft: Collection) -> str:
-    """Of the questions and answers."""
+    """Language of the questions and answers."""
     return draft.task.written.language or LANGUAGES[0]
 
 
 def _received(draft: Collection, words: PageWords) -> str:
-    """Who sees where it comes from."""
+    """Sentence on who sees where a report comes from."""
     parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.task.release.minimum_batch)}
     if draft.relay is None:
         return words.told("direct", **parts)
@@ -169,14 +169,14 @@ def _received(draft: Collection, words: PageWords) -> str:
 
 
 def _once(draft: Collection, words: PageWords) -> list[str]:
-    """How it is seen to that people answer once, and what that tells of them; nothing where nobody sees to it."""
+    """Sentence on how the issuer makes people answer only once, and what it learns; empty without an issuer."""
     if draft.issuer is None:
         return []
     return [words.told("ready_made" if draft.ready_made else "signed", issuer=_party(draft, "issuer"))]
 
 
 def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
-    """What a statement means for one person, as everybody can read it; nothing where it is no matter of guessing."""
+    """Plain sentence on what a statement means for one person; empty if no chance of a guess applies."""
     guess = guess_of(statement)
     if guess is None:
         return []
@@ -185,21 +185,21 @@ def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
 
 
 def _alone(draft: Collection) -> dict[str, list[str]]:
-    """What a report by itself tells where its local loss is large: dangers, which come first, and notes."""
+    """Notes on what a single report tells at a large local loss: dangers first, then the rest."""
     models = [column.randomizer.randomizer().model for column in draft.task.columns]
     dangers = dict.fromkeys(warning for each in models for warning in each.warnings)
     return {"dangers": list(dangers), "notes": list(dict.fromkeys(filter(None, map(said_alone, models))))}
 
 
 def _meaning(statement: PrivacyStatement) -> str:
-    """What must be known besides of how much is promised, in the statement's words; all of it if nothing was said."""
+    """Conditions of the promise in the statement's words; the whole sentence if the page has no plain one."""
     if guess_of(statement) is None:
         return statement.sentence_of(statement.guarantee)
     return " ".join(filter(None, [per_report(statement), statement.guarantee.weakness]))
 
 
 def _question(column: Column, words: PageWords) -> dict[str, Any]:
-    """A question, its fields, and how an answer is randomized."""
+    """Question with its fields and the explanation of its randomizer."""
     section, model = column.randomizer, column.randomizer.randomizer().model
     fields = _fields(column)
     edges = [words.written(each) for each in edge_names(fields[0].get("edges", ()))]
@@ -216,12 +216,12 @@ def _question(column: Column, words: PageWords) -> dict[str, Any]:
 
 
 def _asked(column: Column) -> str:
-    """What people read; of two columns without a question the names, by a sign that each language reads as its own."""
+    """Text of the question; without one, the names of the columns, joined by "&" in any language."""
     return " & ".join(map(printable, column.inputs)) if column.question is None else printable(column.question)
 
 
 def _fields(column: Column) -> list[dict[str, Any]]:
-    """What is asked for: an answer of some, of each of two columns, or a number in a range, or in bins."""
+    """Fields of a question: a choice of categories for each column, a number in a range, or bins."""
     section: Any = column.randomizer
     if section.categories_of_answers:
         columns = zip(column.inputs, section.categories_of_answers, strict=True)

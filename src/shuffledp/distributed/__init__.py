@@ -1,9 +1,9 @@
-"""A task on PySpark, for tables that have outgrown one machine: the same readers, randomizers and permutations.
+"""Tasks on PySpark, for tables too large for one machine, with the same readers, randomizers and permutations.
 
-To be read in this order: `kernels` (what a worker does, without any engine), `shares`, `stage_input` and `job_key`
-(what it reads, and draws from), `placements` and `placing` (where an order is more than chance), `tasks` and `jobs` (as
-Spark calls it), `engine` (a whole task), `engine_stages` (one stage of it), `session`. Only `session`, and whoever
-calls it, needs pyspark and Java.
+In reading order: `kernels` (the work of a worker, without any engine), `shares`, `stage_input` and `job_key`
+(its input and randomness), `placements` and `placing` (where an order is more than chance), `tasks` and `jobs` (as
+Spark calls it), `engine` (a whole task), `engine_stages` (one stage of it), `session`. Only `session` and its
+callers need pyspark and Java.
 
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """

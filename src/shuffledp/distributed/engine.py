@@ -1,7 +1,7 @@
-"""A task on an engine: the same words as on one machine, for tables that have outgrown it.
+"""Whole tasks on an engine, with the words of one machine, for tables too large for it.
 
 Shuffles that are uniform, inside strata or near an order are done here; walks along a graph, imperfect shuffles and
-whatever names people by their rows stay on one machine.
+tasks that name people by their rows stay on one machine.
 """
 
 import math
@@ -33,9 +33,9 @@ from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Task, read_earlier
 from shuffledp.wire.report_bytes import ReportLayout
 
-_BYTES_OF_PART = 1 << 26  # of reports and of a permutation of them; a task holds three times as much
+_BYTES_OF_PART = 1 << 26  # reports and their permutation; a task holds three times as much
 _BYTES_OF_PLACE = 8
-VIEW = "release.parquet"  # a folder here, and a file on one machine
+VIEW = "release.parquet"  # a folder here, a file on one machine
 _NOBODY = Watch()
 
 
@@ -50,21 +50,21 @@ def run_on(
     earlier: Sequence[Path] = (),
     parts: int | None = None,
 ) -> Outcome:
-    """All stages of a task on a session of Spark: what `shuffledp.files.run` releases, with a view in parts.
+    """Outcome of all stages of a task on a Spark session: the release of `shuffledp.files.run`, its view in parts.
 
     Args:
         session: the session; its workers see the files of ``answers`` and the ``folder`` under the same names.
         task: the task, whose shuffle is uniform.
         answers: the files of the table.
-        folder: an empty one, which is filled; what is secret lies in a private folder beside it until the end.
+        folder: empty folder for the output; secrets lie in a private folder beside it until the end.
         seed: for experiments only; None is a fresh key.
-        watch: told how far it is.
+        watch: told about progress.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
-        parts: in how many parts each view is; None is as many as keep one below 64 MiB.
+        parts: number of parts of each view; None takes enough to keep each below 64 MiB.
 
     Raises:
-        UnsupportedModelError: for a task that the engine does not do.
-        InvalidParameterError: if ``earlier`` is not as the task says, or there is no such file.
+        UnsupportedModelError: for a task that the engine does not support.
+        InvalidParameterError: if ``earlier`` does not fit the task, or a file is missing.
         InputDataError: for answers that do not fit the task, or files that change while they are read.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         EngineError: if Spark fails.
@@ -73,9 +73,9 @@ def run_on(
         require_supported(column, whole=True)
     releases, done = read_earlier(task, earlier), {}
     files, named = files_of(answers), named_in(task)
-    rows_of(files, named)  # refuses what is no such table, before all of it is read for the digests
+    rows_of(files, named)  # refuses an unfit table before reading all of it for the digests
     with unchanged(session, files, folder, seed) as job:
-        shares, rows = divide(answers, named)  # of the files whose digests were taken
+        shares, rows = divide(answers, named)  # from the files whose digests were taken
         for number, (column, place) in enumerate(zip(task.columns, places_of(task, folder), strict=True)):
             view = place / VIEW
             view.mkdir()
@@ -92,7 +92,7 @@ def run_on(
 
 
 def require_supported(column: Column, *, whole: bool = False) -> None:
-    """Refuse what only one machine does, by its name; and what only a ``whole`` task does, whose stages are one."""
+    """Refuse a column that only one machine supports, or that the engine supports only in a ``whole`` run."""
     section = column.shuffler
     if not (section.is_uniform or section.needs_groups or section.needs_strata):
         raise UnsupportedModelError(
@@ -112,12 +112,12 @@ def require_supported(column: Column, *, whole: bool = False) -> None:
 
 
 def files_of(answers: Path | TableFiles) -> tuple[Path, ...]:
-    """The files of a table, one or more."""
+    """Files of a table, one or more."""
     return answers.paths if isinstance(answers, TableFiles) else (answers,)
 
 
 def named_in(task: Task) -> tuple[str, ...]:
-    """The columns of the input that must be there."""
+    """Input columns that the task needs."""
     return tuple(dict.fromkeys(name for column in task.columns for name in _named_by(column)))
 
 
@@ -126,7 +126,7 @@ def _named_by(column: Column) -> tuple[str, ...]:
 
 
 def parts_for(column: Column, rows: int) -> int:
-    """In how many parts a view of this many people is, so that one is not much above 64 MiB in memory."""
+    """Number of parts of a view of this many people, so that a part takes little more than 64 MiB of memory."""
     model = column.randomizer.randomizer().model
     width = ReportLayout.of(model).length + _BYTES_OF_PLACE
     return max(1, math.ceil(rows * model.num_messages * width / _BYTES_OF_PART))
@@ -142,14 +142,14 @@ def _released(
     seeded: bool,
     watch: Watch,
 ) -> ColumnOutcome:
-    """The release of a column from what was counted in its shares and parts, and where its reports were placed."""
+    """Release of a column from the counts of its shares and parts, and the placement of its reports."""
     flow, trust = counted_flow(column, shares, watch), (Trust.OPERATOR,)
     facts, names = written_view(column, parts, flow, place / VIEW, where, seeded=seeded, trust=trust)
     return concluded(column, parts, facts, place, names, where=where)
 
 
 def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> DataFlow:
-    """How many people answered, of all shares of raw answers; and a word to the operator about those out of range."""
+    """Counts of people over all shares of raw answers; the operator is told about answers out of range."""
     received = sum(each.flow.received or 0 for each in shares)
     if not received:
         raise InputDataError("the input is empty: it has no rows.")
@@ -175,7 +175,7 @@ def written_view(
     seeded: bool,
     trust: tuple[Trust, ...] = (),
 ) -> tuple[FileFacts, tuple[str, ...]]:
-    """What a view in parts says about itself, and the names of its files in their folder, with the list of all."""
+    """Facts about a view in parts, and the names of its files with their list, which is written."""
     num_reports = sum(each.num_reports for each in parts)
     column.require_batch(num_reports)
     users = column.randomizer.randomizer().model.num_users_of(num_reports)
@@ -189,7 +189,7 @@ def written_view(
 
 
 def listed(parts: Sequence[PartFacts], facts: FileFacts, folder: Path) -> tuple[str, ...]:
-    """Write the list of the parts in a folder; the names of all files, with that of the folder."""
+    """Names of all files in a folder of parts, after their list is written into it."""
     made = tuple(Part(name=each.name, rows=each.num_reports, sha256=each.sha256) for each in parts)
     return tuple(f"{folder.name}/{name}" for name in PartsFolder(facts=facts, parts=made).write(folder))
 
@@ -203,7 +203,7 @@ def concluded(
     *,
     where: Placed | None = None,
 ) -> ColumnOutcome:
-    """The release of a column from the summaries of the parts of its view, which are the files of these names."""
+    """Release of a column from the summaries of the parts of its view."""
     pipeline = column.pipeline(None if where is None else IdentityShuffler())
     shuffle = cast(ShuffleModel, facts.shuffle)
     summary = reduce(operator.add, (each.summary for each in parts))

@@ -1,6 +1,6 @@
-"""The three stages of a task on an engine, from files to a folder of parts, and to a release.
+"""Three separate stages of a task on an engine: randomize, shuffle and analyze, each from files to files.
 
-What one machine writes as a file is a folder of parts here; either takes the other's. A whole run, in `engine`, does
+A file of one machine is a folder of parts here; either reads the other's. A whole run, in `engine`, does
 the same without the folders in between.
 """
 
@@ -45,28 +45,28 @@ def randomize_on(
     seed: int | None = None,
     watch: Watch = _NOBODY,
 ) -> StageOutcome:
-    """The devices' stage: raw answers in, for each column a folder of parts of reports out, in the order of the people.
+    """Devices' stage: raw answers in; for each column a folder of report parts out, in the order of the people.
 
     Args:
         session: the session; its workers see the files of ``answers`` and the ``output`` under the same names.
         task: the task, whose shuffle is uniform.
         answers: the files of the table.
-        output: an empty folder, which is filled; of a task with blocks, with ``COLUMN.parquet`` for each column.
+        output: empty folder for the output; for a task with blocks, it gets ``COLUMN.parquet`` for each column.
         seed: for experiments only; None is a fresh key.
-        watch: told how far it is.
+        watch: told about progress.
 
     Raises:
-        UnsupportedModelError: for a task that the engine does not do.
+        UnsupportedModelError: for a task that the engine does not support.
         InputDataError: for answers that do not fit the task, or files that change while they are read.
         EngineError: if Spark fails.
     """
     outputs, done = list(_outputs(task, output)), []
     files, named = files_of(answers), named_in(task)
-    rows_of(files, named)  # refuses what is no such table, before all of it is read for the digests
+    rows_of(files, named)  # refuses an unfit table before reading all of it for the digests
     with unchanged(session, files, output, seed) as job:
-        shares, rows = divide(answers, named)  # of the files whose digests were taken
+        shares, rows = divide(answers, named)  # from the files whose digests were taken
         for number, (column, folder) in enumerate(outputs):
-            num_parts = parts_for(column, rows) if column.people.id is not None else 1  # of names
+            num_parts = parts_for(column, rows) if column.people.id is not None else 1  # parts for names
             made = job("randomize", column, number, folder, shares=shares, num_parts=num_parts)
             counts, parts = done_by(session, made, watch, [step_of("randomizing", column)] * 2)
             flow = counted_flow(column, counts, watch)
@@ -89,14 +89,14 @@ def shuffle_on(
     watch: Watch = _NOBODY,
     parts: int | None = None,
 ) -> StageOutcome:
-    """The shuffler's stage: what `randomize_on` wrote, or one machine, in; for each column a view in parts out.
+    """Shuffler's stage: reports of `randomize_on`, or of one machine, in; for each column a view in parts out.
 
-    The other arguments are as of `randomize_on`; ``parts`` is in how many parts each view is, and None is as many as
-    keep one below 64 MiB.
+    The other arguments are as in `randomize_on`; ``parts`` is the number of parts of each view; None takes enough to
+    keep each below 64 MiB.
 
     Raises:
-        UnsupportedModelError: for a task that the engine does not do.
-        InvalidParameterError: if ``reports`` is no folder that holds those of each column, of a task with blocks.
+        UnsupportedModelError: for a task that the engine does not support.
+        InvalidParameterError: if the task has blocks and ``reports`` is no folder with the reports of each column.
         InputDataError: if a file is damaged, belongs to another task or column, does not fit it, or changes.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         EngineError: if Spark fails.
@@ -121,10 +121,10 @@ def shuffle_on(
 def analyze_on(
     session: Any, task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
 ) -> Outcome:
-    """The analyst's stage: the view of each column in; the view again, in parts, estimates and statements out.
+    """Analyst's stage: the view of each column in; the view in parts, estimates and statements out.
 
-    The arguments are as of `shuffle_on`, and ``views`` is what that wrote, or one machine; ``earlier`` are the
-    ``statement.json`` of earlier releases about the same people that the task names. What is raised is as there.
+    The arguments are as in `shuffle_on`; ``views`` is its output, or that of one machine; ``earlier`` are the
+    ``statement.json`` of earlier releases about the same people that the task names. Errors are as there.
     """
     releases, done = read_earlier(task, earlier), {}
     for column in task.columns:
@@ -145,7 +145,7 @@ def analyze_on(
 
 
 def _outputs(task: Task, output: Path) -> Iterator[tuple[Column, Path]]:
-    """Each column with the folder of its parts; none is made if there is a column that only one machine does."""
+    """Columns with the folders of their parts; all columns are checked before a folder is made."""
     for column in task.columns:
         require_supported(column)
     for column, folder in zip(task.columns, task.stage_files(output), strict=True):
@@ -154,6 +154,6 @@ def _outputs(task: Task, output: Path) -> Iterator[tuple[Column, Path]]:
 
 
 def _require_all(place: Path, parts: Sequence[PartFacts], rows: int) -> None:
-    """Refuse a list that counts another number of reports than there are."""
+    """Refuse a list of parts whose number of reports differs from the reports read."""
     if sum(each.num_reports for each in parts) != rows:
         raise InputDataError(f"{place} must hold the {rows} reports that it lists; it does not. Nothing was released.")

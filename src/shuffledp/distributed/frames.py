@@ -1,4 +1,4 @@
-"""A task on a data frame of Spark, or on files, from Python: the whole release in one call."""
+"""Tasks on a Spark data frame, or on files, from Python: the whole release in one call."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -26,32 +26,32 @@ def run(
     earlier: Sequence[str | Path] = (),
     force: bool = False,
 ) -> Outcome:
-    """All stages of a task on PySpark, as the command ``run`` with ``--engine spark`` does them.
+    """Outcome of all stages of a task on PySpark, as the command ``run`` with ``--engine spark`` makes it.
 
-    A data frame is first written to files, in a private folder beside the output, which is gone in the end: what a
-    frame gives twice need not be the same, and a task that Spark runs twice must read the same. Whoever runs this sees
+    A data frame is first written to files, in a temporary private folder beside the output: a
+    frame may give other rows the second time, and a task that Spark runs twice must read the same. The caller sees
     the raw answers, and the statements say so.
 
     Guarantees:
-        1. Over all its parts the order of the view has, given the reports, exactly the law of the task's shuffler: of
-           a uniform shuffle all orders are equally likely.
-        2. Each report is in the view once, whatever tasks Spark runs twice; or nothing is released.
-        3. What Spark is told, and may write down, holds neither the key of the job nor an answer.
+        1. Given the reports, the order of the view over all parts has exactly the law of the task's shuffler: for
+           a uniform shuffle, all orders are equally likely.
+        2. Each report is in the view once, even if Spark runs tasks twice; or nothing is released.
+        3. Data that Spark may write down holds neither the key of the job nor an answer.
 
     Args:
         task: the task, whose shuffle is uniform, inside strata, or near an order of public columns.
         answers: one row per person: a data frame of Spark; or a file, a folder of files, or several files, CSV or
             Parquet, which the workers see under the same names.
         output: folder to make, which the workers see under the same name.
-        session: the session of Spark; None is that of the frame, the active one, or one of our own in this machine.
+        session: Spark session; None takes the frame's session, the active one, or a new one on this machine.
         seed: for experiments only: makes the run repeatable, and withdraws its statements.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
         force: whether an earlier release of this name is replaced.
 
     Raises:
-        UnsupportedModelError: for a task that the engine does not do.
-        InvalidParameterError: if ``output`` exists, ``answers`` are of another type, or ``earlier`` is not as the task
-            says.
+        UnsupportedModelError: for a task that the engine does not support.
+        InvalidParameterError: if ``output`` exists, ``answers`` are of another type, or ``earlier`` does not fit the
+            task.
         InputDataError: for answers that do not fit the task; the message tells rows, and no answer.
         BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         EngineError: if there is no Spark or no Java, or Spark fails.
@@ -60,7 +60,7 @@ def run(
     for column in task.columns:
         require_supported(column, whole=True)
     is_frame = hasattr(answers, "mapInArrow")
-    # A table of pandas is neither: going through it would give the names of its columns.
+    # A pandas table is not meant: iteration over it would give column names.
     are_several = isinstance(answers, Sequence | Iterator) and not isinstance(answers, str)
     paths = list(answers) if are_several else [answers]
     if not (is_frame or all(isinstance(each, str | Path) for each in paths)):
@@ -79,7 +79,7 @@ def run(
 
 
 def _written(task: Task, frame: Any, folder: Path) -> Path:
-    """The columns that the task names, as Parquet."""
+    """Folder of Parquet files with the data frame's columns that the task names."""
     names = named_in(task)
     check_columns("the data frame", frame.columns, names)
     kept = frame.select([f"`{name.replace('`', '``')}`" for name in names])

@@ -1,7 +1,7 @@
-"""The one master key of a job, from which the words of every task are drawn: a file that only its owner can read.
+"""Master key of a job, the origin of each task's randomness, in a file that only its owner can read.
 
 A task that runs twice must draw the same words, so tasks cannot ask the operating system. The key is drawn afresh for
-each job; the tasks are told where its file is, and never what it holds, since what Spark is told it may write down:
+each job; the tasks are told where its file is, and never its content, since Spark may write down what it is told:
 plans, closures, properties, broadcast values. The file is overwritten and removed when the job ends.
 """
 
@@ -21,7 +21,7 @@ _KEY = b"key "
 
 @contextmanager
 def key_file(folder: Path, seed: int | None = None) -> Iterator[Path]:
-    """The file of a fresh key, or of a seed for experiments, in a private folder; gone when the block ends."""
+    """File with a fresh key, or with a seed for experiments, in a private folder; removed when the block ends."""
     content = _KEY + _fresh_key() if seed is None else _SEED + b"%d" % seed
     path = folder / "key"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -34,7 +34,7 @@ def key_file(folder: Path, seed: int | None = None) -> Iterator[Path]:
 
 
 def overwrite(path: Path) -> None:
-    """Remove a file, with zeros in the place of what it held, which are on the disk before its name is gone."""
+    """Remove a file after its content on the disk is overwritten by zeros."""
     with path.open("r+b") as file:
         file.write(bytes(path.stat().st_size))
         file.flush()
@@ -47,7 +47,7 @@ def _fresh_key() -> bytes:
 
 
 def source_of(path: Path, *labels: int | str) -> RandomSource:
-    """The source of one task: the substream of its labels, which are used by no other task of the job.
+    """Random source of one task: the substream of labels that no other task of the job uses.
 
     Raises:
         EngineError: if the file cannot be read.

@@ -1,4 +1,4 @@
-"""A column of a task as a job of Spark: shares in, parts and their summaries out, each exactly once."""
+"""Spark job for one column of a task: shares in, parts and their summaries out, each exactly once."""
 
 import pickle
 import threading
@@ -26,14 +26,14 @@ _MOST_TASKS_OF_DIGESTS = 200
 def unchanged(
     session: Any, files: Sequence[Path], folder: Path, seed: int | None, listed: StageFiles | None = None
 ) -> Iterator[Callable[..., Job]]:
-    """What makes the job of a stage of each column over files; refused in the end if a file has changed.
+    """Function that makes the `Job` of a stage and column; at the end of the block, changed files are refused.
 
     It takes the stage, the column with its number, the folder of its parts, and the further arguments of `Job`.
 
-    The key, and parts that are being written, lie in a private folder beside the ``folder`` of the output.
+    The key, and unfinished parts, lie in a private folder beside the ``folder`` of the output.
 
     Raises:
-        InputDataError: if a file has changed, or is not the one that was ``listed``.
+        InputDataError: if a file has changed, or differs from the ``listed`` one.
     """
     before = digests_of(session, files)
     if listed is not None:
@@ -41,7 +41,7 @@ def unchanged(
     with private_folder(folder.absolute().parent) as work, key_file(work, seed) as key:
 
         def job(stage: str, column: Column, number: int, folder: Path, **further: Any) -> Job:
-            place = folder.absolute()  # workers may sit in another folder
+            place = folder.absolute()  # workers may have another current folder
             return Job(stage=stage, column=column.to_dict(), number=number, folder=place, key=key, work=work, **further)
 
         yield job
@@ -49,10 +49,10 @@ def unchanged(
 
 
 def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple[list[ShareFacts], list[PartFacts]]:
-    """Run a job; what was counted in each share, and the parts that are not empty, both in order.
+    """Counts of each share, and facts of each part that is not empty, both in order, after the job has run.
 
     Raises:
-        InputDataError: for answers that do not fit the task: the first that a share says.
+        InputDataError: for answers that do not fit the task: the error of the first such share.
         EngineError: if a task failed, or reports were lost or came twice.
     """
     count = len(job.shares)
@@ -77,10 +77,10 @@ def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
 
 
 def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> list[PeopleFacts]:
-    """What the workers say of the people of each share, in order.
+    """Facts about the people of each share, in order, as the workers read them.
 
     Raises:
-        InputDataError: for what does not fit the task: the first that a share says.
+        InputDataError: for input that does not fit the task: the error of the first such share.
         EngineError: if a task failed.
     """
     count = len(job.shares)
@@ -98,7 +98,7 @@ def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> lis
 
 
 def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:
-    """The SHA-256 of each file, as the workers see them; refused if these are of another version than this process."""
+    """SHA-256 of each file as the workers see it; workers of another version than this process are refused."""
     task = tasks.of_files(tuple(file.absolute() for file in files))
 
     def run() -> list[Any]:
@@ -113,14 +113,14 @@ def digests_of(session: Any, files: Sequence[Path]) -> dict[Path, str]:
 
 
 def require_unchanged(before: dict[Path, str], after: dict[Path, str]) -> None:
-    """Refuse an input that changed under the job, since tasks that ran twice may have read two different ones."""
+    """Refuse an input that changed during the job, since repeated tasks may have read different data."""
     for file, sha256 in before.items():
         if after[file] != sha256:
             raise InputDataError(f"{file} must stay as it is while it is read; it has changed. Nothing was released.")
 
 
 def _results(frame: Any) -> list[Any]:
-    """What the tasks say, who are as trustworthy as this process: they are the same code."""
+    """Results of the tasks, unpickled: the tasks run the code of this process and are as trustworthy."""
     return [pickle.loads(content) for content in frame.toArrow().column(0).to_pylist()]  # noqa: S301
 
 
@@ -130,7 +130,7 @@ def _raise_first(job: Job, failed: Sequence[tuple[int, ShuffleDPError]]) -> None
 
 
 def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
-    """Refuse people who are named twice, with counts; never a name."""
+    """Refuse an input that names people twice; the error has counts and never a name."""
     received, distinct = sum(each.names for each in named), sum(each.distinct for each in named)
     if received != distinct:
         raise InputDataError(
@@ -141,7 +141,7 @@ def _require_different(column: str | None, named: Sequence[NameFacts]) -> None:
 
 @contextmanager
 def _watched(session: Any, watch: Watch, steps: Sequence[str]) -> Iterator[None]:
-    """Tell how many tasks of each of Spark's stages are done while the block runs, where the session tells that."""
+    """Context in which ``watch`` is told how many tasks of each Spark stage are done, if the session tells that."""
     ended, seen = threading.Event(), dict[int, str]()
     remote = "connect" in type(session).__module__
     tracker = None if remote else session.sparkContext.statusTracker()

@@ -1,10 +1,10 @@
-"""What a worker does with its share: randomize, scatter, permute, summarize, write; without any engine.
+"""Kernels of a worker on its share: randomize, scatter, permute, summarize, write; without any engine.
 
 Kernels take and give plain values, and call the same readers, randomizers, permutations and analyzers as one machine.
 All words of a task come from the key of the job and the task's own labels (column, stage, number), so that a task that
 runs twice makes the same bytes.
 
-Reports travel in blocks: those of one share that go to one part, in Arrow's own format. Every report goes to a part
+Reports travel in blocks: the reports of one share for one part, in Arrow's own format. Every report goes to a part
 drawn uniformly and independently; each part, when all its blocks are there, is put in the order of their origin and
 becomes a `View`, whose constructor permutes it. The parts follow one another. Of n reports in m parts, an order arises
 with probability equal to the sum over all sizes n_1 + ... + n_m = n of m^-n / (n_1! ... n_m!), whichever order it is
@@ -44,24 +44,24 @@ if TYPE_CHECKING:
 
 _BYTES_OF_NAME = 16
 _NAME = np.dtype([("high", np.uint64), ("low", np.uint64)])
-_BYTES_HELD = 1 << 26  # of reports, before they are scattered
+_BYTES_HELD = 1 << 26  # reports held before they are scattered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What every task of a job is told about a column; nothing of it is secret.
+    """Facts about a column that every task of a job is told; none of them is secret.
 
     Args:
-        stage: what is done with a share: a name of `STAGES`.
+        stage: work on a share: a name of `STAGES`.
         column: the column, as JSON can hold it.
-        number: of the column in its task; a label of all its keys.
+        number: number of the column in its task; a label of all its keys.
         key: file of the master key.
-        folder: where the parts of the view go; all workers see it.
-        work: a private folder beside it.
-        shares: of the table.
-        num_parts: over which reports, or names of people, are scattered.
-        given: what the shares say about themselves, if an earlier stage wrote them; None for raw answers.
-        placement: where each report goes; None is to parts drawn uniformly.
+        folder: folder of the view's parts; all workers see it.
+        work: private folder beside it.
+        shares: shares of the table.
+        num_parts: number of parts over which reports, or names of people, are scattered.
+        given: facts written by an earlier stage; None for raw answers.
+        placement: row of each report; None sends reports to uniformly drawn parts.
     """
 
     stage: str
@@ -76,11 +76,11 @@ class Job:
     placement: "Placement | None" = None
 
     def source(self, stage: str, number: int) -> RandomSource:
-        """The words of one task."""
+        """Random source of one task."""
         return source_of(self.key, self.number, stage, number)
 
     def reports(self, share: int, watch: Watch) -> RandomizedReports | StageReports:
-        """The reports of a share, as they are read or made; what is counted is complete after the last."""
+        """Reports of a share, read or made on iteration; their counts are complete after the last report."""
         column, pieces = Column.from_dict(self.column), self.shares[share]
         if self.given is not None:
             return StageReports(column, pieces, self.given)
@@ -98,13 +98,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareFacts:
-    """What is counted in a share.
+    """Counts of one share: people, reports, clipped answers, decimal marks.
 
     Args:
-        share: its number.
+        share: number of the share.
         flow: counts of people.
         num_reports: reports made.
-        clipped: answers that were moved into the range; for the operator's eyes only.
+        clipped: answers moved into the range; only for the operator.
         decimals: numbers with a decimal comma, and with a point, of each column where commas may be decimal.
     """
 
@@ -117,7 +117,7 @@ class ShareFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameFacts:
-    """How many names came to a part, and how many different ones they are."""
+    """Number of names that came to a part, and number of distinct ones."""
 
     names: int
     distinct: int
@@ -125,7 +125,7 @@ class NameFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartFacts:
-    """What is said of a part: its number, its file with how many reports it holds, and, of a view, their summary."""
+    """Facts about a part: its number, its file, its reports, and for a view their summary."""
 
     part: int
     name: str
@@ -135,42 +135,42 @@ class PartFacts:
 
 
 class _Noted(Watch):
-    """Note of how many answers were moved into the range, and of how decimals are written."""
+    """Watch that counts answers moved into the range, and numbers by decimal mark."""
 
     def __init__(self) -> None:
         self.count = 0
         self.written: dict[str, tuple[int, int]] = {}
 
     def clipped(self, column: str, count: int, received: int, clipping: str) -> None:
-        """Keep the number."""
+        """Record the number of clipped answers."""
         del column, received, clipping
         self.count = count
 
     def decimals(self, column: str, commas: int, points: int) -> None:
-        """Keep the numbers."""
+        """Record the numbers with decimal commas and points."""
         self.written[column] = (commas, points)
 
 
 Made = Block | ShareFacts | PartFacts
-Send = Callable[[Reports, int, int], Iterator[Block]]  # reports, to so many parts, in blocks numbered from here on
+Send = Callable[[Reports, int, int], Iterator[Block]]  # reports, number of parts, first number of blocks
 
 
 def scatter(job: Job, share: int) -> Iterator[Made]:
-    """Make or read the reports of a share, and scatter them over the parts; in the end, what was counted.
+    """Blocks of a share's reports, scattered uniformly over the parts, then the counts of the share.
 
     Raises:
-        InputDataError: for what does not fit the task; the message tells rows of the share, and no answer.
+        InputDataError: for input that does not fit the task; the message tells rows of the share, and no answer.
     """
     return sent(job, share, partial(scattered, source=job.source("scatter", share)))
 
 
 def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
-    """Make or read the reports of a share, and send them to parts; in the end, what was counted."""
+    """Blocks of a share's reports, assigned to parts by ``send``, then the counts of the share."""
     watch = _Noted()
     made = job.reports(share, watch)
     held: list[Reports] = []
     size, origin = 0, share << 32
-    for reports, _ in made:  # public columns are kept elsewhere, or by nobody
+    for reports, _ in made:  # public columns are kept elsewhere, or not at all
         held.append(reports)
         size += sum(each.nbytes for each in reports.columns.values())
         if size > _BYTES_HELD:
@@ -182,10 +182,10 @@ def sent(job: Job, share: int, send: Send) -> Iterator[Made]:
 
 
 def keep(job: Job, share: int) -> Iterator[Made]:
-    """Make the reports of a share and write them as a part, in the order of the people; then what was counted.
+    """Facts about the part that a share's reports are written to, in the order of the people; then the counts.
 
     Raises:
-        InputDataError: as `scatter`.
+        InputDataError: as in `scatter`.
     """
     watch = _Noted()
     made = job.reports(share, watch)
@@ -199,10 +199,10 @@ def keep(job: Job, share: int) -> Iterator[Made]:
 
 
 def sum_up(job: Job, share: int) -> Iterator[Made]:
-    """Read a share of a view, write it as a part in a fresh order, and sum it up; then what was counted.
+    """Facts and summary of the part that a share of a view is rewritten to, in fresh order; then the counts.
 
     Raises:
-        InputDataError: as `scatter`.
+        InputDataError: as in `scatter`.
     """
     watch = _Noted()
     made = job.reports(share, watch)
@@ -217,7 +217,7 @@ STAGES = {"run": scatter, "randomize": keep, "shuffle": scatter, "analyze": sum_
 
 
 def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch: "_Noted") -> Iterator[Made]:
-    """Who is in a share, by digests, and how many; when all of its reports have been taken."""
+    """Digests and counts of the people in a share, after all of its reports have been taken."""
     if made.names:
         yield from _named(job, share, made.names)
     yield ShareFacts(
@@ -226,7 +226,7 @@ def _counted(job: Job, share: int, made: RandomizedReports | StageReports, watch
 
 
 def _named(job: Job, share: int, names: Sequence[pa.Array]) -> Iterator[Block]:
-    """The names of people as keyed digests, sorted, in blocks for the parts after those of reports and of facts.
+    """Blocks of keyed digests of people's names, sorted, for the parts behind those of reports and of facts.
 
     Equal names have equal digests and come to one part. Others collide with a chance below 1e-18 among 10^10 people,
     and then the input is refused.
@@ -242,15 +242,15 @@ def _named(job: Job, share: int, names: Sequence[pa.Array]) -> Iterator[Block]:
 
 
 def count_names(blocks: Sequence[Block]) -> NameFacts:
-    """How many names there are in a part, and how many different ones."""
+    """Number of names in a part, and number of distinct ones."""
     digests = np.frombuffer(b"".join(block.content for block in blocks), dtype=_NAME)
     return NameFacts(names=digests.size, distinct=np.unique(digests).size)
 
 
 def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSource) -> Iterator[Block]:
-    """The reports in blocks, each report in that of a part drawn uniformly and independently; ``origin`` is the least.
+    """Blocks of reports, one per part drawn uniformly and independently for each report.
 
-    As many numbers as there are parts, from ``origin`` on, are those of the blocks.
+    The blocks are numbered from ``origin`` on, one number for each part.
     """
     chosen = uniform_integers(num_parts, len(reports), source=source)
     kind = np.uint16 if num_parts <= 1 << 16 else np.int64  # which numpy sorts by counting
@@ -259,7 +259,7 @@ def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSourc
 
 
 def in_blocks(table: pa.Table, counts: Integers, origin: int) -> Iterator[Block]:
-    """The rows of a table, of which as many as it counts are for each part, one part after the other."""
+    """Blocks of a table's rows, ``counts[part]`` of them for each part in turn."""
     rows, start = table.replace_schema_metadata(None), 0
     for part, count in enumerate(counts.tolist()):
         if count:
@@ -268,13 +268,13 @@ def in_blocks(table: pa.Table, counts: Integers, origin: int) -> Iterator[Block]
 
 
 def permute(job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
-    """Put the reports of a part in a uniformly random order, write them, and sum them up."""
+    """Facts of a part whose reports are put in uniformly random order, written and summed up."""
     pipeline = Column.from_dict(job.column).pipeline()
     return _written(job, part, gathered(pipeline, blocks, job.source("permute", part)))
 
 
 def _written(job: Job, part: int, view: View) -> PartFacts:
-    """What is said of a part of a view, when its file is there."""
+    """Facts of a part of a view, after its file is written."""
     column, name = Column.from_dict(job.column), name_of(part)
     sha256 = write_part(column, [view.reports], job.folder / name, job.work)
     summary = column.pipeline().analyzer.summarize(view)
@@ -282,22 +282,22 @@ def _written(job: Job, part: int, view: View) -> PartFacts:
 
 
 def name_of(part: int) -> str:
-    """The file of a part; in the order of their names, parts are in their order."""
+    """File name of a part; names sort in the order of the parts."""
     return f"part-{part:05d}.parquet"
 
 
 def gathered(pipeline: Pipeline, blocks: Sequence[Block], source: RandomSource) -> View:
-    """The reports of a part in a uniformly random order, which depends on the source and not on how blocks arrived."""
+    """View of a part's reports in uniformly random order, which does not depend on the arrival of blocks."""
     table = Table.from_arrow(rows_in(blocks))
     reports = Reports.from_table(table, pipeline.randomizer.model, seeded=source.reproducible)
     return _view_of(pipeline, reports, source)
 
 
 def rows_in(blocks: Sequence[Block]) -> pa.Table:
-    """The rows of blocks, in the order of their origin.
+    """Rows of the blocks, in the order of their origin.
 
     Raises:
-        EngineError: if a block is there twice.
+        EngineError: if a block came twice.
     """
     ordered = sorted(blocks, key=lambda block: block.origin)
     if len({block.origin for block in ordered}) != len(ordered):
@@ -306,15 +306,15 @@ def rows_in(blocks: Sequence[Block]) -> pa.Table:
 
 
 def _view_of(pipeline: Pipeline, reports: Reports, source: RandomSource) -> View:
-    """A part of a view of these reports, freshly permuted."""
-    # How many people there are is known when all shares are read; a summary does not depend on it.
+    """View of a part with these reports, freshly permuted."""
+    # The number of people is known only when all shares are read; a summary does not depend on it.
     return View(reports=reports, shuffle=pipeline.shuffler.model(max(1, len(reports))), source=source)
 
 
 def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path, labels: Integers | None = None) -> str:
-    """Write reports, one part or more, as one file, which appears when it is whole, and in the place of itself.
+    """SHA-256 of a file that reports of one or more parts are written to; it replaces an earlier file at once.
 
-    Returns its SHA-256. If there are ``labels``, they are those of all reports, in one part.
+    ``labels``, if given, are the labels of all reports, which are then one part.
     """
     local = column.randomizer.randomizer().model
     with tempfile.TemporaryDirectory(prefix="part.", dir=work) as place:
@@ -333,7 +333,7 @@ def write_part(column: Column, parts: Iterable[Reports], path: Path, work: Path,
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file of the input."""
+    """SHA-256 of an input file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

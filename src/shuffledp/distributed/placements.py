@@ -1,8 +1,8 @@
-"""What a worker does where the order of a view is more than chance: near a reference order, or inside strata.
+"""Placement of reports by workers, where the order of a view is near a reference order or inside strata.
 
-Such an order is drawn as a whole, by the shuffler of one machine, from what is public of everybody (see `placing`).
-Workers tell who takes part and what is public of them, `read_people`; then each sends its reports to the rows of the
-view that are theirs, `send`, and the window of rows that is a part is filled, `fill`. So nothing of the law
+Such an order is drawn as a whole, by the shuffler of one machine, from everybody's public columns (see `placing`).
+Workers tell who takes part, with public columns (`read_people`); then each sends its reports to their rows of the
+view (`send`), and each part, a window of rows, is filled (`fill`). So nothing of the law
 depends on how many parts there are, or where they end.
 """
 
@@ -34,14 +34,14 @@ _INTEGER = np.dtype(np.int64)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placement:
-    """Where each report goes: the row of the view that it is in, and the label of each row.
+    """Destination of each report: its row in the view, and the label of each row.
 
     Args:
-        rows: file of the row of each report, 64-bit integers, in the order of the input. It is as secret as the key.
-        labels: file of the label of each row, likewise; they are public.
-        firsts: the number of the first report of each share, and of all reports.
-        shuffle: the public description.
-        label_table: what is public of each label, if analysts of a part need it: of strata, and not of people.
+        rows: file with the row of each report, 64-bit integers, in the order of the input; as secret as the key.
+        labels: file with the label of each row, likewise; labels are public.
+        firsts: number of the first report of each share, then the number of all reports.
+        shuffle: public description of the shuffle.
+        label_table: public data of each label, if analysis of a part needs it: for strata, not for people.
     """
 
     rows: Path
@@ -51,16 +51,16 @@ class Placement:
     label_table: Table | None
 
     def rows_of(self, share: int) -> Integers:
-        """The rows of the reports of a share."""
+        """Rows of the reports of a share."""
         return _slice_of(self.rows, self.firsts[share], self.firsts[share + 1])
 
     def window(self, part: int, num_parts: int) -> tuple[int, int]:
-        """The first row of a part, and the one after its last."""
+        """First row of a part, and the row behind its last."""
         length = self.length(num_parts)
         return min(part * length, self.firsts[-1]), min((part + 1) * length, self.firsts[-1])
 
     def length(self, num_parts: int) -> int:
-        """Rows of each part but the last ones."""
+        """Number of rows of each part except the last ones."""
         return max(1, -(-self.firsts[-1] // num_parts))
 
 
@@ -70,7 +70,7 @@ def _slice_of(file: Path, first: int, last: int) -> Integers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleFacts:
-    """What is told of the people of a share: how many rows were read, how many take part, and the file about them."""
+    """Facts about the people of a share: rows read, people who take part, and the file of their public columns."""
 
     share: int
     received: int
@@ -79,7 +79,7 @@ class PeopleFacts:
 
 
 def read_people(job: Job, share: int) -> PeopleFacts:
-    """Read a share, and write what is public of those who take part into the private folder; nothing is randomized.
+    """Facts about the people of a share, whose public columns are written to the private folder; nothing is randomized.
 
     Raises:
         InputDataError: for answers, or public columns, that do not fit the task.
@@ -101,7 +101,7 @@ def read_people(job: Job, share: int) -> PeopleFacts:
 
 
 def send(placement: Placement, job: Job, share: int) -> Iterator[Made]:
-    """Scatter like `shuffledp.distributed.kernels.scatter`, but send each report to the part that holds its row."""
+    """Blocks of a share's reports, each sent to the part that holds the report's row, then the counts of the share."""
     rows, sent = placement.rows_of(share), 0
 
     def by_row(reports: Reports, num_parts: int, origin: int) -> Iterator[Block]:
@@ -118,10 +118,10 @@ def send(placement: Placement, job: Job, share: int) -> Iterator[Made]:
 
 
 def fill(placement: Placement, job: Job, part: int, blocks: Sequence[Block]) -> PartFacts:
-    """Put each report of a part into its row, write them with their labels, and sum them up.
+    """Facts of a part whose reports are put into their rows, written with labels, and summed up.
 
     Raises:
-        EngineError: if there is not one report for each row of the part.
+        EngineError: if a row of the part has no report, or several.
     """
     column, source = Column.from_dict(job.column), job.source("permute", part)
     table, (first, last) = kernels.rows_in(blocks), placement.window(part, job.num_parts)

@@ -1,9 +1,9 @@
-"""Where each report goes in a view that is near a reference order, or shuffled inside strata: drawn before they are.
+"""Order of a view near a reference order or inside strata, drawn for all reports before they are made.
 
-The shufflers of one machine look at how many reports there are, and at what is public of the people, and at nothing of
-the reports; they only move them. So this process, from the public columns alone, has the shuffler itself move the
+The shufflers of one machine use the number of reports and people's public columns, and no content of
+the reports; they only move reports. So this process, from the public columns alone, has the shuffler itself move the
 numbers of the reports, and the workers then put each report where its number is: the law of the order, the model, and
-whatever is stated are those of one machine, for every such shuffler. The numbers, 8 bytes a report, are the secret of
+all statements are those of one machine, for every such shuffler. The numbers, 8 bytes a report, are the secret of
 the job as its key is: they are in a file of the same private folder until the job ends.
 """
 
@@ -31,17 +31,17 @@ from shuffledp.pipeline import ORIGIN, Release, TaggedReports
 from shuffledp.randomness.permutations import invert
 from shuffledp.survey import Column, Stratified
 
-_NO_FOLDER = Path()  # of a task file: groups that are made from a file beside it are refused
+_NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """A view before its reports are there: labels, what is public of them, and the number of the report in each row.
+    """View before its reports are made: labels, their public data, and the number of the report in each row.
 
     Args:
-        view: with numbers in place of reports.
-        shuffler: what moved them.
-        job: that puts the reports there.
+        view: view with numbers in place of reports.
+        shuffler: shuffler that moved the numbers.
+        job: job that puts the reports there.
     """
 
     view: View
@@ -49,7 +49,7 @@ class Placed:
     job: Job
 
     def with_regions(self, column: Column, release: Release, parts: Path) -> tuple[Release, dict[str, Any]]:
-        """The release whose estimate is of everybody, and what else is learnt of regions, by its name in an outcome.
+        """Release with an estimate over all people, and results on regions by their names in an outcome.
 
         ``parts`` is the folder of the view.
         """
@@ -63,7 +63,7 @@ class Placed:
 
 @contextmanager
 def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
-    """Draw where each report of a job goes, from what is said of the people of its shares; its files go in the end.
+    """Placement of a job's reports, drawn from the facts about people; its files are removed at the end of the block.
 
     Memory of this process: the public columns, the groups or strata of the people, and 40 bytes for each report.
 
@@ -100,7 +100,7 @@ def placed(job: Job, found: Sequence[PeopleFacts]) -> Iterator[Placed]:
 
 
 def shuffler_of(column: Column, found: Sequence[PeopleFacts], people: int) -> tuple[Shuffler, Table | None]:
-    """The shuffler of these people, with their public columns, if any are kept; the files that these come from go."""
+    """Shuffler of these people and their public columns, if kept; the files of public columns are removed."""
     parts = []
     for each in found:
         if each.public is not None:

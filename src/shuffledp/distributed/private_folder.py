@@ -1,7 +1,7 @@
-"""The private folder of a job, which is gone when the job ends, however the process of the job ends.
+"""Private folder of a job, removed when the job ends, even if its process is killed.
 
 The key of a job must be where all workers read it. A process that is killed (``SIGKILL``) cleans nothing up, so another
-one does it: a small one that waits for the end of a pipe whose other end the job's process alone has.
+small process does it: it waits for the end of a pipe whose other end only the job's process has.
 """
 
 import subprocess
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_TRIES = 50  # of a tenth of a second: workers that outlive the job for a moment may still write there
+_TRIES = 50  # tenths of a second: workers that briefly outlive the job may still write there
 _WARDEN = f"""
 import os, shutil, sys, time
 sys.stdin.buffer.read()
@@ -32,9 +32,9 @@ for _ in range({_TRIES}):
 
 @contextmanager
 def private_folder(beside: Path) -> Iterator[Path]:
-    """A folder that only its owner may enter, gone when the block, or the process, ends.
+    """Folder that only its owner may enter, removed when the block or the process ends.
 
-    What ends the whole machine, or all processes at once (the end of a container, a power cut), leaves it.
+    The end of the whole machine, or of all processes at once (of a container, by a power cut), leaves it.
     """
     folder = tempfile.TemporaryDirectory(prefix=".shuffledp-", dir=beside)
     with _watched_over(Path(folder.name).absolute()), folder:
@@ -43,7 +43,7 @@ def private_folder(beside: Path) -> Iterator[Path]:
 
 @contextmanager
 def _watched_over(folder: Path) -> Iterator[None]:
-    """Have the folder removed if this process ends before the block does."""
+    """Context in which a second process removes the folder if this process ends early."""
     warden = subprocess.Popen(  # noqa: S603
         [sys.executable, "-I", "-S", "-c", _WARDEN, str(folder)],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Spark: whether it is there, a session of our own, and errors of Spark in one line that shows no data."""
+"""Spark sessions: checks of the installation, a session of our own, and Spark's errors in one line without data."""
 
 import os
 import re
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 _LEAST_SPARK = (4, 1)
 _LEAST_JAVA = 17
-# What Spark's messages say of a cause, and what is said in their place: they also quote paths, code and data.
+# Causes in Spark's messages, with the words shown in their place: the messages also quote paths, code and data.
 _CAUSES = (
     (r"EngineError: (.*)", "{}"),
     (r"Cannot run program", "the workers' Python cannot be started; set PYSPARK_PYTHON to one that is there."),
@@ -42,7 +42,7 @@ _CAUSES = (
 
 
 def require_spark() -> None:
-    """Refuse to go on without PySpark or Java, or with ones that are too old.
+    """Refuse missing or too old versions of PySpark or Java.
 
     Raises:
         EngineError: with what to install.
@@ -55,7 +55,7 @@ def require_spark() -> None:
     if found < _LEAST_SPARK:
         least = ".".join(map(str, _LEAST_SPARK))
         raise EngineError(f"the engine spark needs PySpark {least} or later; this is {pyspark.__version__}.")
-    if "SPARK_REMOTE" not in os.environ:  # the Java of somebody else then
+    if "SPARK_REMOTE" not in os.environ:  # otherwise Java runs elsewhere
         _require_java()
 
 
@@ -74,7 +74,7 @@ def _require_java() -> None:
 
 @contextmanager
 def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
-    """The session that is active in this process; or else one of our own, stopped when the block ends.
+    """Active session of this process, or a new session that is stopped when the block ends.
 
     A session of our own takes Spark's settings as they are configured. Where no master is, it runs in this machine,
     listens on no other interface than the loopback, and keeps what it spills in a private folder inside ``folder``,
@@ -92,7 +92,7 @@ def session_at(folder: Path, *, quiet: bool = False) -> Iterator[Any]:
         return
     with private_folder(folder) as spills:
         interrupted = signal.getsignal(signal.SIGINT)
-        with _silent() if quiet else nullcontext():  # Java keeps the error stream that it begins with
+        with _silent() if quiet else nullcontext():  # Java keeps the error stream of its start
             session = explained(partial(_started, spills.absolute()))
         with _interrupted_by(interrupted, session):
             try:
@@ -108,7 +108,7 @@ def _started(folder: Path) -> Any:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "SPARK_REMOTE" in os.environ:
         return SparkSession.builder.getOrCreate()
-    SparkContext._ensure_initialized()  # so that what is configured is known
+    SparkContext._ensure_initialized()  # loads the configuration
     conf = SparkConf()
     conf.setIfMissing("spark.master", "local[*]")
     ours = {"spark.app.name": "shuffledp", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
@@ -122,7 +122,7 @@ def _started(folder: Path) -> Any:
 
 @contextmanager
 def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
-    """Have Ctrl-C do what it did ``before`` PySpark took it, once the jobs are cancelled: that knows the exit code."""
+    """Context in which Ctrl-C cancels the jobs and then does what it did ``before`` PySpark, with its exit code."""
     if threading.current_thread() is not threading.main_thread() or before is None:  # None: not of Python
         yield
         return
@@ -143,7 +143,7 @@ def _interrupted_by(before: Any, session: Any) -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Have nothing written to the error stream of this process, or of those that it starts meanwhile and for good."""
+    """Context in which this process, and for good any process it starts, write nothing to the error stream."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -156,9 +156,9 @@ def _silent() -> Iterator[None]:
 
 
 def explained(step: Callable[[], Result]) -> Result:
-    """The result of a step of Spark; its errors become ours, without their text, which may quote data.
+    """Result of a Spark step; its errors become ours, without their text, which may quote data.
 
-    Ours is raised after the old one is gone, so that nothing that prints or records errors finds that attached to it.
+    Our error is raised after Spark's is gone, so that no printed or recorded error has Spark's attached.
     """
     try:
         with warnings.catch_warnings():

@@ -1,6 +1,6 @@
-"""How a table in files is divided among workers: into shares of whole row groups, or of whole files of CSV.
+"""Shares of a table in files, for workers: whole row groups of Parquet, or whole CSV files.
 
-A share is the same rows in the same order whenever it is read, so that a task that runs twice reads the same.
+A share has the same rows in the same order at every reading, so that a repeated task reads the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ from shuffledp.files.table_files import rows_of
 
 _ROWS_OF_SHARE = 1 << 20
 _BYTES_OF_SHARE = 1 << 25
-_LEAST_BYTES_OF_ROW = 3  # of CSV: an answer, and what ends the line
-_COMPRESSION = 10  # at least as many times as large are compressed files of text
+_LEAST_BYTES_OF_ROW = 3  # CSV: an answer and the end of the line
+_COMPRESSION = 10  # compressed text files are larger by at least this factor when read
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows of a file: those of a row group of Parquet, with the number of the first, or all of CSV."""
+    """Rows of a file: a row group of Parquet with the number of its first row, or a whole CSV file."""
 
     path: Path
     group: int | None = None
@@ -36,7 +36,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Rows that one task reads: those of its pieces, one after the other."""
+    """Rows that one task reads: the rows of its pieces in sequence."""
 
     pieces: tuple[Piece, ...]
 
@@ -46,14 +46,14 @@ class Share:
 
 
 def divide(answers: Path | TableFiles, named: Sequence[str]) -> tuple[tuple[Share, ...], int]:
-    """The shares of a table, in the order of its rows, and how many rows there are, or, of CSV, at most.
+    """Shares of a table in the order of its rows, and the number of rows (for CSV, an upper bound).
 
-    What is left in the end is no share of its own: Spark logs to how many parts a share sends reports, and which parts
-    took more blocks, which of a share of few people would tell where in the view they are.
+    A small rest is no share of its own: Spark logs the number of parts that a share sends reports to, and which parts
+    took more blocks; for a share of few people this would tell where in the view they are.
 
     Raises:
-        InvalidParameterError: if there is no such file, or it may not be read.
-        InputDataError: as `shuffledp.files.table_files.read_table`.
+        InvalidParameterError: if a file is missing, or may not be read.
+        InputDataError: as in `shuffledp.files.table_files.read_table`.
     """
     files = answers.paths if isinstance(answers, TableFiles) else (answers,)
     rows = rows_of(files, named)
@@ -73,7 +73,7 @@ def divide(answers: Path | TableFiles, named: Sequence[str]) -> tuple[tuple[Shar
 
 
 def _pieces(files: Sequence[Path]) -> Iterator[tuple[Piece, float]]:
-    """The smallest pieces, and how large each is beside a share; workers may be in another folder than this process."""
+    """Smallest pieces of the files, each with its size as a fraction of a share."""
     for file in (each.absolute() for each in files):
         if not is_parquet(file):
             yield Piece(file), file.stat().st_size / _BYTES_OF_SHARE
@@ -96,8 +96,8 @@ def read_share(
     present: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of a share, as `shuffledp.files.table_files.read_table` reads those of a table; there may be none."""
-    del progress  # whoever reads one share of many knows nothing of the others
+    """Batches of a share, as `shuffledp.files.table_files.read_table` reads them; possibly none."""
+    del progress  # progress over all shares is unknown here
     for piece in share.pieces:
         if piece.group is None:
             yield from open_batches(piece.path, columns, encoded=encoded, present=present)[1]
@@ -111,5 +111,5 @@ def read_share(
 
 
 def _most_rows(file: Path) -> int:
-    """More rows than a file of CSV can hold, but for one of blank lines."""
+    """Upper bound on the rows of a CSV file without blank lines."""
     return file.stat().st_size * (1 if file.suffix == ".csv" else _COMPRESSION) // _LEAST_BYTES_OF_ROW + 1

@@ -1,4 +1,4 @@
-"""What an earlier stage wrote, as the input of a job: the files that its list names, and their reports by share."""
+"""Input of a job that an earlier stage wrote: the listed files, and their reports by share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from shuffledp.survey import Column, DataFlow
 
 @dataclass(frozen=True, slots=True)
 class StageFiles:
-    """Reports or a view: the file, or the parts of a folder in their order, as its list names them."""
+    """Files of reports or of a view: one file, or the parts of a folder in the order of its list."""
 
     place: Path
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All files, one or more."""
+        """Paths of all files, one or more."""
         if not PartsFolder.is_at(self.place):
             return (self.place,)
         return tuple(self.place / part.name for part in PartsFolder.read(self.place).parts)
 
     def require_listed(self, digests: dict[Path, str]) -> None:
-        """Refuse a part whose digest is another one than that in the list.
+        """Refuse a part whose digest differs from the list.
 
         Raises:
             InputDataError: with the name of the part.
@@ -41,10 +41,10 @@ class StageFiles:
 
 
 class StageReports:
-    """The reports of a share of what an earlier stage wrote: in place of those that are made from answers."""
+    """Reports of a share read from an earlier stage, in place of reports made from answers."""
 
-    names: tuple[pa.Array, ...] = ()  # of people, who were checked by the stage that saw them
-    flow = DataFlow(received=None, missing=0, released=0)  # the files say it of all shares together
+    names: tuple[pa.Array, ...] = ()  # names were checked by the stage that saw them
+    flow = DataFlow(received=None, missing=0, released=0)  # the files state it for all shares together
 
     def __init__(self, column: Column, share: Share, facts: FileFacts) -> None:
         self._column, self._share, self._facts = column, share, facts

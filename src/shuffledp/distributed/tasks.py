@@ -1,7 +1,7 @@
-"""Kernels as Spark calls them: from Arrow batches to Arrow batches, in a worker.
+"""Kernels as tasks of Spark: from Arrow batches to Arrow batches, in a worker.
 
-What goes wrong on purpose comes back as a value, so that Spark neither repeats it nor writes it down; of everything
-else only the kind of error is told, since its text may quote what a file holds.
+Our own errors come back as values, so that Spark neither repeats the task nor writes them down; of any
+other error only the type is told, since its text may quote data.
 """
 
 import os
@@ -29,7 +29,7 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 def of_shares(job: Job) -> Task:
-    """The task that does the job's stage with shares, given their numbers: blocks, and all else in one part more."""
+    """Task that runs the job's stage on shares, given their numbers: blocks, then other results in one more part."""
     kernel = kernels.STAGES[job.stage] if job.placement is None else partial(placements.send, job.placement)
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -47,7 +47,7 @@ def of_shares(job: Job) -> Task:
 
 
 def of_parts(job: Job) -> Task:
-    """The task that permutes, writes and sums up parts, given their blocks; and hands on what was made of shares."""
+    """Task that permutes, writes and sums up parts, given their blocks; results of shares are passed on."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         parts: dict[int, list[Block]] = {}
@@ -65,7 +65,7 @@ def of_parts(job: Job) -> Task:
 
 
 def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
-    """What is made of the blocks of a part: of reports, or of names."""
+    """Facts of a part from its blocks: of reports, or of names."""
     if part >= job.num_parts:
         return kernels.count_names(blocks)
     if job.placement is not None:
@@ -74,7 +74,7 @@ def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
 
 
 def of_people(job: Job) -> Task:
-    """The task that tells who takes part, and what is public of them, given the numbers of shares."""
+    """Task that tells facts about the people of shares, given the shares' numbers."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for share in _numbers(batches):
@@ -89,7 +89,7 @@ def of_people(job: Job) -> Task:
 
 
 def of_files(files: tuple[Path, ...]) -> Task:
-    """The task that says what a file of the input holds, in a digest, and who says so."""
+    """Task that tells the digest of an input file, and the version of the worker."""
 
     def task(batches: Batches) -> Iterator[pa.RecordBatch]:
         for number in _numbers(batches):
@@ -100,7 +100,7 @@ def of_files(files: tuple[Path, ...]) -> Task:
 
 
 def worker() -> str:
-    """Which Python and which version of the library this is."""
+    """Versions of Python and of the library."""
     return f"Python {sys.version_info.major}.{sys.version_info.minor} with shuffledp {__version__}"
 
 
@@ -116,7 +116,7 @@ def _row(schema: pa.Schema, *values: Any) -> pa.RecordBatch:
 
 
 def _told(made: Iterator[Any]) -> Iterator[Any]:
-    """What is made; an error that is not ours without its text, and without the error that it came from."""
+    """Results of a kernel; foreign errors become ours, without their text and cause."""
     while True:
         try:
             each = next(made)

@@ -1,6 +1,6 @@
-"""The planner: one page on this machine: what a task would guarantee and cost, for all shufflers side by side.
+"""Planner: a local page that compares guarantees and costs of a task for all shufflers side by side.
 
 In reading order: `questions` (a question and the task that it is about), `answers` (question in, answer out, all pure),
-`answering_process` (a process that answers, and is ended after some seconds), `planner_server` (the page and its
-questions over HTTP), ``page/`` (what a browser runs).
+`answering_process` (a process that answers within some seconds), `planner_server` (the page and its
+questions over HTTP), ``page/`` (code for the browser).
 """

@@ -1,4 +1,4 @@
-"""A process that answers questions one after the other, and is ended when one takes too long."""
+"""Process that answers questions in turn, and is killed when an answer takes too long."""
 
 import multiprocessing
 import signal
@@ -9,15 +9,15 @@ from typing import Any
 
 from shuffledp.core.errors import LocalProtocolError
 
-_LONGEST_START = 60.0  # seconds in which a process has imported what it needs, on any machine
+_LONGEST_START = 60.0  # seconds enough for a process to import its code, on any machine
 
 
 class AnsweringProcess:
-    """A process of its own, so that an answer that would take too long can be broken off; any thread may ask.
+    """Process of its own, so that a slow answer can be stopped; any thread may ask.
 
     Args:
-        answer: from a question to its answer; a function that can be imported by its name.
-        warm_up: what a process does before its first answer, another such function; None if there is nothing.
+        answer: function from a question to its answer, importable by its name.
+        warm_up: function that a process calls before its first answer, also importable; None for no call.
     """
 
     def __init__(self, answer: Callable[[Any], Any], *, warm_up: Callable[[], None] | None = None) -> None:
@@ -26,14 +26,14 @@ class AnsweringProcess:
         self._start()
 
     def ask(self, question: Any, seconds: float) -> Any:
-        """The answer; waits for those of earlier questions first.
+        """Answer to a question, after all earlier questions.
 
         Args:
-            question: what the function takes.
-            seconds: what the answer may take; the time in which a process starts and warms up does not count.
+            question: argument of the function.
+            seconds: longest time for the answer; the start and warm-up of a process do not count.
 
         Raises:
-            TimeoutError: if it is not there in time, or the process ended; the next question gets a new one.
+            TimeoutError: if the answer is late, or the process ended; the next question gets a new process.
             LocalProtocolError: if the answer failed, with the type of the error; or after `close`.
         """
         with self._one_at_a_time:
@@ -54,7 +54,7 @@ class AnsweringProcess:
         return found
 
     def close(self) -> None:
-        """End the process, whatever it is doing; whoever waits for an answer gets none."""
+        """Kill the process; waiting questions get no answer."""
         self._closed = True
         self._end()
 
@@ -77,8 +77,8 @@ class AnsweringProcess:
 
 
 def _answer_all(answer: Callable[[Any], Any], warm_up: Callable[[], None] | None, connection: Connection) -> None:
-    """What the process does: it warms up, says when it is ready, and answers until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    """Loop of the process: warm up, report that it is ready, and answer until the connection closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends it
     if warm_up is not None:
         warm_up()
     connection.send(True)

@@ -1,6 +1,6 @@
-"""From a question to its answer, both as JSON has them: numbers of plan, account and leakage, in words of documents.
+"""Answers to questions of the planner, both as JSON: numbers of plan, account and leakage, in words of documents.
 
-`answer` does no I/O of its own: whoever has a page may call it in a process, or in the browser itself.
+`answer` does no I/O of its own: it may run in a process, or in the browser itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,12 +32,12 @@ Answer = dict[str, Any]
 
 
 def answer(asked: Mapping[str, Any]) -> Answer:
-    """The answer to a question (`Question`), as JSON can hold it (``planner_answer`` in docs/schema.json).
+    """Answer to a question (`Question`), as JSON can hold it (``planner_answer`` in docs/schema.json).
 
     Guarantees:
         1. Statements, the option and the comparison equal those of ``shuffledp plan``, ``account`` and ``leakage
            --compare --method quick`` for the task file in the answer, word for word and digit for digit.
-        2. What they refuse is an answer too: ``refused`` says why.
+        2. A refusal is an answer too: ``refused`` gives the reason.
     """
     try:
         question = Question.from_dict(asked)
@@ -47,12 +47,12 @@ def answer(asked: Mapping[str, Any]) -> Answer:
 
 
 def refusal(reason: str) -> Answer:
-    """The answer that there is none."""
+    """Answer that refuses a question, with the reason."""
     return {"refused": reason}
 
 
 def too_late(asked: Mapping[str, Any], seconds: float) -> Answer:
-    """The answer to a question that takes longer than this: its task, and the command to ask."""
+    """Answer to a question that takes longer than ``seconds``: its task, and the commands to run instead."""
     try:
         question = Question.from_dict(asked)
     except ShuffleDPError as error:
@@ -63,7 +63,7 @@ def too_late(asked: Mapping[str, Any], seconds: float) -> Answer:
 
 
 def _choices(_: Question) -> Answer:
-    """What can be asked: kinds, limits, and where the page begins."""
+    """Choices that the page offers: kinds, limits, and first values."""
     shufflers = [
         {"kind": kind, "best_for": each.best_for, "about": each.about, "most_people": MOST_OF[each.about]}
         for kind, each in KINDS.items()
@@ -82,7 +82,7 @@ def _choices(_: Question) -> Answer:
 
 
 def _promise(question: Question) -> Answer:
-    """What is stated, what it costs, whom it needs, and what is left without them."""
+    """Statements of the task, their cost, the parties that they trust, and what is left without those parties."""
     column = question.column()
     column.require_people(question.people, planned=True)
     shuffler = question.shuffle(column)
@@ -113,7 +113,7 @@ def _promise(question: Question) -> Answer:
 
 
 def _bracket(question: Question) -> Answer:
-    """Both ends of epsilon."""
+    """Bracket of epsilon: upper and lower bound."""
     column = question.column()
     model = column.model(question.people, question.shuffle(column))
     found = examine(model, delta=question.delta, releases=question.repetitions)
@@ -122,7 +122,7 @@ def _bracket(question: Question) -> Answer:
 
 
 def _guesses(question: Question) -> Answer:
-    """How often the best guess about one person is right, before and after."""
+    """Chances that the best guess about one person is right, before and after the release."""
     column = question.column()
     model = column.model(question.people, question.shuffle(column))
     found = compare_guaranteed(model, delta=question.delta, sampling=False, method="quick")
@@ -133,7 +133,7 @@ def _guesses(question: Question) -> Answer:
 
 
 def _page(question: Question) -> Answer:
-    """What `shuffledp plan --output` writes, of one release of the task."""
+    """Page that `shuffledp plan --output` writes, for one release of the task."""
     from shuffledp.documents.plan_page import plan_page
 
     column = question.column()
@@ -153,14 +153,14 @@ _ABOUT: dict[str, Callable[[Question], Answer]] = dict(
 
 
 def warm_up() -> None:
-    """Ask once about each shuffler what a page asks first: what is loaded and compiled for it is ready then."""
+    """Answer a page's first questions once for each shuffler, so that all code is loaded and compiled."""
     for kind in KINDS:
         for about in ("promise", "guesses"):
             answer({"about": about, "shuffler": kind})
 
 
 def _examination(question: Question, model: ProtocolModel, stated: tuple[PrivacyStatement, ...]) -> Examination:
-    """The bracket of all repetitions; that of one release is among what is stated of it."""
+    """Bracket of all repetitions; for one release it is taken from the statements."""
     if question.repetitions > 1:
         return examine(model, delta=question.delta, releases=question.repetitions)
     lower = next((each for each in stated if each.kind is Kind.LOWER_BOUND and epsilon_of(each.guarantee) > 0), None)
@@ -172,7 +172,7 @@ def _ends(found: Examination) -> Answer:
 
 
 def _messages(model: ProtocolModel, shuffler: Shuffler) -> float:
-    """Messages that a person sends, or reports that a person is expected to pass on, on average over people."""
+    """Mean messages per person: messages sent, or reports expected to be passed on."""
     if not isinstance(shuffler, RandomWalkShuffler):
         return float(model.local.num_messages)
     from shuffledp.laws import expected_messages
@@ -181,7 +181,7 @@ def _messages(model: ProtocolModel, shuffler: Shuffler) -> float:
 
 
 def _cells(plan: ColumnPlan, found: Examination, messages: float) -> dict[str, str]:
-    """The numbers as a table shows them, rounded as `shuffledp plan` rounds them."""
+    """Numbers as text in a table, rounded as in `shuffledp plan`."""
     chosen, loss = plan.chosen, Loss.of(found.upper.guarantee, found.upper.kind.relation)
     return {
         "epsilon": NOTHING if loss is None else loss.epsilon,
@@ -194,11 +194,11 @@ def _cells(plan: ColumnPlan, found: Examination, messages: float) -> dict[str, s
 
 
 def _headline(stated: PrivacyStatement) -> Answer:
-    """The numbers, the sentence and the weakness of a promise."""
+    """Numbers, sentence and weakness of a promise."""
     found = next(block for block in promise_of((stated,)).headline if isinstance(block, Headline))
     return {"numbers": [list(pair) for pair in found.numbers], "sentence": found.sentence, "weakness": found.weakness}
 
 
 def _bar(bar: Any) -> Answer:
-    """A bar as JSON has it."""
+    """Bar of a chart as JSON."""
     return {name: getattr(bar, name) for name in ("name", "value", "note", "before", "length", "style")}

@@ -1,7 +1,7 @@
-"""The page and its questions over HTTP, on this machine alone: I/O around `shuffledp.planner.answers`.
+"""Server of the planner's page and questions, on this machine alone: I/O around `shuffledp.planner.answers`.
 
-The address is on the loopback interface and has a random token in it. A request must name this host, and come from this
-page: then no other page in the same browser, nor a name that is made to point here, can ask anything.
+The address is on the loopback interface and has a random token in it. A request must name this host and come from this
+page: so no other page in the same browser, and no foreign host name that points here, can ask anything.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from shuffledp.planner.answers import answer, refusal, too_late, warm_up
 Question = Mapping[str, Any]
 Ask = Callable[[Question], Awaitable[Mapping[str, Any]]]
 
-SECONDS = 5.0  # that an answer may take
-LONGER = 4  # times as many, where a question is asked again that took too long
-_MOST_LATE = 1000  # questions that are remembered for it
+SECONDS = 5.0  # longest time for an answer
+LONGER = 4  # times as long for a question asked again after a timeout
+_MOST_LATE = 1000  # most late questions that are remembered
 MOST_BYTES = 4096  # of a question
 MOST_WAITING = 32  # questions for each process
 _HOST = "127.0.0.1"
@@ -48,18 +48,18 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # more would only wait for each other
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # more threads would only wait for each other
 
 
 def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
     """Serve the page until the process is asked to end.
 
     Args:
-        port: on the loopback interface; 0 is any that is free.
+        port: port on the loopback interface; 0 takes any free port.
         ready: called once, with the address of the page.
 
     Raises:
-        InvalidParameterError: if the port cannot be had.
+        InvalidParameterError: if the port is not free.
     """
     try:
         if not 0 <= port < 1 << 16:
@@ -74,7 +74,7 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            process.close()  # so that whoever still waits for an answer gets a refusal, and no request is broken off
+            process.close()  # so that waiting requests get a refusal and are not broken off
             await super().shutdown(sockets)
 
     app = planner_app(asking(process), token=token, port=port)
@@ -93,7 +93,7 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
 
 
 def asking(process: AnsweringProcess) -> Ask:
-    """The way of a question to the process; what comes of it is always an answer.
+    """Asynchronous function that passes a question to the process; errors become answers, too.
 
     A thread of its own waits for the process, so that requests are served meanwhile. A question that took too long has
     more time when it is asked again.
@@ -131,7 +131,7 @@ def planner_app(
     token: str,
     port: int,
 ) -> Starlette:
-    """The page at ``/TOKEN/`` and its questions at ``/TOKEN/ask``.
+    """Web application: the page at ``/TOKEN/`` and its questions at ``/TOKEN/ask``.
 
     Guarantees:
         1. A request for another host, or from the page of another origin, is refused before it is looked at.
@@ -168,7 +168,7 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 class _Guard:
-    """Refuses whoever is not the page itself, before anything else is looked at."""
+    """Middleware that refuses every request that does not come from the page itself."""
 
     def __init__(self, app: ASGIApp, *, token: str, hosts: frozenset[str]) -> None:
         self._app, self._token, self._hosts = app, token, hosts

@@ -1,4 +1,4 @@
-"""A question of the page: what is planned, within limits, and the task that it is about."""
+"""Question of the planner's page: a task with its limits, and what to tell about it."""
 
 import json
 import math
@@ -28,7 +28,7 @@ from shuffledp.survey import (
 
 SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
 
-# The least and the most of every number: what the page offers, and what is answered.
+# Least and largest value of each number, on the page and in answers.
 LIMITS: dict[str, tuple[float, float]] = {
     "people": (1, 10**9),
     "epsilon0": (0.01, 20.0),
@@ -44,35 +44,35 @@ LIMITS: dict[str, tuple[float, float]] = {
     "colluders": (0, 10**9),
     "repetitions": (1, 1000),
 }
-# Groups and overlays are made here, person by person.
+# Groups and overlays are made person by person, so fewer people are allowed.
 MOST_OF = {"groups": 10**6, "graph": 10**6, "": 10**9}
 PEOPLE_FILE = "people.csv"
 _USUAL_BATCH = 100
-_GROUP = "group"  # the public column that says who belongs together
+_GROUP = "group"  # public column of the groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Described):
-    """A question about one shuffler; keys that its randomizer or its shuffler does not have are not looked at.
+    """Question about one shuffler; keys that its randomizer or shuffler lacks are ignored.
 
     Args:
-        about: "choices" (what can be asked), "promise" (what is stated and costs), "guesses" (what can be guessed about
-            one person), "bracket" (the two ends of epsilon alone) or "page" (what `shuffledp plan --output` writes).
-        people: who take part.
+        about: "choices" (values to choose), "promise" (statements and costs), "guesses" (chances of guesses about
+            one person), "bracket" (bounds on epsilon alone) or "page" (the output of `shuffledp plan --output`).
+        people: number of people who take part.
         epsilon0: local loss of one report, in nats; with "split-and-mix" the loss of the noisy sum.
         delta: the remainder of the central guarantee.
         randomizer: a kind of the table ``[randomizer]`` or ``[protocol]``.
-        categories: how many answers there are, for randomizers of categories.
+        categories: number of answers, for randomizers of categories.
         lower: the least answer, for randomizers of numbers.
         upper: the largest answer.
-        dimension: of vectors.
+        dimension: dimension of vectors.
         shuffler: a kind of the table ``[shuffler]``.
-        imperfection: gamma, of "imperfect".
+        imperfection: gamma of "imperfect".
         alpha: loss of the order inside groups, of "mallows" and "noisy-sort".
-        group_size: people of each group, at most: as few groups as that allows, nearly equal, of neighboring numbers.
-        contacts: others whom a person must reach, at most, on the overlay of "network".
+        group_size: most people of a group: the fewest, nearly equal groups of neighboring numbers are made.
+        contacts: most contacts of a person on the overlay of "network".
         colluders: people who may collude with the analyst, or send anything, and hide nobody.
-        repetitions: how often the same people take part.
+        repetitions: number of releases about the same people.
     """
 
     title: ClassVar[str] = "the question"
@@ -109,7 +109,7 @@ class Question(Described):
             raise invalid(f"at most {most_people} here for a {self.shuffler!r} shuffle", people=self.people)
 
     def task(self) -> dict[str, Any]:
-        """The tables of the task file, without keys that have their usual values."""
+        """Tables of the task file, without keys at their defaults."""
         section, grouped = randomizers()[self.randomizer], KINDS[self.shuffler].about == "groups"
         fakes = {"fakes": self.colluders} if self.colluders else {}
         least = min(self.people, max(_USUAL_BATCH, self.colluders + 1))
@@ -125,7 +125,7 @@ class Question(Described):
         }
 
     def _randomizer(self, section: type[RandomizerSection]) -> dict[str, Any]:
-        """Its own keys; of a protocol the colluders' noise is not counted on."""
+        """Keys of the randomizer section; a protocol's noise does not count on the colluders."""
         if issubclass(section, ProtocolSection):
             share = math.ceil(1e6 * self.colluders / self.people) / 1e6
             dropout = {"dropout_fraction": share} if self.colluders else {}
@@ -136,22 +136,22 @@ class Question(Described):
         return found | ({"categories": names} if "categories" in known else {})
 
     def _shuffler(self) -> dict[str, Any]:
-        """Its own keys."""
+        """Keys of the shuffler section."""
         if KINDS[self.shuffler].about == "graph":
             return {"overlay": {"contacts": self.contacts}}
         known = _keys_of(ShufflerSection.members()[self.shuffler])
         return {name: getattr(self, name) for name in ("imperfection", "alpha") if name in known}
 
     def column(self) -> Column:
-        """The private column of the task.
+        """Private column of the task.
 
         Raises:
-            InvalidParameterError: if there is no such task.
+            InvalidParameterError: if the task is not valid.
         """
         return Task.from_dict(self.task()).column
 
     def shuffle(self, column: Column) -> Shuffler:
-        """The shuffler as a run has it, with the groups or the overlay of these people."""
+        """Shuffler of a run, with the groups or the overlay of these people."""
         grouping = grouping_of(self.people, self.group_size) if column.shuffler.needs_groups else None
         if isinstance(column.shuffler, NetworkSection) and column.shuffler.overlay is not None:
             return shuffler_of(column, None, column.shuffler.overlay.of(self.people))
@@ -159,7 +159,7 @@ class Question(Described):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What asks the library for as much, or for more, about the task file; first what makes its people."""
+        """Commands that ask the library the same, or more, about the task file, after those that make its people."""
         found, people = [], ""
         if KINDS[self.shuffler].about == "groups":
             people = f" --input {PEOPLE_FILE}"
@@ -173,7 +173,7 @@ class Question(Described):
 
 
 def randomizers() -> Mapping[str, type[RandomizerSection]]:
-    """The sections of all kinds, by kind."""
+    """Randomizer sections of all kinds, by kind."""
     return {**RandomizerSection.members(), **ProtocolSection.members()}
 
 
@@ -183,7 +183,7 @@ def _keys_of(section: type) -> set[str]:
 
 @lru_cache(maxsize=4)
 def grouping_of(people: int, size: int) -> Grouping:
-    """Groups of at most this size, of people whose numbers follow each other."""
+    """Groups of at most ``size`` people with consecutive numbers."""
     from shuffledp.people.groups import Groups
 
     num_groups = -(-people // size)
@@ -191,7 +191,7 @@ def grouping_of(people: int, size: int) -> Grouping:
 
 
 def as_toml(task: Mapping[str, Any]) -> str:
-    """A task as a file; what JSON writes for text, numbers and lists of them is TOML too."""
+    """TOML text of a task; JSON of text, numbers and lists of them is TOML too."""
     lines = [f"{key} = {_toml(value)}" for key, value in task.items() if not isinstance(value, Mapping)]
     for name, table in task.items():
         if isinstance(table, Mapping):
