@@ -1,19 +1,26 @@
 """Everybody who comes is served while somebody holds more connections than a service has places."""
 
+import asyncio
 import socket
 import ssl
-from contextlib import ExitStack, suppress
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import httpx
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
-from service.at_work import looks_sealed
+from service.at_work import looks_sealed, run
 from service.floods import certified, flooded
-from service.processes import place
+from service.processes import place, until
 from shuffledp.service.config import ShufflerConfig
-from shuffledp.service.connections import Connections, Limits, _network
+from shuffledp.service.connections import Connections, Limits, _network, limited
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest
 
 FEW = "[limits]\nmost_connections = 100\n"
@@ -58,6 +65,44 @@ def test_everybody_is_served_while_somebody_holds_all_places_and_says_nothing(tm
         with flooded(where.ports["shuffler"], 10_000):
             verify = ssl.create_default_context(cafile=tmp_path / "tls.pem") if scheme == "https" else False
             assert uploads(where, 30, scheme=scheme, verify=verify) == 30
+
+
+@contextmanager
+def unread(port, count, length):
+    """Clients that ask again and again for what is not there, and read no answer."""
+    ended = threading.Event()
+
+    def ask():
+        while not ended.is_set():
+            with socket.socket() as connection, suppress(OSError):
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                connection.settimeout(0.5)
+                connection.connect(("127.0.0.1", port))
+                asking = memoryview(b"GET /none HTTP/1.1\r\nhost: x\r\n\r\n" * (length // 33))
+                while asking and not ended.is_set():
+                    with suppress(TimeoutError):
+                        asking = asking[connection.send(asking[: 1 << 16]) :]
+                ended.wait(60)
+
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(count)]
+    try:
+        for each in threads:
+            each.start()
+        yield
+    finally:
+        ended.set()
+        for each in threads:
+            each.join()
+
+
+@pytest.mark.parametrize("people", [3, pytest.param(50, marks=TALL)])
+def test_everybody_is_served_while_somebody_holds_all_places_by_answers_that_nobody_reads(tmp_path, people):
+    with place(tmp_path, limits="[limits]\nmost_connections = 20\n") as where:
+        process = where.start("shuffler")
+        with unread(where.ports["shuffler"], 24, 3_000_000):
+            until(lambda: len(list(Path(f"/proc/{process.pid}/fd").iterdir())) > 30)
+            time.sleep(0.3 if people < 10 else 5)
+            assert uploads(where, people) == people
 
 
 def test_a_service_that_speaks_tls_is_there_after_handshakes_that_do_not_come(tmp_path):
@@ -134,6 +179,25 @@ def test_where_every_request_is_being_answered_whoever_comes_gives_way():
     for each in here.first:
         here.all.is_served(each)
     assert here.come().is_closed
+
+
+def test_a_connection_waits_while_its_answer_is_unread_and_is_served_again_when_it_is_read():
+    async def never(scope, receive, send):
+        await asyncio.Event().wait()
+
+    async def test():
+        kind = limited(Limits(most=2))
+        one = kind(config=uvicorn.Config(never, log_config=None), server_state=ServerState(), app_state={})
+        one.connection_made(MagicMock())
+        one.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        await asyncio.sleep(0)
+        states = [(one in one.all._since, one.has_head)]
+        for happens in (one.pause_writing, one.resume_writing):
+            happens()
+            states.append((one in one.all._since, one.has_head))
+        return states
+
+    assert run(test) == [(False, True), (True, False), (False, True)]
 
 
 def test_one_address_has_its_share_and_takes_no_place_of_others():

@@ -13,7 +13,7 @@ import pytest
 
 from service.at_work import looks_sealed, reports_of, sealed
 from service.processes import WeakLink, place, until
-from shuffledp.service import forwarder, http_messages
+from shuffledp.service import forwarder, http_messages, running
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest
 
@@ -60,6 +60,28 @@ def test_whoever_brings_no_request_is_closed_and_so_is_whoever_brings_it_byte_by
                     break
             assert 0.4 < time.monotonic() - began < 5
             assert is_closed(silent)
+        assert answers(where)
+
+
+def test_whoever_reads_no_answer_is_closed(tmp_path, monkeypatch):
+    listen = running.listen
+
+    def with_little_room(address):
+        listening = listen(address)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        return listening
+
+    monkeypatch.setattr(running, "listen", with_little_room)
+    with place(tmp_path, limits=FEW) as where:
+        where.start("shuffler")
+        with connected(where) as unread:
+            unread.settimeout(0.05)
+            asking, sent, end = b"GET /none HTTP/1.1\r\nhost: x\r\n\r\n" * 99, 0, time.monotonic() + 10
+            with contextlib.suppress(ConnectionError):
+                while time.monotonic() < end:
+                    with contextlib.suppress(TimeoutError):
+                        sent += unread.send(asking[sent % len(asking) :])
+            assert time.monotonic() < end
         assert answers(where)
 
 

@@ -40,7 +40,7 @@ class LimitsSection(Section):
         most_connections: at once.
         connections_of_an_address: the same of one address, in memory alone; 0 is no limit. Left out, it is 64 where the
             service speaks TLS itself, and none where it does not, since then all come from the proxy before it.
-        seconds_idle: for which a connection may be without the head of a request.
+        seconds_idle: for which a connection may be without the head of a request, or leave answers unread.
     """
 
     title: ClassVar[str] = "[limits]"

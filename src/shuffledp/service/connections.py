@@ -1,8 +1,9 @@
 """The connections of one server, so that others are served while some misbehave.
 
-A connection has some seconds to bring the head of a request, and again after each answer; how long a body may take says
-whoever reads it. Above a number of connections, of all or of one address, the one whose request has been incomplete
-for longest, head or body, gives way to whoever comes. Addresses are in memory alone, while they are connected.
+A connection has some seconds to bring the head of a request, again after each answer, and as many to read answers that
+no longer fit into the system's memory; how long a body may take says whoever reads it. Above a number of connections,
+of all or of one address, the one that has waited longest gives way to whoever comes: its request is incomplete, its
+answers are unread, or it has sent more before it was answered. Addresses are in memory alone, while they are connected.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ class Limits:
         most: at once.
         of_one_address: the same of one address, or of one network of IPv6; None is no limit, as where all come from
             a proxy.
-        seconds_idle: for which a connection may be without the head of a request.
+        seconds_idle: for which a connection may be without the head of a request, or leave answers unread.
     """
 
     most: int = 4096
@@ -74,7 +75,7 @@ class Connection(H11Protocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more to wait for."""
+        """Forget a connection that has ended."""
         self.all.remove(self)
         super().connection_lost(exc)
 
@@ -82,15 +83,38 @@ class Connection(H11Protocol):
         """The wait ends when a request is there as a whole, or known to come from a party."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
-            self.has_head = True
             self.scope["extensions"] = {TRUSTED: {"known": partial(self.all.is_served, self)}}
-            if not self.cycle.more_body:
-                self.all.is_served(self)
+            self._goes_on()
+
+    def pause_writing(self) -> None:
+        """Wait until the answer is read."""
+        super().pause_writing()
+        self.has_head = False
+        self.all.waits(self)
+
+    def resume_writing(self) -> None:
+        """The answer is read: go on with the request, if there is one."""
+        super().resume_writing()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._goes_on()
+
+    def _goes_on(self) -> None:
+        """A request is being taken in or answered, unless the answer before it has not been read."""
+        if self.flow.write_paused:
+            return
+        self.has_head = True
+        if not self.cycle.more_body and not self._is_ahead:
+            self.all.is_served(self)
+
+    @property
+    def _is_ahead(self) -> bool:
+        """Whether the next request has begun before the last one is answered: so one client could be served always."""
+        return bool(self.conn.trailing_data[0])
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         self.has_head = False
-        self.all.waits(self)
+        self.all.waits(self, anew=not self._is_ahead)
         super().on_response_complete()
 
     def end(self) -> None:
@@ -103,12 +127,12 @@ class Connection(H11Protocol):
 
 
 class Connections:
-    """All connections of a server, and since when those whose request is incomplete have been so."""
+    """All connections of a server, and since when those that wait for their client have waited."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._is_sweeping = limits, False
         self._all: set[Connection] = set()
-        self._since: dict[Connection, float] = {}  # whose request has been incomplete for longest is first
+        self._since: dict[Connection, float] = {}  # who has waited for longest is first
         self._of_address: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
 
     def __contains__(self, connection: Connection) -> bool:
@@ -128,9 +152,9 @@ class Connections:
         if most is not None and len(theirs) > most:
             self._end(min(theirs, key=lambda each: self._since.get(each, float("inf"))))
 
-    def waits(self, connection: Connection) -> None:
-        """From now on a request of a connection is incomplete."""
-        if connection not in self._all:
+    def waits(self, connection: Connection, *, anew: bool = True) -> None:
+        """From now on a connection waits for its client; unless ``anew``, since before if it waits already."""
+        if connection not in self._all or (not anew and connection in self._since):
             return
         self._since.pop(connection, None)
         self._since[connection] = connection.loop.time()
@@ -156,7 +180,7 @@ class Connections:
         connection.end()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close who has waited too long for a head, now and again as long as anybody waits."""
+        """Close who has waited too long for a head or a reader, now and again as long as anybody waits."""
         end = loop.time() - self._limits.seconds_idle
         for each in [each for each, since in self._since.items() if since <= end and not each.has_head]:
             self._end(each)
@@ -169,7 +193,7 @@ def limited(limits: Limits) -> type[Connection]:
     """The protocol of the connections of one server."""
 
     class Limited(Connection):
-        """Of this server alone."""
+        """The protocol of one server, with connections that no other server counts."""
 
         all = Connections(limits)
 
