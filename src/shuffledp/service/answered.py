@@ -66,12 +66,12 @@ class Answered:
         write_down(self._pending, body)
 
     def stored(self) -> None:
-        """The shuffler has it: only that is remembered."""
+        """Remember only that the shuffler has stored the request."""
         self._done.touch(mode=0o600)
         self._pending.unlink(missing_ok=True)
 
     def outdated(self) -> None:
-        """It can never be opened, and must be sealed anew: nothing is remembered."""
+        """Forget a request that can never be opened, so that the answer is sealed anew."""
         self._pending.unlink(missing_ok=True)
 
 

@@ -26,7 +26,7 @@ _BITS_OF_A_NETWORK = 64  # of IPv6: one person has as many addresses as there ar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Of the connections of one server.
+    """Limits of the connections of one server.
 
     Args:
         most: at once.
@@ -201,7 +201,7 @@ def limited(limits: Limits) -> type[Connection]:
 
 
 def _network(peer: Any) -> str:
-    """Whose address it is, as far as it tells people apart; empty where there is none."""
+    """Address of a client, or its network of IPv6; empty where there is none."""
     try:
         address = ip_address(str(peer[0]).partition("%")[0])
     except (TypeError, IndexError, ValueError):

@@ -110,7 +110,7 @@ async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: i
 
 
 def _seconds(length: int) -> float:
-    """In which a body of this length must be there."""
+    """Seconds in which a body of this length must be there."""
     return SECONDS_OF_BODY + max(0, length - _USUAL) / _A_SECOND
 
 

@@ -181,7 +181,7 @@ def _own(path: Path) -> int:
 
 
 def digest_of(code: bytes) -> bytes:
-    """What the issuer knows of a code."""
+    """Digest of a code, which is all that the issuer knows of it."""
     return hashlib.sha256(code).digest()
 
 
@@ -199,7 +199,7 @@ def invited(collection: Collection, people: int) -> tuple[list[Invitation], Invi
 
 
 def replaced(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitation], Invited]:
-    """Invitations in the places of others, and what the issuer is told: the new ones, and which are good no more.
+    """New invitations in place of cancelled ones, and the list that tells the issuer of both.
 
     Args:
         collection: whose tokens are signed blindly.

@@ -36,7 +36,7 @@ def files_of(places: Iterable[str]) -> list[Path]:
 
 
 def seen(places: Iterable[str]) -> Seen | None:
-    """By what one sees that a list was added or changed; None while one is not there to be seen."""
+    """State of the files of all lists, which differs once a list is added or changed; None while a file is missing."""
     try:
         return tuple(
             (str(each), at.st_ino, at.st_size, at.st_mtime_ns) for each in files_of(places) if (at := each.stat())
@@ -46,7 +46,7 @@ def seen(places: Iterable[str]) -> Seen | None:
 
 
 def read_lists(places: Iterable[str]) -> dict[str, Lists]:
-    """The lists of each collection, together, by its id.
+    """Lists of invitations by the id of their collection, where several lists of one collection are united.
 
     Raises:
         InvalidParameterError: if one cannot be read, or is none.

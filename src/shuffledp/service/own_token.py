@@ -56,7 +56,7 @@ class OwnToken:
         return token
 
     def spent(self) -> None:
-        """It is not needed any more."""
+        """Forget the token, which is not needed any more."""
         for each in (self._asked, self._token):
             each.unlink(missing_ok=True)
 

@@ -125,7 +125,7 @@ def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey
 
 
 async def _take_lists(places: Sequence[str], desks: Sequence[IssuingDesk]) -> Seen | None:
-    """Tell each collection of its invitations; by what one will see that there are others.
+    """Tell each collection of its invitations; returns the state of the files, to notice later changes.
 
     Raises:
         InvalidParameterError: if a list cannot be read; then nobody is told anything.

@@ -295,7 +295,7 @@ class SqliteStore:
 
 
 def _page_size(row: int) -> int:
-    """Of the smallest pages that hold rows of so many bytes whole (SQLite file format, 1.6); or the largest."""
+    """Size of the smallest page that holds a row of this length (SQLite file format, 1.6); or the largest size."""
     return next((size for size in _PAGE_SIZES if (size - 12) * 64 // 255 - 23 >= row), _PAGE_SIZES[-1])
 
 
