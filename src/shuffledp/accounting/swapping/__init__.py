@@ -1,4 +1,4 @@
-"""Numbers of the swap bound: certified quadrature, majorants, the reservoir, and the search for the free choices.
+"""Numerics of the swap bound: certified quadrature, majorants, the reservoir, and the search for free choices.
 
 In reading order: `private_bounds` and `channel_bounds` (the two products), `searches`, `report_classes` (laws),
 `tilted_integrals` (F, from above), `majorants` (sums of exponentials above it), `linear_programme`, `reservoirs`.

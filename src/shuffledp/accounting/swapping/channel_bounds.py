@@ -1,6 +1,6 @@
-"""The swap bound for an explicit channel without zeros: its own laws, for every ordered pair of inputs.
+"""Swap bound for an explicit channel without zeros: its own laws, for every ordered pair of inputs.
 
-The reservoir is what all inputs have in common, w = min_z R(z) of size W; each person who is no donor may hold any z.
+The reservoir is the common part of all inputs, w = min_z R(z) of size W; each person who is no donor may hold any z.
 So the worst z counts, with the same choices for all of them.
 """
 
@@ -24,19 +24,19 @@ _ROUND_UP = 1 + 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SwapChannel:
-    """A channel whose entries are all above 0, shape (inputs, outputs), and the people beside the victim."""
+    """Channel with positive entries, shape (inputs, outputs), and the number of people beside the victim."""
 
     matrix: Floats
     others: int
 
     @property
     def common(self) -> Floats:
-        """The least probability of each output."""
+        """Least probability of each output over all inputs."""
         return np.asarray(self.matrix.min(axis=0))
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Ordered pairs of inputs whose rows differ, the most telling ones first."""
+        """Ordered pairs of inputs with different rows, most informative first."""
         found = [
             pair
             for pair in permutations(range(len(self.matrix)), 2)
@@ -45,7 +45,7 @@ class SwapChannel:
         return sorted(found, key=self._telling, reverse=True)
 
     def epsilon(self, delta: float, *, limit: float) -> float | None:
-        """An epsilon below the limit at which each pair was found to be at most delta; None where a pair has none."""
+        """Epsilon below ``limit`` at which every pair's bound is at most delta; None if a pair has none."""
         epsilon, choices = 0.0, None
         for pair in self.pairs:
             bound = partial(self.delta_of, pair)
@@ -65,7 +65,7 @@ class SwapChannel:
         return epsilon
 
     def delta(self, epsilon: float) -> float:
-        """The largest bound of all pairs at an epsilon; 1 where one has none."""
+        """Largest bound on delta over all pairs at an epsilon; 1 where a pair has none."""
         worst = 0.0
         for pair in self.pairs:
             found: Found | None = least_delta(
@@ -79,8 +79,8 @@ class SwapChannel:
     def delta_of(
         self, pair: tuple[int, int], epsilon: float, choices: Choices, *, roughly: bool = False
     ) -> float | None:
-        """The bound of one ordered pair of inputs; None where the choices give none."""
-        del roughly  # one W is known, so that there is nothing to leave out
+        """Bound on delta of one ordered pair of inputs; None where these choices give none."""
+        del roughly  # W is known here, so that no rough version exists
         donors = round(choices.donors * self.others)
         people = self.others - donors
         if donors < 1 or people < 2:
@@ -97,7 +97,7 @@ class SwapChannel:
         return min(worst * _ROUND_UP, 1.0) if math.isfinite(worst) else None
 
     def _people(self, pair: tuple[int, int], epsilon: float, donors: int) -> list[tuple[ReportClass, Reservoir]]:
-        """For each input of another person her law, and the reservoir as seen against it."""
+        """Law of another person's report, and the reservoir measured against it, for each input of that person."""
         first, second = (self.matrix[place] for place in pair)
         size = float(self.common.sum())
         drawn = self.common / size
@@ -110,12 +110,12 @@ class SwapChannel:
         ]
 
     def _telling(self, pair: tuple[int, int]) -> float:
-        """The largest chi-squared information among people who agree."""
+        """Largest chi-squared information of the pair among people who all hold the same input."""
         first, second = (self.matrix[place] for place in pair)
         return float(((first - second) ** 2 / self.matrix).sum(axis=1).max())
 
     def _start(self, pair: tuple[int, int], epsilon: float) -> Choices:
-        """Choices from the limit of many people."""
+        """First choices, from the limit of many people."""
         size = float(self.common.sum())
         rate = tilt_at(math.expm1(epsilon), math.sqrt(self._telling(pair) / self.others))
         spread = float((self.matrix**2 / (self.common / size)).sum(axis=1).max()) - 1
@@ -128,7 +128,7 @@ class SwapChannel:
 
 
 def _majorant(reports: ReportClass, reservoir: Reservoir, tilt: Tilt) -> Majorant | None:
-    """For people of one law, with a truncation of their own."""
+    """Majorant for people with one law, with a truncation of its own."""
     variance = float(reservoir.masses @ (reservoir.densities - 1) ** 2)
     deviation = math.sqrt(variance / (reservoir.donors * reservoir.chance + 1))
     steepness = max(tilt.rate**2 * reports.variance / tilt.people, 1e-6)

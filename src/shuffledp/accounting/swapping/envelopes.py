@@ -1,4 +1,4 @@
-"""The convex envelope of points of a curve of delta, in both directions: the profile of a pair, which can be composed.
+"""Convex envelope of points on a curve of delta, in both directions: the profile of a pair, for composition.
 
 The true profile H(g), g = exp(epsilon), is convex on all of (0, inf), at least 1 - g, and if its two directions are
 one, H(1/g) = 1 - 1/g + H(g)/g. So the lower convex hull of points (g, delta), of their mirror images (1/g, 1 - 1/g +
@@ -20,25 +20,25 @@ _ROUND_UP = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Envelope:
-    """The profile with chords between these ratios, less 1 (``growths``, ascending from 1/E - 1 to E - 1)."""
+    """Privacy profile with chords between given ratios; ``growths``, ratios less 1, ascend from 1/E - 1 to E - 1."""
 
     growths: Floats
     deltas: Floats
 
     @property
     def masses(self) -> Floats:
-        """Probabilities of the ratios under Q, of P/Q: the jumps of the slope, which is -1 before 1/E and 0 after E."""
+        """Probabilities under Q of the ratios P/Q: the jumps of the slope, which is -1 before 1/E and 0 after E."""
         slopes = np.concatenate([[-1.0], np.diff(self.deltas) / np.diff(self.growths), [0.0]])
         return np.asarray(np.diff(slopes))
 
     def at(self, epsilons: Floats) -> Floats:
-        """The profile at epsilons of 0 or more; 0 from epsilon0 on."""
+        """Delta of the profile at epsilons of 0 or more; 0 from epsilon0 on."""
         growths = np.expm1(np.minimum(epsilons, np.log1p(self.growths[-1])))
         found = np.interp(growths, self.growths, self.deltas) * _ROUND_UP
         return np.asarray(np.where(growths >= self.growths[-1], 0.0, np.clip(found, 0.0, 1.0)))
 
     def epsilon(self, delta: float) -> float:
-        """An epsilon at which the profile is at most delta, from above."""
+        """Smallest epsilon at which the profile is at most delta, rounded up."""
         before = int(np.searchsorted(-self.deltas, -delta / _ROUND_UP)) - 1
         if before < 0:
             return 0.0
@@ -48,23 +48,23 @@ class Envelope:
 
 
 def envelope(epsilon0: float, epsilons: Floats, deltas: Floats) -> Envelope:
-    """The envelope of points of one or more curves of delta that hold in both directions.
+    """Envelope of points on one or more curves of delta that hold in both directions.
 
     Args:
         epsilon0: local privacy loss in nats, from which on delta is 0.
-        epsilons: of the points, from 0 to below epsilon0, in any order.
-        deltas: of the points.
+        epsilons: epsilons of the points, from 0 to below epsilon0, in any order.
+        deltas: deltas of the points.
 
     Raises:
         ContradictionError: if the envelope is not the profile of a pair of laws.
     """
-    once = -np.expm1(-epsilon0) / (1 + np.exp(-epsilon0))  # what binary response loses at the ratio 1
+    once = -np.expm1(-epsilon0) / (1 + np.exp(-epsilon0))  # delta of binary response at the ratio 1
     places = np.concatenate([np.expm1(epsilons), np.expm1(-epsilons), [0.0, np.expm1(epsilon0), np.expm1(-epsilon0)]])
     mirrored = -np.expm1(-epsilons) + deltas * np.exp(-epsilons)
     values = np.concatenate([deltas, mirrored, [once, 0.0, -np.expm1(-epsilon0)]])
     order = np.lexsort((values, places))
     places, values = places[order], values[order]
-    first = np.append(True, np.diff(places) > 0)  # of equal ratios the least value
+    first = np.append(True, np.diff(places) > 0)  # least value among equal ratios
     kept = lower_hull(places[first], values[first])
     found = Envelope(growths=places[first][kept], deltas=values[first][kept])
     masses = found.masses

@@ -1,6 +1,6 @@
-"""Least cost of weights, 0 or more, that meet every row: the simplex method on the dual programme, in numpy.
+"""Linear program: nonnegative weights of least cost that meet every row, by the dual simplex method in numpy.
 
-Nothing rests on the answer being right or best: whoever asks checks the rows, and scales what falls short.
+No bound rests on the answer: the caller checks the rows, and scales the weights up where they fall short.
 """
 
 import numpy as np
@@ -9,15 +9,15 @@ from shuffledp.core.table import Floats
 
 _MOST_PIVOTS = 400
 _CLOSE, _SMALLEST = 1e-9, 1e-11
-_NOTHING = 1e-9  # of the cost of the dearest row: what weights cost at least, so that numbers stay of one size
+_NOTHING = 1e-9  # least cost of a weight, as a share of the dearest row's cost, to keep numbers of one size
 
 
 def least_cost(rows: Floats, costs: Floats) -> Floats | None:
-    """Weights c >= 0 with ``rows @ c >= 1``, nearly, of nearly the least ``costs @ c``; None where it finds none.
+    """Weights c >= 0 with ``rows @ c >= 1`` and ``costs @ c`` least, both nearly; None where none are found.
 
     Args:
-        rows: shape (rows, weights).
-        costs: above 0, shape (weights,).
+        rows: coefficients, shape (rows, weights).
+        costs: cost of each weight, above 0, shape (weights,).
     """
     scales = np.abs(rows).max(axis=0)
     scaled, costs = rows / scales, costs / scales

@@ -1,9 +1,9 @@
-"""A majorant of B(theta), a sum of exponentials with weights of 0 or more, whose mean has a closed form.
+"""Majorant of B(theta): a nonnegative sum of exponentials, whose mean has a closed form.
 
 With m(theta) = sum_i c_i exp(q_i theta), m >= B(min(theta, T)) + D (theta - T)_+ is certified cell by cell: m over
 exp(lam (1 - e) theta) is convex, hence above its tangent at the middle of a cell, which is above F at both ends, and F
 is below its chord; beyond T the slope of m at T is enough. A linear programme chooses the weights, and is not trusted:
-they are multiplied by what the worst row falls short.
+they are scaled up until the worst row is met.
 """
 
 import math
@@ -21,7 +21,7 @@ _BETWEEN, _BEYOND, _SLOPES = (
     0.7,
     3.0,
     1.15,
-)  # of exponents: in roots of b, beyond the largest slope, and that times this
+)  # in roots of b: spacing of exponents, and reach beyond the largest slope; factor of that slope
 _LATER = (1.15, 1.35, 1.6, 2.0)  # times the last exponent, where theta may exceed the truncation
 _MOST_EXPONENTS = 60
 _LARGEST_POWER = 600.0
@@ -31,13 +31,13 @@ _SPARE = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Majorant:
-    """The sum of exp(log_weight_i + exponent_i theta)."""
+    """Sum of exp(log_weight_i + exponent_i theta)."""
 
     log_weights: Floats
     exponents: Floats
 
     def log_mean(self, log_moments: Floats) -> Floats:
-        """Log of its mean, from the logs of E exp(exponent_i theta); shape (..., exponents)."""
+        """Log of the majorant's mean, from the logs of E exp(exponent_i theta); shape (..., exponents)."""
         powers = self.log_weights + log_moments
         top = powers.max(axis=-1, keepdims=True)
         return np.asarray(top[..., 0] + np.log(np.exp(powers - top).sum(axis=-1)))
@@ -46,13 +46,13 @@ class Majorant:
 def majorant(
     reports: ReportClass, rate: float, cells: CellBounds, log_costs: Callable[[Floats], Floats]
 ) -> Majorant | None:
-    """A certified majorant of nearly the least cost; None where none is found.
+    """Certified majorant of nearly least cost; None where none is found.
 
     Args:
-        reports: of the people who are not donors.
+        reports: report laws of the people who are not donors.
         rate: the tilt lam.
         cells: bounds on F, up to the truncation.
-        log_costs: of an exponential with each exponent.
+        log_costs: log of the cost of an exponential, by exponent.
     """
     base, truncation = rate * reports.mean, float(cells.edges[-1])
     steps = _steps(cells, is_truncated=reports.highest > truncation)
@@ -78,7 +78,7 @@ def majorant(
 
 
 def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
-    """Exponents less the one of exp(lam m theta)."""
+    """Exponents of the majorant, less the exponent of exp(lam m theta)."""
     slope = float(((cells.rights - cells.lefts) / np.diff(cells.edges)).max())
     root = math.sqrt(cells.steepness)
     last = _SLOPES * max(slope, 0.0) + _BEYOND * root
@@ -87,7 +87,7 @@ def _steps(cells: CellBounds, *, is_truncated: bool) -> Floats:
 
 
 def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
-    """For both ends of each cell the tangents of the exponentials in its middle, in units of what is to be reached."""
+    """Tangents of the exponentials at each cell's middle, evaluated at both ends, in units of the bound to reach."""
     middles, halves = (cells.edges[1:] + cells.edges[:-1]) / 2, np.diff(cells.edges) / 2
     powers = np.outer(middles - 1, steps) + cells.scale
     turns = np.outer(halves, steps)

@@ -1,6 +1,6 @@
-"""The swap bound for any epsilon0-private randomizer, from epsilon0, the number of people and epsilon alone.
+"""Swap bound for any epsilon0-private randomizer, from epsilon0, the number of people and epsilon alone.
 
-What all reports have in common is not known, only that its size W is from 1/E to 1, and densities against it from
+The common part of all reports is unknown, except that its size W is from 1/E to 1, and densities against it from
 W to E W. In a cell from w1 to w2 of W, draws are at least Bin(donors, w1), and densities at most as spread as
 those on w1 and E w2: the bound is the largest over cells that cover [1/E, 1].
 """
@@ -18,10 +18,10 @@ from shuffledp.accounting.swapping.searches import Choices, tilt_at
 from shuffledp.accounting.swapping.tilted_integrals import Tilt, cell_bounds
 from shuffledp.core.table import Floats
 
-_MANY = 100_000  # people from whom on laws of a small variance are bounded apart
-_COARSE, _FEWEST, _FINE = 0.1, 10, 0.006  # widths of cells in ln W: in nats, and at least so many; in epsilon0
+_MANY = 100_000  # people, from whom on laws of a small variance are bounded apart
+_COARSE, _FEWEST, _FINE = 0.1, 10, 0.006  # cells in ln W: width in nats, least number; finest width in epsilon0
 _PARTS, _NEARLY = 4, 1.004
-_OTHERS = (0.02, 0.15, 0.3, 0.7, 0.85)  # of ln W / epsilon0: where the majorant must not explode either
+_OTHERS = (0.02, 0.15, 0.3, 0.7, 0.85)  # values of ln W / epsilon0 at which the majorant must not explode either
 _SHARE = 0.02
 _ROUND_UP = 1 + 1e-6
 
@@ -29,14 +29,14 @@ _ROUND_UP = 1 + 1e-6
 def private_delta(
     *, epsilon0: float, others: int, epsilon: float, choices: Choices, roughly: bool = False
 ) -> float | None:
-    """An upper bound on delta at an epsilon from 0 up to below epsilon0; None where these choices give none.
+    """Upper bound on delta at an epsilon from 0 to below epsilon0; None where these choices give none.
 
     Args:
         epsilon0: local privacy loss in nats.
         others: honest people beside the victim.
         epsilon: central privacy loss in nats, below epsilon0.
-        choices: any will do, some give less.
-        roughly: at the likely W alone, which is no bound: to compare choices.
+        choices: free choices; any are valid, some give less.
+        roughly: whether to use the likely W alone, which gives no bound but compares choices.
     """
     donors = round(choices.donors * others)
     greens = others - donors
@@ -63,12 +63,12 @@ def private_delta(
 
 
 def _at(reservoir: Reservoir, found: Majorant) -> float:
-    """With the best k_0, which may depend on W."""
+    """Smallest total over k_0, which may depend on W."""
     return float(reservoir.totals([(found, reservoir)]).min())
 
 
 def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reservoir:
-    """What hides least of all W from exp(start) to exp(end)."""
+    """Reservoir that hides least among all W from exp(start) to exp(end)."""
     least, most = math.exp(start), math.exp(min(end, 0.0) + epsilon0)
     share = min(max(-math.expm1(start) / (most - least), 0.0), 1.0)
     return Reservoir(
@@ -77,7 +77,7 @@ def _reservoir(epsilon0: float, donors: int, start: float, end: float) -> Reserv
 
 
 def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> float:
-    """The largest bound over cells of ln W that cover [-epsilon0, 0]: those far above the likely one are cut again."""
+    """Largest bound over cells of ln W that cover [-epsilon0, 0]; cells far above the likely one are cut again."""
     enough = _NEARLY * bound(-epsilon0 / 2, -epsilon0 / 2)
     edges = np.linspace(-epsilon0, 0.0, max(math.ceil(epsilon0 / _COARSE), _FEWEST) + 1)
     left, found = list(pairwise(edges.tolist())), [enough / _NEARLY]
@@ -92,7 +92,7 @@ def _over_cells(bound: Callable[[float, float], float], epsilon0: float) -> floa
 
 
 def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
-    """Log of what an exponential costs: its mean at the likely W, and a little of that at others."""
+    """Function for the log cost of an exponential: its mean at the likely W, plus a small share at other W."""
 
     def costs(exponents: Floats) -> Floats:
         logs = []
@@ -105,13 +105,13 @@ def _costs(epsilon0: float, donors: int) -> Callable[[Floats], Floats]:
 
 
 def start_choices(*, epsilon0: float, others: int, epsilon: float) -> Choices:
-    """Choices from the limit of many people."""
+    """First choices, from the limit of many people."""
     rate = tilt_at(math.expm1(epsilon), math.sqrt(information(epsilon0) / others))
     smoothing = 0.65 * rate / others * math.expm1(epsilon0) * (1 + math.exp(epsilon))
     return Choices(rate=rate, donors=math.expm1(epsilon0 / 2) / math.sqrt(others), smoothing=smoothing)
 
 
 def information(epsilon0: float) -> float:
-    """The largest chi-squared information of randomized response among people who agree, with two or three values."""
+    """Largest chi-squared information of randomized response among people who agree, with two or three values."""
     ratio, growth = math.exp(epsilon0), math.expm1(epsilon0)
     return max(growth**2 / ratio, 2 * growth**2 / (ratio + 2))

@@ -1,4 +1,4 @@
-"""Classes of report laws that the swap bound takes the worst of: all epsilon0-private randomizers, or one law.
+"""Classes of report laws, for the worst of which the swap bound holds: all epsilon0-private randomizers, or one law.
 
 For a person who holds z, with e = exp(epsilon), a report y ~ R(z) tells the victim's two inputs apart by a = R(x)/R(z)
 and b = R(x')/R(z), both of mean 1. What counts is g = (a - 1) - e (b - 1).
@@ -14,16 +14,16 @@ from shuffledp.core.table import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportClass:
-    """Laws of g, all of them on the same ``values``, of which the worst one counts; each has the mean 0.
+    """Laws of g on common ``values``, each with mean 0; the worst law counts.
 
     Args:
-        values: of g, shape (values,); no law of the class leaves the range that they span.
-        masses: of the extreme laws, shape (laws, values).
-        mean: 1 - e, what is left of (a - e b) on average.
-        excess: a bound on the positive part D of a - e b, on average.
-        lowest: the least value of the density against the reservoir that counts.
-        highest: the largest one.
-        is_one: whether the class is one law; else it contains all mixtures, that of one value too.
+        values: values of g, shape (values,); no law of the class leaves their range.
+        masses: masses of the extreme laws, shape (laws, values).
+        mean: 1 - e, the mean of a - e b.
+        excess: bound on the mean of the positive part D of a - e b.
+        lowest: least density against the reservoir that counts.
+        highest: largest density against the reservoir that counts.
+        is_one: whether the class is one law; otherwise it contains all mixtures, and the constant law.
     """
 
     values: Floats
@@ -36,7 +36,7 @@ class ReportClass:
 
     @property
     def range(self) -> float:
-        """Largest value of g less the least one."""
+        """Width of the range of g: its largest value less its least."""
         return float(self.values.max() - self.values.min())
 
     @property
@@ -46,19 +46,19 @@ class ReportClass:
 
     @property
     def variance(self) -> float:
-        """The largest variance of g."""
+        """Largest variance of g over the class."""
         return float((self.masses @ self.values**2).max())
 
 
 def any_private(epsilon0: float, epsilon: float) -> ReportClass:
-    """All randomizers of this local loss.
+    """Class of all randomizers with local privacy loss ``epsilon0``.
 
     (a, b) lies in the hexagon 1/E <= a, b, a/b <= E. Spreading each point to the corners, with its mean kept, increases
     the mean of a convex function, and laws of mean (1, 1) on the corners are mixtures of exactly five (docs/proofs.md).
     """
     ratio = math.exp(epsilon0)
     growth = math.expm1(epsilon)
-    low, high = math.expm1(-epsilon0), math.expm1(epsilon0)  # of a - 1 and b - 1
+    low, high = math.expm1(-epsilon0), math.expm1(epsilon0)  # extremes of a - 1 and b - 1
     corners = np.array([[low, low], [high, high], [0, low], [0, high], [low, 0], [high, 0]])
     values = corners[:, 0] - corners[:, 1] - growth * corners[:, 1]
     likely, rarely = ratio / (ratio + 1), 1 / (ratio + 1)
@@ -83,13 +83,13 @@ def any_private(epsilon0: float, epsilon: float) -> ReportClass:
 
 
 def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, epsilon: float) -> ReportClass:
-    """A row of a channel without zeros, against which two others are told apart.
+    """Class of one law: the report of a person with input z, against whom x and x' are told apart.
 
     Args:
         first: probabilities of each output given x.
-        second: given x'.
-        other: given z, who sends the report.
-        reservoir: of what is drawn from the reservoir.
+        second: probabilities of each output given x'.
+        other: probabilities given z, the input of the person who reports.
+        reservoir: probabilities of a draw from the reservoir.
         epsilon: central privacy loss, in nats.
     """
     growth = math.expm1(epsilon)

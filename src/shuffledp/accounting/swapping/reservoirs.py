@@ -1,4 +1,4 @@
-"""The number of reports that donors draw from the reservoir, and the mean of a majorant over them, from above.
+"""Reservoir of the donors: the number of draws from it, and upper bounds on a majorant's mean over the draws.
 
 K ~ Bin(donors, W) of the donors draw from the reservoir; with the victim's own, theta is the mean of K + 1 independent
 densities r of mean 1. The mean of a convex m(theta) given K falls with K, so counts may be moved down to low ends of
@@ -27,7 +27,7 @@ _LARGEST = 1e200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reservoir:
-    """Donors who draw from the reservoir with this chance, and densities of what is drawn, of mean 1, with masses."""
+    """Donors who draw from the reservoir with a given chance, and the densities of draws (mean 1) with their masses."""
 
     donors: int
     chance: float
@@ -36,12 +36,12 @@ class Reservoir:
 
     @property
     def likely(self) -> float:
-        """A number of draws that is a little below what is expected."""
+        """Number of draws, a little below its mean."""
         return max(math.floor(self.donors * self.chance - math.sqrt(self.donors)), 0.0)
 
     @property
     def counts(self) -> Floats:
-        """Low ends of blocks of the number of draws, ascending."""
+        """Block starts of the number of draws, ascending."""
         mean = self.donors * self.chance
         deviation = math.sqrt(mean * max(1 - self.chance, 0.0))
         ends = np.concatenate([mean - 8 * deviation - _FAR, mean + _SCORES * deviation])
@@ -54,7 +54,7 @@ class Reservoir:
         return np.asarray(exponents + draws * np.log1p(exp_excess(powers) @ self.masses))
 
     def chances_below(self, counts: Floats) -> Floats:
-        """Pr[K < count], from above."""
+        """Upper bounds on Pr[K < count]."""
         if self.chance >= 1:
             return np.where(counts > self.donors, 1.0, 0.0)
         trials, odds = self.donors, self.chance / (1 - self.chance)
@@ -68,10 +68,10 @@ class Reservoir:
         return np.minimum(found * _ROUND_UP, 1.0)
 
     def totals(self, terms: list[tuple[Majorant, "Reservoir"]]) -> Floats:
-        """For each k_0 among the counts, Pr[K < k_0] + E[m; K >= k_0] for the worst of the majorants.
+        """Totals Pr[K < k_0] + E[m; K >= k_0] for each k_0 among the counts, for the worst of the majorants.
 
         Args:
-            terms: majorants, each with the reservoir as the people see it whom it is for.
+            terms: majorants, each with the reservoir measured against its people's law.
         """
         counts = self.counts
         below = self.chances_below(counts)

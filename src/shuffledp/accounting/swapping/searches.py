@@ -1,4 +1,4 @@
-"""The search for the free choices of a swap bound, and for the least epsilon at which one was found to be low enough.
+"""Search for the free choices of a swap bound, and for the least epsilon whose evaluated bound is at most delta.
 
 Any choices are valid, and no monotonicity is assumed: an epsilon is returned only if the whole bound was evaluated
 there and is at most delta.
@@ -14,18 +14,18 @@ import numpy as np
 from shuffledp.accounting.numerics import SMALLEST
 from shuffledp.core.table import Floats
 
-_ROUNDS = (60, 40, 25)  # evaluations at the first epsilon, and at the next ones
+_ROUNDS = (60, 40, 25)  # evaluations at the first epsilon and at the next ones
 _STEPS = np.array([0.12, 0.4, 0.4])  # of ln lam, logit of the share of donors, ln smoothing
 _LEAST_DONORS, _MOST_DONORS = 2.5, 0.3
 _LEAST_SMOOTHING, _MOST_SMOOTHING = 0.005, 1.5
-_CLOSE = 1e-3  # of ln delta
+_CLOSE = 1e-3  # tolerance of ln delta
 _MOST_WHOLE = 10
-_SPREAD = (1.0, 0.6, 1.6)  # of the first choices, where they give nothing
+_SPREAD = (1.0, 0.6, 1.6)  # factors of the first choices, tried where these give no bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """The free choices of a swap bound, any of which are valid: the tilt lam, the share of donors, the smoothing."""
+    """Free choices of a swap bound, all of them valid: the tilt lam, the share of donors, the smoothing."""
 
     rate: float
     donors: float
@@ -33,16 +33,16 @@ class Choices:
 
 
 class DeltaBound(Protocol):
-    """A bound on delta at an epsilon for given choices; None where they give none."""
+    """Bound on delta at an epsilon for given choices; None where these give none."""
 
     def __call__(self, epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
-        """The whole bound, or ``roughly`` a number to compare choices by."""
+        """Bound on delta, or with ``roughly`` a number that only compares choices."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """An epsilon, the bound on delta that was evaluated there, and the choices with which."""
+    """Epsilon, the bound on delta evaluated there, and the choices that gave it."""
 
     epsilon: float
     delta: float
@@ -50,7 +50,7 @@ class Found:
 
 
 def tilt_at(growth: float, mu: float) -> float:
-    """The tilt that is best in the limit of many people: of t = growth / mu."""
+    """Best tilt in the limit of many people, for t = growth / mu."""
     ratio = growth / mu
     return (ratio / 2 + math.sqrt(ratio**2 / 4 + 2)) / mu
 
@@ -58,15 +58,15 @@ def tilt_at(growth: float, mu: float) -> float:
 def least_epsilon(
     bound: DeltaBound, first: Callable[[float], Choices], *, others: int, delta: float, guess: float, limit: float
 ) -> Found | None:
-    """An epsilon at which the bound is at most delta, as small as the search finds; None where it finds none.
+    """Smallest epsilon found at which the evaluated bound is at most delta; None where none is found.
 
     Args:
-        bound: to be searched.
-        first: choices to begin with, at an epsilon.
+        bound: bound to search.
+        first: first choices at an epsilon.
         others: people beside the victim.
-        delta: the remainder.
-        guess: where to begin.
-        limit: an epsilon that is no use any more.
+        delta: largest delta allowed.
+        guess: epsilon to begin with.
+        limit: epsilon from which on a result is of no use.
     """
     none_at_all = _lowest(bound, 0.0, first(0.0), others, delta)
     if none_at_all is not None:
@@ -81,7 +81,7 @@ def least_epsilon(
 
 
 def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int, effort: int = 60) -> Found | None:
-    """The least bound that the search finds at an epsilon; None where it finds none."""
+    """Least bound on delta found at an epsilon; None where none is found."""
     choices = usable(bound, epsilon, start)
     if choices is None:
         return None
@@ -91,7 +91,7 @@ def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: in
 
 
 def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delta: float) -> Found | None:
-    """The bound at an epsilon, if it is at most delta; looked for only where that is not far away."""
+    """Bound on delta at an epsilon, if at most ``delta``; None otherwise, also where a rough value is far above."""
     rough = bound(epsilon, start, roughly=True)
     if rough is None or rough > 2 * delta:
         return None
@@ -100,10 +100,10 @@ def _lowest(bound: DeltaBound, epsilon: float, start: Choices, others: int, delt
 
 
 def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, limit: float) -> Found | None:
-    """Steps to where the whole bound is just at most delta, and was evaluated."""
+    """Epsilon at which the whole bound was evaluated and is just at most delta."""
     best: Found | None = None
     before: tuple[float, float] | None = None
-    slope = choices.rate * math.exp(epsilon)  # of ln delta, about
+    slope = choices.rate * math.exp(epsilon)  # approximate slope of ln delta
     for _ in range(_MOST_WHOLE):
         if not 0 <= epsilon < limit:
             break
@@ -123,7 +123,7 @@ def _settled(bound: DeltaBound, epsilon: float, choices: Choices, delta: float, 
 
 
 def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
-    """The first of some choices around the start with which the bound says something."""
+    """First choices around the start for which the bound exists."""
     for donors in _SPREAD:
         for rate in (1.0, 0.75):
             tried = Choices(rate=start.rate * rate, donors=min(start.donors * donors, 0.3), smoothing=start.smoothing)
@@ -133,7 +133,7 @@ def usable(bound: DeltaBound, epsilon: float, start: Choices) -> Choices | None:
 
 
 def improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, effort: int) -> tuple[Choices, float]:
-    """Better choices by Nelder and Mead's method, and the log of what they give, roughly."""
+    """Better choices by Nelder and Mead's method, and the log of their rough bound."""
 
     def choices_at(point: Floats) -> Choices:
         rate, logit, smoothing = (float(each) for each in point)
@@ -155,7 +155,7 @@ def improved(bound: DeltaBound, epsilon: float, start: Choices, others: int, eff
 
 
 def nelder_mead(height: Callable[[Floats], float], start: Floats, steps: Floats, effort: int) -> tuple[Floats, float]:
-    """The lowest point that a simplex finds with about so many evaluations, and its height."""
+    """Lowest point that a simplex finds in about ``effort`` evaluations, and its height."""
     known = [(height(point), point) for point in (start, *(start + step for step in np.diag(steps)))]
     used = len(known)
     while used < effort:

@@ -1,10 +1,10 @@
-"""The integral F(theta) of the swap bound, from above at both ends of cells of theta, over which its chord holds.
+"""Upper bounds on the integral F(theta) of the swap bound at both ends of cells of theta, with valid chords between.
 
 With M(s) = E exp(s g), sigma = lam theta / J, and k(y) = exp(c^2 (1 - y^2) / 2) / (1 + y^2),
 
     F(theta) = 1/(pi lam) int_0^inf |M(sigma (1 + iy))|^J k(y) dy.
 
-Of the integral there are four parts, each bounded by a function that is convex in theta on a cell (docs/proofs.md,
+The integral has four parts, each bounded by a function that is convex in theta on a cell (docs/proofs.md,
 "Swap bound", L1 to L4): up to y_c by chords in y^2; up to y_1 by its left end; up to y_2, where |M| <= 1 is known, by
 the variance; and the tail by M(sigma). The worst law of a class is taken at each point. Double precision with an error
 budget, not interval arithmetic: differences are formed without cancellation, and J log |M| is good to 1e-9.
@@ -19,18 +19,18 @@ import numpy as np
 from shuffledp.accounting.swapping.report_classes import ReportClass
 from shuffledp.core.table import Floats
 
-_STEP, _COARSER = 0.12, 2.5  # of theta, in log F; and outside the likely part
+_STEP, _COARSER = 0.12, 2.5  # step of theta in log F; factor outside the likely part
 _MOST_NODES = 2000
 _NEAR_CELLS, _NEAR_REACH, _MIDDLE_CELLS = 56, 7.0, 130
 _LARGEST_SPREAD, _LARGEST_NEED = 1.2, 1.98
 _TAYLOR = 1e-3
 _LEAST_STEEPNESS = 1e-6
-_FRACTIONS = (1.0, 0.95, 0.9, 0.84, 0.77, 0.68, 0.56, 0.4, 0.0)  # of the largest variance: classes cut from each other
+_FRACTIONS = (1.0, 0.95, 0.9, 0.84, 0.77, 0.68, 0.56, 0.4, 0.0)  # borders of classes, as shares of the largest variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tilt:
-    """The free choices of one bound: the tilt lam, the smoothing c, and the number J of people who are not donors."""
+    """Free choices of one bound: the tilt lam, the smoothing c, and the number J of people who are not donors."""
 
     rate: float
     smoothing: float
@@ -39,9 +39,9 @@ class Tilt:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellBounds:
-    """Log F from above at both ends of each cell of theta from ``edges[i]`` to ``edges[i + 1]``; F is below the chord.
+    """Upper bounds on log F at both ends of each cell from ``edges[i]`` to ``edges[i + 1]``; F lies below the chord.
 
-    ``scale`` is log F near theta = 1, and ``steepness`` the b of exp(b theta^2 / 2), which F is about.
+    ``scale`` is log F near theta = 1, and ``steepness`` the b of exp(b theta^2 / 2), the approximate shape of F.
     """
 
     edges: Floats
@@ -54,13 +54,13 @@ class CellBounds:
 def cell_bounds(
     reports: ReportClass, tilt: Tilt, *, deviation: float, truncation: float, cut: bool
 ) -> CellBounds | None:
-    """Bounds on cells up to the truncation; None where steps are too large or cells too many.
+    """Bounds on F in cells up to the truncation; None where steps are too large or cells too many.
 
     Args:
-        reports: of the people who are not donors.
+        reports: report laws of the people who are not donors.
         tilt: the free choices.
-        deviation: standard deviation of theta, about.
-        truncation: the last theta.
+        deviation: approximate standard deviation of theta.
+        truncation: largest theta.
         cut: whether to bound laws of a small variance apart: worth it for many people.
     """
     rate, people, spread = tilt.rate, tilt.people, reports.range
@@ -88,7 +88,7 @@ def cell_bounds(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Regions:
-    """Where parts of the integral end, for the largest sigma: y_c, y_1, y_2; X = sigma range there, and need(X)."""
+    """Borders y_c, y_1, y_2 of the integral's parts for the largest sigma; X = sigma range there, and need(X)."""
 
     near: float
     start: float
@@ -111,7 +111,7 @@ def _regions(sigma: float, reports: ReportClass) -> _Regions:
 
 
 def _need(spread: float) -> float:
-    """e^X (X - 1) + 1, by its series: the closed form cancels."""
+    """Need e^X (X - 1) + 1, by its series, since the closed form cancels."""
     total, term = 0.0, spread * spread / 2  # X^(j+2) / (j+2)!
     for place in range(200):
         total += term * (place + 1)
@@ -122,7 +122,7 @@ def _need(spread: float) -> float:
 
 
 def _nodes(lowest: float, last: float, truncation: float, steepness: float, deviation: float) -> Floats | None:
-    """Edges of cells: ``last`` and the truncation are among them."""
+    """Edges of cells, ``last`` and the truncation among them; None where there are too many."""
     found, theta, root = [lowest], lowest, math.sqrt(steepness)
     for end in (last, truncation):
         while theta < end:
@@ -139,14 +139,14 @@ def _nodes(lowest: float, last: float, truncation: float, steepness: float, devi
 
 
 def exp_excess(power: Floats) -> Floats:
-    """e^x - 1 - x."""
+    """Exponential excess e^x - 1 - x."""
     series = power**2 / 2 * (1 + power / 3 * (1 + power / 4 * (1 + power / 5)))
     with np.errstate(over="ignore"):
         return np.asarray(np.where(np.abs(power) < _TAYLOR, series, np.expm1(power) - power))
 
 
 def _log_growth(reports: ReportClass, sigma: Floats) -> Floats:
-    """Log of the largest M(sigma)."""
+    """Log of the largest M(sigma) over the class."""
     return np.asarray(np.log1p((reports.masses @ exp_excess(np.outer(reports.values, sigma))).max(axis=0)))
 
 
@@ -171,7 +171,7 @@ def _log_modulus(reports: ReportClass, sigma: Floats, turns: Floats) -> Floats:
 
 
 def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, *, cut: bool) -> tuple[Floats, Floats]:
-    """Log of the integral at both ends of the cells in which steps are small."""
+    """Log of the integral at both ends of cells, for cells with small steps."""
     sigma, square = tilt.rate * edges / tilt.people, tilt.smoothing**2
     root = math.sqrt(max(tilt.rate**2 * reports.variance / tilt.people, _LEAST_STEEPNESS))
     turns = np.unique(np.append(np.linspace(0, min(regions.near, _NEAR_REACH / root), _NEAR_CELLS + 1), regions.near))
@@ -191,12 +191,12 @@ def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, 
         np.maximum(np.logaddexp(smooth[:-1], large), small[0]),
         np.maximum(np.logaddexp(smooth[1:], large), small[1]),
     )
-    better = others[0] + others[1] < lefts + rights  # on each cell both chords hold
+    better = others[0] + others[1] < lefts + rights  # both chords hold on each cell
     return np.where(better, others[0], lefts), np.where(better, others[1], rights)
 
 
 def _chord_weights(turns: Floats, square: float) -> Floats:
-    """Weights of the values at the nodes in the integral of k times their chords in y^2."""
+    """Weights of node values in the integral of k times their chords in y^2."""
     left, right = turns[:-1], turns[1:]
     arcs = np.arctan((right - left) / (1 + left * right))
     later = np.clip(((right - left) - (1 + left**2) * arcs) / (right**2 - left**2), 0.0, arcs)
@@ -208,18 +208,18 @@ def _chord_weights(turns: Floats, square: float) -> Floats:
 
 
 def _arc(start: float, end: float) -> float:
-    """The arctan of the end less that of the start."""
+    """Difference arctan(end) - arctan(start)."""
     return math.atan((end - start) / (1 + start * end))
 
 
 def _tail(end: float, smoothing: float) -> float:
-    """A bound on the integral of k from here on."""
+    """Bound on the integral of k from ``end`` on."""
     gauss = math.sqrt(math.pi / 2) * math.erfc(smoothing * end / math.sqrt(2)) / smoothing
     return math.exp(smoothing**2 / 2) / (1 + end**2) * gauss + 1e-300
 
 
 def _middle(reports: ReportClass, tilt: Tilt, regions: _Regions, sigma: Floats, least: float) -> Floats:
-    """Log of the integral from y_1 to y_2 for laws of at least this variance, with each sigma or more; per cell."""
+    """Log of the integral from y_1 to y_2 per cell, for laws of at least this variance and each sigma or more."""
     turns = np.geomspace(regions.start, regions.end, _MIDDLE_CELLS + 1)
     left, right = turns[:-1], turns[1:]
     spread = reports.range
@@ -231,7 +231,7 @@ def _middle(reports: ReportClass, tilt: Tilt, regions: _Regions, sigma: Floats, 
 
 
 def _small_laws(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats) -> tuple[Floats, Floats]:
-    """Log of the integral at both ends of cells, for laws whose variance is below 0.95 of the largest, in classes.
+    """Log of the integral at both ends of cells, for laws of variance below 0.95 of the largest, by classes.
 
     By the variance alone: need(X) - 1 + cos(Xy) is convex in y^2, and for y <= 1 in theta.
     """
