@@ -48,16 +48,16 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 # For each command the most modules of this library that it may import, and what it must not.
 LEAN = {
     "help": (["--help"], 22, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
-    "account": (ACCOUNT, 116, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
-    "plan": (["plan", "task.toml", "--users", 50], 206, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "account": (ACCOUNT, 118, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
+    "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
-        215,
+        220,
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
-    "leakage": (LEAKAGE, 207, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 230, NO_PICTURE),
-    "graph": (["graph", "inspect", "edges.csv"], 192, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "audit": (AUDIT, 234, NO_PICTURE),
+    "graph": (["graph", "inspect", "edges.csv"], 198, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """
 import runpy, sys

@@ -17,7 +17,6 @@ from shuffledp.accounting.evaluators.binomial import binomial_error, log_probabi
 from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, smallest_below
 from shuffledp.accounting.privacy_losses import LossLaw, loss_sum, profile_at
 from shuffledp.accounting.theorem import Theorem
-from shuffledp.accounting.theorems.swap_profiles import swap_profile
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
@@ -164,6 +163,8 @@ def _by_losses(
     options: dict[str, Any] = {"places": places, "delta": delta, "num_releases": num_releases, "left_out": left_out}
     found = min(limit, _total(theorems, distinct, limit=limit, **options))
     if sharp and not published_only:
+        from shuffledp.accounting.theorems.swap_profiles import swap_profile  # seconds: only where it is asked for
+
         profiles = [swap_profile(model) for model in distinct]
         if any(profiles):  # which one is tighter depends on the number of releases
             mixed = [profile or theorem for profile, theorem in zip(profiles, theorems, strict=True)]

@@ -15,7 +15,8 @@ from shuffledp.accounting import (
     delta_at,
     examine,
 )
-from shuffledp.accounting.theorems import swap_bounds, swap_profiles
+from shuffledp.accounting.swapping import certified_losses
+from shuffledp.accounting.theorems import swap_profiles
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Status
@@ -63,7 +64,7 @@ def test_it_is_left_out_unless_it_is_asked_for_and_of_what_is_published(monkeypa
     def never(*_):
         raise AssertionError
 
-    monkeypatch.setattr(swap_bounds, "_private_epsilon", never)
+    monkeypatch.setattr(certified_losses, "private_epsilon", never)
     assert {"swap-bound", "swap-bound-channel"} & {each.id for each in THEOREMS} == set()
     assert account(any_randomizer(), delta=1e-6).basis.theorem == "strong-pair"
     assert account(any_randomizer(), delta=1e-6, sharp=True, published_only=True).basis.theorem == "fmt21-pair"
@@ -73,8 +74,8 @@ def test_where_the_bracket_is_narrow_anyway_no_seconds_are_spent(monkeypatch):
     def never(*_):
         raise AssertionError
 
-    for name in ("_private_epsilon", "_private_delta"):
-        monkeypatch.setattr(swap_bounds, name, never)
+    for name in ("private_epsilon", "private_delta_at"):
+        monkeypatch.setattr(certified_losses, name, never)
     model = protocol(GivenChannel(rows=((0.6, 0.2, 0.2), (0.2, 0.6, 0.2), (0.2, 0.2, 0.6))), 5_000)
     assert account(model, delta=1e-6, sharp=True) == account(model, delta=1e-6)
 

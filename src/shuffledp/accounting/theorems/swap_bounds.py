@@ -7,20 +7,13 @@ explicit channels without zeros; the numbers are in `shuffledp.accounting.swappi
 Rotations exchange three places: proved for uniform shuffles alone, with one message each, of one randomizer for all.
 """
 
-import math
 from abc import abstractmethod
-from functools import partial
 
 import numpy as np
 
-from shuffledp.accounting.numerics import SMALLEST, exp, gaussian_epsilon
-from shuffledp.accounting.swapping.channel_bounds import SwapChannel
-from shuffledp.accounting.swapping.private_bounds import information, private_delta, start_choices
-from shuffledp.accounting.swapping.searches import Choices, DeltaBound, least_delta, least_epsilon
+from shuffledp.accounting.numerics import SMALLEST, exp
 from shuffledp.accounting.theorem import Theorem, not_adaptive, shuffled_pure_reports
 from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
-from shuffledp.core.caching import remembered
-from shuffledp.core.channels import Channel
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
@@ -30,8 +23,6 @@ _MOST_USERS, _FEWEST_USERS = 10**12, 20
 _ENOUGH, _POWER = 12, 2.3  # people for each E^2.3: with fewer the strong pair is below in all cases tried
 _MOST_INPUTS, _MOST_OUTPUTS = 6, 32
 _LEAST_ENTRY = 1e-6
-_MOST_REMEMBERED = 256
-_Rows = tuple[tuple[float, ...], ...]
 
 
 class _SwapTheorem(Theorem):
@@ -87,12 +78,16 @@ class SwapBound(_SwapTheorem):
         return (_large_reservoir(model),)
 
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
-        """By `_private_epsilon`, which remembers."""
-        return _private_epsilon(model.local.epsilon0, model.num_users, delta)
+        """Epsilon of any randomizer of this local loss; None if the search finds none."""
+        from shuffledp.accounting.swapping.certified_losses import private_epsilon  # what takes seconds loads late
+
+        return private_epsilon(model.local.epsilon0, model.num_users, delta)
 
     def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
-        """By `_private_delta`, which remembers."""
-        return _private_delta(model.local.epsilon0, model.num_users, epsilon)
+        """Delta of any randomizer of this local loss."""
+        from shuffledp.accounting.swapping.certified_losses import private_delta_at
+
+        return private_delta_at(model.local.epsilon0, model.num_users, epsilon)
 
 
 class SwapBoundChannel(_SwapTheorem):
@@ -109,12 +104,16 @@ class SwapBoundChannel(_SwapTheorem):
         return (people, _positive_channel(model.local))
 
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
-        """The largest epsilon of all pairs, by `_channel_epsilon`, which remembers; None if one has none."""
-        return _channel_epsilon(_rows(model.local), model.num_users, delta)
+        """The largest epsilon of all pairs; None if one has none."""
+        from shuffledp.accounting.swapping.certified_losses import channel_epsilon
+
+        return channel_epsilon(_rows(model.local), model.num_users, delta)
 
     def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
-        """The largest delta of all pairs, by `_channel_delta`, which remembers."""
-        return _channel_delta(_rows(model.local), model.num_users, epsilon)
+        """The largest delta of all pairs."""
+        from shuffledp.accounting.swapping.certified_losses import channel_delta
+
+        return channel_delta(_rows(model.local), model.num_users, epsilon)
 
 
 def _large_reservoir(model: ProtocolModel) -> Hypothesis:
@@ -157,52 +156,6 @@ def _matrix(local: LocalModel) -> Floats | None:
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
-def _rows(local: LocalModel) -> _Rows:
+def _rows(local: LocalModel) -> tuple[tuple[float, ...], ...]:
     matrix = _matrix(local)
     return () if matrix is None else tuple(tuple(row) for row in matrix.tolist())
-
-
-@remembered(_MOST_REMEMBERED)
-def _channel_epsilon(rows: _Rows, users: int, delta: float) -> float | None:
-    limit = Channel(np.array(rows)).epsilon()
-    return SwapChannel(matrix=np.array(rows), others=users - 1).epsilon(delta, limit=limit)
-
-
-@remembered(_MOST_REMEMBERED)
-def _channel_delta(rows: _Rows, users: int, epsilon: float) -> float:
-    return SwapChannel(matrix=np.array(rows), others=users - 1).delta(epsilon)
-
-
-@remembered(_MOST_REMEMBERED)
-def _private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
-    others = users - 1
-    guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
-    found = least_epsilon(
-        private_bound(epsilon0, others),
-        partial(_start, epsilon0, others),
-        others=others,
-        delta=delta,
-        guess=guess,
-        limit=epsilon0,
-    )
-    return None if found is None else found.epsilon
-
-
-@remembered(_MOST_REMEMBERED)
-def _private_delta(epsilon0: float, users: int, epsilon: float) -> float:
-    others = users - 1
-    found = least_delta(private_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
-    return 1.0 if found is None else found.delta
-
-
-def private_bound(epsilon0: float, others: int) -> DeltaBound:
-    """The bound for any randomizer of this loss and so many others."""
-
-    def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
-        return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)
-
-    return bound
-
-
-def _start(epsilon0: float, others: int, epsilon: float) -> Choices:
-    return start_choices(epsilon0=epsilon0, others=others, epsilon=epsilon)

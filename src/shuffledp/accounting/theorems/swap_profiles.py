@@ -10,10 +10,11 @@ import math
 import numpy as np
 
 from shuffledp.accounting.evaluators.clone_counts import ClonePair
+from shuffledp.accounting.swapping.certified_losses import private_bound
 from shuffledp.accounting.swapping.envelopes import Envelope, envelope
 from shuffledp.accounting.swapping.private_bounds import information, start_choices
 from shuffledp.accounting.swapping.searches import Choices, improved, usable
-from shuffledp.accounting.theorems.swap_bounds import SwapBound, private_bound
+from shuffledp.accounting.theorems.swap_bounds import SwapBound
 from shuffledp.core.caching import remembered
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats

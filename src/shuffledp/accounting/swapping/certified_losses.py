@@ -1,0 +1,66 @@
+"""Losses by the swap bound, searched and remembered: epsilon for a delta, and delta for an epsilon."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from shuffledp.accounting.numerics import gaussian_epsilon
+from shuffledp.accounting.swapping.channel_bounds import SwapChannel
+from shuffledp.accounting.swapping.private_bounds import information, private_delta, start_choices
+from shuffledp.accounting.swapping.searches import Choices, DeltaBound, least_delta, least_epsilon
+from shuffledp.core.caching import remembered
+from shuffledp.core.channels import Channel
+
+_MOST_REMEMBERED = 256
+Rows = tuple[tuple[float, ...], ...]
+
+
+@remembered(_MOST_REMEMBERED)
+def channel_epsilon(rows: Rows, users: int, delta: float) -> float | None:
+    """Largest epsilon over all ordered pairs of inputs of a channel; None if the search finds none for one of them."""
+    limit = Channel(np.array(rows)).epsilon()
+    return SwapChannel(matrix=np.array(rows), others=users - 1).epsilon(delta, limit=limit)
+
+
+@remembered(_MOST_REMEMBERED)
+def channel_delta(rows: Rows, users: int, epsilon: float) -> float:
+    """Largest delta over all ordered pairs of inputs of a channel, at an epsilon."""
+    return SwapChannel(matrix=np.array(rows), others=users - 1).delta(epsilon)
+
+
+@remembered(_MOST_REMEMBERED)
+def private_epsilon(epsilon0: float, users: int, delta: float) -> float | None:
+    """Epsilon of any randomizer of this local loss, among this many people; None if the search finds none."""
+    others = users - 1
+    guess = 1.02 * gaussian_epsilon(math.sqrt(information(epsilon0) / others), delta)
+    found = least_epsilon(
+        private_bound(epsilon0, others),
+        partial(_start, epsilon0, others),
+        others=others,
+        delta=delta,
+        guess=guess,
+        limit=epsilon0,
+    )
+    return None if found is None else found.epsilon
+
+
+@remembered(_MOST_REMEMBERED)
+def private_delta_at(epsilon0: float, users: int, epsilon: float) -> float:
+    """Delta of any randomizer of this local loss, among this many people; 1 if the search finds none."""
+    others = users - 1
+    found = least_delta(private_bound(epsilon0, others), epsilon, _start(epsilon0, others, epsilon), others=others)
+    return 1.0 if found is None else found.delta
+
+
+def private_bound(epsilon0: float, others: int) -> DeltaBound:
+    """The bound for any randomizer of this loss and so many others."""
+
+    def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
+        return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)
+
+    return bound
+
+
+def _start(epsilon0: float, others: int, epsilon: float) -> Choices:
+    return start_choices(epsilon0=epsilon0, others=others, epsilon=epsilon)
