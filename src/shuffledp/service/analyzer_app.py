@@ -1,4 +1,4 @@
-"""The analyzer over HTTP: batches in, from the shuffler of each collection alone.
+"""Analyzer over HTTP: takes batches, only from the shuffler of each collection.
 
 ``POST /collections/ID/batches`` takes a batch; ``GET /hpke_config`` shows the public keys that reports are sealed to,
 which are those of the collection files.
@@ -19,15 +19,15 @@ from shuffledp.service.reception import Reception
 from shuffledp.wire.grammar import BATCH_TYPE, HPKE_CONFIGS_TYPE, HpkeConfigList
 from shuffledp.wire.keys import AnalyzerKey, in_text
 
-MOST_BYTES = 1 << 36  # of a batch
+MOST_BYTES = 1 << 36  # bytes of a batch
 
 
 def analyzer_app(receptions: Iterable[Reception], keys: Sequence[AnalyzerKey], *, log: EventLog) -> Starlette:
-    """The application of an analyzer of these collections.
+    """Web application of an analyzer for these collections.
 
     Guarantees:
-        1. A batch that is answered well is on the disk, and is released once, however often it comes.
-        2. Nothing of a body is kept before its manifest is known to be signed by the collection's shuffler.
+        1. A batch with a good answer is on the disk, and is released once, however often it comes.
+        2. No part of a body is kept before the signature of the collection's shuffler is verified.
     """
     known = {in_text(reception.collection.id): reception for reception in receptions}
 

@@ -1,7 +1,7 @@
-"""What a device remembers of a collection: what it is about to send, until it is stored, and then that it has answered.
+"""Memory of a device about one collection: the sealed request until it is stored, then that the device has answered.
 
-A person who answers again is protected less, and whoever randomizes the same answer often can be averaged out. So what
-is sealed is written down before it is sent, without the answer, and sent again as it is until it is stored: also if it
+A person who answers again is protected less, and reports of one answer randomized often can be averaged. So
+the sealed request is written down before it is sent, without the answer, and repeated until it is stored: also if it
 is refused, since a shuffler that refuses what it keeps would otherwise see the answer randomized again.
 """
 
@@ -23,20 +23,20 @@ from shuffledp.wire.grammar import UploadRequest, UploadResponse
 
 
 def usual_folder() -> Path:
-    """Where programs of this user keep what they must remember (the XDG base directories)."""
+    """Folder where programs of this user keep their state (the XDG base directories)."""
     state = os.environ.get("XDG_STATE_HOME", "")
     return Path(state or Path.home() / ".local" / "state") / "shuffledp" / "answered"
 
 
 class Answered:
-    """One device's memory of one collection.
+    """Memory of one device about one collection.
 
     Args:
-        collection_id: of the collection.
-        folder: where such memories are, or are made; for its owner only.
+        collection_id: id of the collection.
+        folder: folder of such memories, made if it is not there; for its owner only.
 
     Raises:
-        InvalidParameterError: if nothing can be remembered there.
+        InvalidParameterError: if the folder cannot be written to.
     """
 
     def __init__(self, collection_id: bytes, folder: Path) -> None:
@@ -49,7 +49,7 @@ class Answered:
             ) from None
 
     def pending(self) -> bytes | None:
-        """What was about to be sent, or is not known to be stored; None if there is nothing.
+        """Sealed request that is not known to be stored; None if there is none.
 
         Raises:
             LocalProtocolError: if this device has answered already.
@@ -76,9 +76,9 @@ class Answered:
 
 
 def write_down(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file that its owner alone may read, whole or not at all.
+    """Write a file that only its owner may read, whole or not at all.
 
-    If ``durable``, it is on the disk before this returns, under its name.
+    If ``durable``, the file is on the disk under its name before this returns.
     """
     partial = path.with_suffix(".partial")
     with suppress(FileNotFoundError):
@@ -103,15 +103,15 @@ def answer_once(
     patience: float,
     token: str = "",
 ) -> Receipt:
-    """Send the answer of one person, or what was left to be sent the last time.
+    """Receipt for one person's answer, or for the request left unsent the last time.
 
     Args:
-        collection: where it goes.
-        randomized: randomizes the answer; called at most once, and not where something is left to be sent.
-        memory: of this device.
+        collection: collection that is answered.
+        randomized: randomizes the answer; called at most once, and not where a request is left to send.
+        memory: memory of this device.
         client: made by `shuffledp.service.client.new_client`.
-        patience: seconds for which a service that does not answer is asked again.
-        token: as `shuffledp.wire.tokens.Token.shown` writes it, where the collection has tokens.
+        patience: seconds for which requests without an answer are repeated.
+        token: token as `shuffledp.wire.tokens.Token.shown` writes it, where the collection has tokens.
 
     Raises:
         LocalProtocolError: if this device has answered already.
@@ -132,7 +132,7 @@ def answer_once(
 
 
 def _is_outdated(collection: Collection, body: bytes) -> bool:
-    """Whether a request is sealed to a key that has expired, by the file and the clock here: anybody can say so."""
+    """Whether a request is sealed to a key that has expired, by the collection file and this device's clock."""
     (submission,) = UploadRequest.decode(body, num_columns=len(collection.task.columns)).submissions
     active = {config.id for config in configs_of(collection, datetime.now(UTC))}
     return submission.reports[0].ciphertext.config_id not in active

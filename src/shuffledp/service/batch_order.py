@@ -1,7 +1,7 @@
-"""The order in which reports leave the shuffler: uniformly random, or by the shuffler that the task names.
+"""Order in which reports leave the shuffler: uniformly random, or drawn by the shuffler that the task names.
 
-Shufflers look at how many reports there are, and at public columns; so they can be given the places of reports that
-nobody here can read.
+Shufflers use only the number of reports and public columns; so they can permute the places of reports that
+this party cannot read.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,22 +28,22 @@ _EXTENSIONS = Sequence(2, Extension)
 
 
 def encoded(extensions: tuple[Extension, ...]) -> bytes:
-    """The extensions of a report as they are stored, and leave."""
+    """Bytes of a report's extensions, as stored and sent."""
     return _EXTENSIONS.write(extensions)
 
 
 def decoded(extensions: bytes) -> tuple[Extension, ...]:
-    """The extensions that `encoded` wrote."""
+    """Extensions that `encoded` wrote."""
     return cast(tuple[Extension, ...], _EXTENSIONS.read(extensions, 0, len(extensions))[0])
 
 
 def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) -> Draw:
-    """What draws the order of each batch of a task; ``beside`` is the folder that paths in the task are relative to.
+    """Function that draws the order of each batch of a task; paths in the task are relative to ``beside``.
 
     Guarantees:
         1. A uniform shuffle makes every choice of reports, in every order, equally likely, exactly.
-        2. Any other is that of the task, about the people who came, all of whom are in the batch; extensions, which are
-           theirs, stay at their places.
+        2. Any other shuffle is that of the task, over the people who came, all of whom are in the batch; their extensions
+           stay at their places.
     """
 
     def draw(column: int, count: int, size: int, extensions: Callable[[], list[bytes]]) -> tuple[Integers, Integers]:
@@ -59,7 +59,7 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
 
 
 def _origins(column: Column, extensions: list[bytes], beside: Path, source: RandomSource | None) -> Integers:
-    """For each place the place that its report comes from."""
+    """Place of origin of the report at each place."""
     public = public_table(column, [decoded(each) for each in extensions])
     shuffler: Shuffler = shuffler_for(column, public, len(extensions), beside)
     places = _Places({_PLACE: np.arange(len(extensions))}, column.randomizer.randomizer().model)
@@ -70,7 +70,7 @@ def _origins(column: Column, extensions: list[bytes], beside: Path, source: Rand
 
 
 class _Places(Reports):
-    """The places of reports in the reports' stead."""
+    """Reports that consist only of their places."""
 
     __slots__ = ()
 

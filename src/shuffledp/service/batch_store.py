@@ -1,4 +1,4 @@
-"""What the analyzer has on its disk: each batch of its collections once, until it is released."""
+"""Store of the analyzer on disk: each batch of its collections once, until it is released."""
 
 import os
 import sqlite3
@@ -15,11 +15,11 @@ from shuffledp.service.seen_reports import SeenReports
 from shuffledp.service.store import StorageError, make_private, transaction, try_to_store
 from shuffledp.wire.grammar import BatchManifest
 
-Received = tuple[BatchManifest, Path]  # a batch, and the file of its body
+Received = tuple[BatchManifest, Path]  # manifest of a batch, and the file of its body
 
 _DATABASE, _BODIES, _PARTIAL = "batches.sqlite", "batches", ".partial"
-_TRIED = 1 << 16  # bytes of a file, to find out whether there is room
-_DIGITS = 12  # of a name
+_TRIED = 1 << 16  # bytes written to test the free space
+_DIGITS = 12  # digits of a file name
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS batches(batch BLOB PRIMARY KEY, collection BLOB, number INTEGER, column INTEGER, "
     "manifest BLOB, done INTEGER DEFAULT 0, UNIQUE(collection, number, column)) WITHOUT ROWID"
@@ -27,20 +27,20 @@ _TABLE = (
 
 
 class BatchStore:
-    """Takes each batch exactly once, whatever is sent twice or breaks off.
+    """Store that takes each batch exactly once, despite repeated or broken transfers.
 
-    A body is a file; a batch is there when its row is committed, and not before. Not for two threads at once.
+    A body is a file; a batch is there when its row is committed, and not before. Only one thread may use it at a time.
 
     Args:
-        folder: where it is, or is made; for its owner only.
+        folder: folder of the store, made if it is not there; for its owner only.
 
     Attributes:
-        thread: the one for whoever has several.
-        seen: which reports of a collection that is not over came in which of its batches.
-        name: of the folder, by which whatever is made elsewhere for this store alone is recognized.
+        thread: thread for work on the store.
+        seen: digests of reports by batch, for collections that have not ended.
+        name: name of the folder, which marks files made elsewhere for this store.
 
     Raises:
-        LocalProtocolError: if another process has it open.
+        LocalProtocolError: if another process has the store open.
         StorageError: if the disk cannot be written to.
     """
 
@@ -62,23 +62,23 @@ class BatchStore:
         self._run(_TABLE)
         self.seen = SeenReports(folder, self._run)
         known = {self._body(batch) for (batch,) in self._run("SELECT batch FROM batches WHERE NOT done")}
-        for path in self._bodies.iterdir():  # of a process that ended before a batch was there, or after it was done
+        for path in self._bodies.iterdir():  # files of a process that ended before a batch was stored, or after it was done
             if path not in known:
                 path.unlink()
 
     def incoming(self) -> "Incoming":
-        """A body that is being received."""
+        """File for a body that is being received."""
         return Incoming(self._bodies)
 
     def has(self, manifest: BatchManifest) -> bool:
-        """Whether the batch came before."""
+        """Whether the batch was stored before."""
         return bool(self._run("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id).fetchall())
 
     def take(self, manifest: BatchManifest, incoming: "Incoming") -> bool:
-        """Keep a batch that was received as a whole; False if it was there already.
+        """Whether a completely received batch is stored now; False if it was stored before.
 
         Raises:
-            RemoteProtocolError: if its body is another than its manifest says, another batch has its number, or it
+            RemoteProtocolError: if its body does not match its manifest, another batch has its number, or the batch
                 comes after the last of its collection.
         """
         if incoming.sha256() != manifest.body_sha256:
@@ -96,7 +96,7 @@ class BatchStore:
         return True
 
     def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
-        """The batches of all columns, of each number for which they are all there and not done, in their order."""
+        """Batches of all columns for each number that is complete and not done, in order."""
         found: dict[int, list[Received]] = {}
         rows = self._run(
             "SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done ORDER BY number, column",
@@ -107,13 +107,13 @@ class BatchStore:
         return [batches for batches in found.values() if len(batches) == num_columns]
 
     def done(self, batches: Iterable[Received]) -> None:
-        """Remove the bodies of batches that are released, or never will be; that they came is remembered."""
+        """Remove the bodies of batches that are released or never will be; the batches stay known."""
         for manifest, path in batches:
             self._run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
             path.unlink(missing_ok=True)
 
     def end(self, collection_id: bytes) -> None:
-        """Remove the bodies of all batches of a collection that is over, and forget which reports were in them."""
+        """Remove all bodies of a collection that has ended, and forget the digests of its reports."""
         with transaction(self._run):
             self._run("UPDATE batches SET done = 1 WHERE collection = ?", collection_id)
             self.seen.forget(collection_id)
@@ -122,10 +122,10 @@ class BatchStore:
         self.seen.destroy_unused_keys()
 
     def try_to_store(self) -> None:
-        """Write something beside the bodies and into the file, and take both away.
+        """Test the disk: write beside the bodies and into the database, and delete both.
 
         Raises:
-            StorageError: if there is no room.
+            StorageError: if the disk is full.
         """
         with self.incoming() as incoming:
             incoming.write(bytes(_TRIED))
@@ -133,12 +133,12 @@ class BatchStore:
         try_to_store(self._run)
 
     def close(self) -> None:
-        """Let the disk go."""
+        """Close the store and its thread."""
         self.thread.shutdown()
         self._database.close()
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
-        """Refuse what follows the batch without reports that ends a collection; there is one of each column."""
+        """Refuse a batch behind the empty batch that ends its column."""
         rows = self._run("SELECT manifest FROM batches WHERE collection = ?", manifest.collection_id).fetchall()
         last = {each.number for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports}
         if last and (manifest.num_reports or manifest.number not in last):
@@ -159,7 +159,7 @@ class BatchStore:
 
 
 class Incoming:
-    """A body on its way to the disk, under no name of a batch; a context manager that leaves nothing of it."""
+    """Body on its way to the disk under a temporary name; a context manager that removes the file."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -179,7 +179,7 @@ class Incoming:
         self._path.unlink(missing_ok=True)
 
     def write(self, part: bytes) -> None:
-        """Add a part."""
+        """Append a part to the body."""
         try:
             self._file.write(part)
         except OSError:
@@ -188,11 +188,11 @@ class Incoming:
         self.size += len(part)
 
     def sha256(self) -> bytes:
-        """Digest of what was written."""
+        """Digest of the bytes written so far."""
         return self._digest.digest()
 
     def sync(self) -> None:
-        """Have it on the disk."""
+        """Flush the file to the disk."""
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -200,7 +200,7 @@ class Incoming:
             raise StorageError("the disk did not take a batch.") from None
 
     def publish(self, path: Path) -> None:
-        """Have it on the disk, under its name."""
+        """Flush the file to the disk and give it its final name."""
         self.sync()
         try:
             self._path.replace(path)

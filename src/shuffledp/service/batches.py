@@ -1,4 +1,4 @@
-"""When the reports of a collection leave the shuffler: a state machine without clock, disk or network.
+"""Batches over time, as a state machine without clock, disk or network: when reports leave the shuffler.
 
 A collection is open, until its closing date or until it is closed by hand; closing, until what was being stored is
 stored; closed, until all batches are delivered; then released, or destroyed if there never was a batch. No event leads
@@ -14,7 +14,7 @@ from shuffledp.core.validate import invalid
 
 
 class Phase(StrEnum):
-    """Where a collection stands; the order of the members is the only one they come in."""
+    """Phase of a collection; phases follow each other in this order only."""
 
     OPEN = "open"
     CLOSING = "closing"
@@ -25,12 +25,12 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRule:
-    """When batches are made.
+    """Rule for when batches are made.
 
     Args:
         closes: seconds since 1970 (UTC).
         minimum: fewest reports of a batch, 1 or more.
-        every: a batch whenever there are so many reports, ``minimum`` or more; None is one batch, at the close.
+        every: reports that make a batch, ``minimum`` or more; None makes one batch, at the close.
     """
 
     closes: float
@@ -48,26 +48,26 @@ class ReleaseRule:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """It is ``now``, in seconds since 1970 (UTC), if the clock is right."""
+    """Event: the clock shows ``now``, in seconds since 1970 (UTC)."""
 
     now: float
 
 
 @dataclass(frozen=True, slots=True)
 class CloseAsked:
-    """Whoever runs the shuffler ends the collection."""
+    """Event: the shuffler's operator ends the collection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Reports are stored: ``waiting`` of each column are not yet released."""
+    """Event: reports are stored, of which ``waiting`` per column are not yet released."""
 
     waiting: int
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Intake has stopped, and what it took is stored: ``waiting`` in all, after ``batches`` that were made before."""
+    """Event: intake has stopped and all its reports are stored; ``waiting`` in all, after ``batches`` batches."""
 
     waiting: int
     batches: int
@@ -75,7 +75,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The analyzer has acknowledged a batch; ``left`` are on their way."""
+    """Event: the analyzer has acknowledged a batch; ``left`` batches are on their way."""
 
     left: int
 
@@ -87,34 +87,34 @@ Event = Tick | CloseAsked | Stored | Drained | Delivered
 
 @dataclass(frozen=True, slots=True)
 class StopIntake:
-    """Nothing more may be stored; then comes `Drained`."""
+    """Decision: store no more reports; the event `Drained` follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakeBatch:
-    """Of so many of the waiting reports of each column, drawn by lot."""
+    """Decision: make a batch of ``size`` waiting reports per column, drawn by lot."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Destroy whatever is left, forget which reports were seen, and tell the analyzer that nothing more will come.
+    """Decision: destroy waiting reports and digests, and tell the analyzer that no more batches come.
 
-    How many were left is told to nobody.
+    The number of destroyed reports is told to nobody.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """Everything has been delivered: leave nothing on the disk but how it ended."""
+    """Decision: all batches are delivered; leave nothing on the disk but how the collection ended."""
 
 
 Decision = StopIntake | MakeBatch | End | Clean
 
 
 def step(phase: Phase, event: Event, rule: ReleaseRule) -> tuple[Phase, tuple[Decision, ...]]:
-    """Where an event leads, and what must be done; events that come again, after a crash, do no harm.
+    """Next phase and decisions after an event; repeated events after a crash do no harm.
 
     Guarantees:
         1. The phase never goes back: once it is not open, nothing opens it.
@@ -122,7 +122,7 @@ def step(phase: Phase, event: Event, rule: ReleaseRule) -> tuple[Phase, tuple[De
         3. Every report that is stored before the close is in one batch, or is destroyed.
 
     Raises:
-        LocalProtocolError: for reports that are stored, or drained, where that cannot be.
+        LocalProtocolError: if reports are stored or drained in a phase that does not allow it.
     """
     stay = phase, ()
     match event:

@@ -1,4 +1,4 @@
-"""Files of TLS certificates: read before anything is served or sent, and refused by name."""
+"""TLS certificate files: read before anything is served or sent, and named in errors."""
 
 import ssl
 from pathlib import Path
@@ -7,10 +7,10 @@ from shuffledp.core.errors import InvalidParameterError
 
 
 def trusted(file: Path | None, *, name: str) -> ssl.SSLContext | bool:
-    """What a client trusts: the certificates in a file, or True for the usual ones.
+    """Certificates that a client trusts: those in a file, or True for the system's.
 
     Raises:
-        InvalidParameterError: if the file cannot be read, or holds none.
+        InvalidParameterError: if the file is unreadable, or holds no certificate.
     """
     if file is None:
         return True
@@ -21,10 +21,10 @@ def trusted(file: Path | None, *, name: str) -> ssl.SSLContext | bool:
 
 
 def check_pair(certificate: str, key: str) -> None:
-    """Refuse a certificate chain and a key that a server could not start with.
+    """Refuse a certificate chain and key with which a server could not start.
 
     Raises:
-        InvalidParameterError: if one cannot be read, is no PEM file, or they do not belong together.
+        InvalidParameterError: if a file is unreadable or no PEM file, or the two do not belong together.
     """
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
@@ -33,7 +33,7 @@ def check_pair(certificate: str, key: str) -> None:
 
 
 def _no_password() -> str:
-    """None is asked for: a service starts by itself."""
+    """Empty password, so that no service waits for input at its start."""
     return ""
 
 

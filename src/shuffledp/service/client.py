@@ -1,6 +1,6 @@
-"""The device's part of a collection: seal what was randomized, send it, and send the same again until it is stored.
+"""Client of a device: seals randomized reports, and sends the same bytes until they are stored.
 
-A report is sealed once. Whatever happens on the way, the bytes that are sent again are the same, so that the shuffler
+A report is sealed once. Repeated requests have the same bytes, so that the shuffler
 counts them once; only if the analyzer's key has expired is the same report sealed anew, to its successor.
 """
 
@@ -42,18 +42,18 @@ _IN_WORDS = {
     "else's, tell whoever asked you",
     "unauthorizedRequest": "the collection is closed, or knows no such invitation",
 }
-_NO_TOKEN = "unauthorizedToken"  # noqa: S105  the name of a refusal
+_NO_TOKEN = "unauthorizedToken"  # noqa: S105  name of a refusal
 _LATER = "Run the same command again later"
 TRY_AGAIN = (429, 502, 503, 504)
 OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
 
 
 def new_client(*, certificates: Path | None = None, to: Collection | None = None) -> httpx.Client:
-    """A client that goes where it is told and nowhere else.
+    """HTTP client that follows no redirects, and uses the collection's relay, if any.
 
     Args:
-        certificates: a file of trusted ones, in place of the system's.
-        to: the collection that people answer by it: what is sent goes through its relay, if it has one.
+        certificates: file of trusted certificates, in place of the system's.
+        to: collection to answer: requests go through its relay, if it has one.
     """
     verify = trusted(certificates, name="--ca")
     client = httpx.Client(verify=verify, follow_redirects=False, timeout=30.0, headers={"User-Agent": "shuffledp"})
@@ -61,12 +61,12 @@ def new_client(*, certificates: Path | None = None, to: Collection | None = None
 
 
 def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
-    """The analyzer's keys that may be sealed to, the one to be tried first at the beginning."""
+    """HPKE configs of the analyzer that may be sealed to now, the preferred one first."""
     return collection.analyzer.key.configs_at(now)
 
 
 def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:
-    """What each person submits, sealed to a key: a report in every column, in the order of the people."""
+    """Submission of each person, sealed to a key: a report per column, in the order of the people."""
     columns = collection.task.columns
     of_columns = []
     for number, (column, reports) in enumerate(zip(columns, sent.reports, strict=True)):
@@ -78,7 +78,7 @@ def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submi
 
 
 def _rows(sent: Sent, count: int) -> Iterator[Mapping[str, Any]]:
-    """The public columns of each person."""
+    """Public columns of each person."""
     public = sent.public
     if public is None:
         yield from ({} for _ in range(count))
@@ -88,7 +88,7 @@ def _rows(sent: Sent, count: int) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of submissions: how many are stored, and why others were refused."""
+    """Outcome of an upload: number of stored submissions, and counts of refusals by reason."""
 
     stored: int = 0
     refused: Mapping[ReportError, int] = field(default_factory=dict)
@@ -106,18 +106,18 @@ def send(
     progress: Progress | None = None,
     token: str = "",
 ) -> Receipt:
-    """Seal and send what devices have randomized, some hundred people at a time.
+    """Receipt for randomized reports, which are sealed and sent some hundred people at a time.
 
     Args:
-        collection: where it goes.
-        sent: the reports.
+        collection: collection that is answered.
+        sent: randomized reports.
         client: made by `new_client`.
-        patience: seconds for which a service that does not answer is asked again.
-        progress: told how many people are done.
-        token: of one person who sends, as it is shown.
+        patience: seconds for which requests without an answer are repeated.
+        progress: told the number of people done.
+        token: token of the only person who sends, in the form that `Token.shown` writes.
 
     Raises:
-        RemoteProtocolError: if the shuffler does not answer in time, or not as the protocol says.
+        RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
     """
     receipt, done = Receipt(), 0
     for part in _parts(sent):
@@ -153,10 +153,10 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
 def upload(
     collection: Collection, body: bytes, client: httpx.Client, *, patience: float, token: str = ""
 ) -> UploadResponse:
-    """Send an encoded request until the shuffler answers it; the same bytes each time, with the same token.
+    """Shuffler's answer to an encoded request, which is repeated with the same bytes and token until it comes.
 
     Raises:
-        RemoteProtocolError: if it does not answer in time, or not as the protocol says.
+        RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
     """
     url = f"{collection.shuffler.url}{collection.path}/reports"
     answer = asked(client, "POST", url, patience, body=body, authorization=token)
@@ -168,7 +168,7 @@ def upload(
 
 
 def try_way(collection: Collection, client: httpx.Client, *, patience: float) -> None:
-    """Find out whether uploads come through, before an invitation is used: one without a token is refused by its name.
+    """Test the way to the shuffler before an invitation is used, by an upload without a token, which it refuses.
 
     Raises:
         RemoteProtocolError: if the shuffler, or the relay before it, does not answer, or the collection is closed.
@@ -193,10 +193,10 @@ def asked(
     authorization: str = "",
     wanted: int = httpx.codes.OK,
 ) -> httpx.Response:
-    """The answer to a request, asked for again with growing pauses while there is none.
+    """Answer to a request, which is repeated with growing pauses until an answer comes.
 
     Raises:
-        RemoteProtocolError: if there is none in time, or it is a refusal; with the reason that it gives.
+        RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
     """
     until, wait = time.monotonic() + patience, FIRST_WAIT
     headers = {"Content-Type": media_type} if method == "POST" else {}
@@ -223,7 +223,7 @@ def asked(
 
 
 def reason_of(answer: httpx.Response) -> str:
-    """What a refusal says (RFC 9457), as far as it is one of our own words; plainly if a person did it."""
+    """Reason of a refusal (RFC 9457), if it is one of our own words; in plain words if a person caused it."""
     try:
         kind = str(answer.json()["type"]).rpartition(":")[2]
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The configuration of each service: a TOML file in which unknown keys are refused, and no secret stands.
+"""Configurations of the services: TOML files in which unknown keys are refused, and which hold no secrets.
 
 Paths are relative to the file. For example, of a shuffler::
 
@@ -27,19 +27,19 @@ from shuffledp.survey.section import Section, read_whole
 from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
-_OF_AN_ADDRESS = 64  # connections, of a service that people reach without a proxy
+_OF_AN_ADDRESS = 64  # default limit of connections per address, without a proxy
 
 Key = TypeVar("Key", bound=PrivateKey)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsSection(Section):
-    """What keeps a service up while some connections misbehave.
+    """Limits that keep a service available while some connections misbehave.
 
     Args:
-        most_connections: at once.
-        connections_of_an_address: the same of one address, in memory alone; 0 is no limit. Left out, it is 64 where the
-            service speaks TLS itself, and none where it does not, since then all come from the proxy before it.
+        most_connections: connections at once.
+        connections_of_an_address: connections of one address at once; 0 is no limit. By default 64 where the
+            service speaks TLS itself, and no limit where it does not, since then all come from a proxy.
         seconds_idle: for which a connection may be without the head of a request, or leave answers unread.
     """
 
@@ -61,11 +61,11 @@ class ServiceConfig(Section):
 
     Args:
         listen: host and port.
-        state: folder for what it must remember.
+        state: folder of the service's state.
         collections: collection files.
         tls_certificate: file of the certificate chain; without one a proxy before the service speaks TLS.
         tls_key: file of its private key.
-        limits: of connections.
+        limits: limits of connections.
     """
 
     title: ClassVar[str] = "the configuration"
@@ -85,7 +85,7 @@ class ServiceConfig(Section):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The configuration in a file, with all paths as this process finds them.
+        """Configuration in a file, with paths resolved against its folder.
 
         Raises:
             InvalidParameterError: if the file is absent, is not TOML, or breaks the schema; no message quotes it.
@@ -102,12 +102,12 @@ class ServiceConfig(Section):
 
     @property
     def certificate(self) -> tuple[str, str] | None:
-        """The files of certificate and key, if there are any."""
+        """Files of certificate and key; None if there are none."""
         return None if self.tls_certificate is None or self.tls_key is None else (self.tls_certificate, self.tls_key)
 
     @property
     def connections(self) -> Limits:
-        """The limits of connections."""
+        """Limits of the server's connections."""
         given = self.limits.connections_of_an_address
         usual = None if self.certificate is None else _OF_AN_ADDRESS
         return Limits(
@@ -117,7 +117,7 @@ class ServiceConfig(Section):
         )
 
     def read_collections(self) -> list[tuple[Collection, Path]]:
-        """Each collection, and the folder of its file; refused if two are the same."""
+        """Collections with the folders of their files; two files of one collection are refused."""
         read = [(Collection.read(file), Path(file).parent) for file in self.collections]
         if len({collection.id for collection, _ in read}) != len(read):
             raise InvalidParameterError("collections must all be different; two files are of the same one.")
@@ -126,13 +126,13 @@ class ServiceConfig(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShufflerConfig(ServiceConfig):
-    """What a shuffler is told.
+    """Configuration of a shuffler.
 
     Args:
         key: file of the key that signs batches.
-        gateway_keys: files of the keys that open what comes through relays.
-        metrics: host and port of the counts, on this machine alone; None is nowhere.
-        analyzer_certificates: file of the certificates to trust of an analyzer, in place of the system's.
+        gateway_keys: files of the keys that open relayed requests.
+        metrics: host and port of the counts, on this machine alone; None serves none.
+        analyzer_certificates: file of trusted certificates of an analyzer, in place of the system's.
     """
 
     key: str
@@ -152,14 +152,14 @@ class ShufflerConfig(ServiceConfig):
                 raise invalid("an address of this machine alone, such as 127.0.0.1:9101", metrics=self.metrics)
 
     def read_key(self) -> ShufflerKey:
-        """The key; refused if it is an analyzer's."""
+        """Shuffler key of the configuration; an analyzer's key is refused."""
         key = read_key(Path(self.key))
         if not isinstance(key, ShufflerKey):
             raise InvalidParameterError("key must be that of a shuffler; it is an analyzer's.")
         return key
 
     def read_gateway_keys(self) -> list[GatewayKey]:
-        """The keys of the gateway; refused if one is another's."""
+        """Gateway keys of the configuration; another party's key is refused."""
         keys = [read_key(Path(file), Role.GATEWAY) for file in self.gateway_keys]
         found = [key for key in keys if isinstance(key, GatewayKey)]
         if len(found) != len(keys):
@@ -169,12 +169,12 @@ class ShufflerConfig(ServiceConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzerConfig(ServiceConfig):
-    """What an analyzer is told.
+    """Configuration of an analyzer.
 
     Args:
         keys: files of the keys that open reports.
-        releases: folder for a folder with the release of each collection, called as its file.
-        earlier: of a collection file whose task names earlier releases about the same people, their statement.json.
+        releases: folder of the releases, with a folder for each collection, named like its file.
+        earlier: files ``statement.json`` of earlier releases about the same people, by collection file.
     """
 
     keys: tuple[str, ...]
@@ -187,7 +187,7 @@ class AnalyzerConfig(ServiceConfig):
             raise invalid("about files that are among the collections", earlier=", ".join(sorted(unknown)))
 
     def read_keys(self) -> list[AnalyzerKey]:
-        """The keys; refused if there is none, or one is a shuffler's."""
+        """Analyzer keys of the configuration, one or more; a shuffler's key is refused."""
         keys = [key for key in (read_key(Path(file)) for file in self.keys) if isinstance(key, AnalyzerKey)]
         if not keys or len(keys) != len(self.keys):
             raise InvalidParameterError("keys must be one or more of an analyzer; they are others.")
@@ -196,20 +196,20 @@ class AnalyzerConfig(ServiceConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuerConfig(ServiceConfig):
-    """What an issuer is told.
+    """Configuration of an issuer.
 
     Args:
-        keys: files of the keys that sign tokens, each for one collection alone: what is signed cannot be read, so that
-            by a key of two collections an invitation to one would be good for the other.
-        invited: files of the digests of invitations, as ``shuffledp tokens`` wrote them, or folders of such files; what
-            is added or changed is taken in while the service runs.
+        keys: files of the keys that sign tokens, each for one collection alone: signed messages are blinded, so that
+            with a key of two collections an invitation to one would be good for the other.
+        invited: files of the digests of invitations, as ``shuffledp tokens`` wrote them, or folders of such files;
+            additions and changes take effect while the service runs.
     """
 
     keys: tuple[str, ...]
     invited: tuple[str, ...]
 
     def read_keys(self) -> list[IssuerKey]:
-        """The keys; refused if there is none, or one is another party's."""
+        """Issuer keys of the configuration, one or more; another party's key is refused."""
         keys = [key for key in (read_key(Path(file)) for file in self.keys) if isinstance(key, IssuerKey)]
         if not keys or len(keys) != len(self.keys):
             raise InvalidParameterError("keys must be one or more of an issuer; they are others.")
@@ -217,7 +217,7 @@ class IssuerConfig(ServiceConfig):
 
 
 def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:
-    """Keys of a party that a collection names; refused if there is none."""
+    """Keys of a party that a collection names; refused if there are none."""
     named = {party.key, *party.successors}
     found = [key for key in keys if in_text(key.public) in named]
     if not found:
@@ -226,7 +226,7 @@ def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:
 
 
 def _found(value: Any, folder: Path) -> Any:
-    """A path, or several, as this process finds them; anything else is refused later."""
+    """Path or paths resolved against a folder; values of other types stay unchanged."""
     if isinstance(value, dict):
         return {_found(key, folder): _found(each, folder) for key, each in value.items()}
     if isinstance(value, list):

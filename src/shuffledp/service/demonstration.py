@@ -1,6 +1,6 @@
-"""All parties of a collection on this machine, for show: processes on loopback, with keys that live as long as they.
+"""Demonstration of a collection on this machine: all parties as processes on loopback, with short-lived keys.
 
-One operator who plays every party sees the answers, so that nobody is protected; the release says so.
+One operator plays every party and sees the answers, so that nobody is protected; the release says so.
 """
 
 import json
@@ -38,9 +38,9 @@ from shuffledp.wire.published_keys import PublishedKey
 _FILE = "demo.collection"
 _LIFE = timedelta(days=1)
 _SECONDS_TO_START = 60.0
-_SECONDS_TO_RELEASE, _REPORTS_PER_SECOND = 120.0, 1000  # slower on no machine
+_SECONDS_TO_RELEASE, _REPORTS_PER_SECOND = 120.0, 1000  # a lower bound for any machine
 _PATIENCE = 10.0
-NUM_INVITED = 3  # at the page, where it takes invitations
+NUM_INVITED = 3  # people invited at the page, if invitations are needed
 _ENDS_BADLY = (
     Happened.NOT_RELEASED,
     Happened.SEEN_NOT_RELEASED,
@@ -51,13 +51,13 @@ _BAD_ENDS = {each.value for each in _ENDS_BADLY}
 
 
 class Demonstration:
-    """A collection with its parties in a folder, their services running.
+    """Collection of a demonstration with its services running.
 
     Args:
-        collection: the collection, from now on for a day.
-        key: the shuffler's.
-        folder: of all files of all parties.
-        invitations: for the crowd, and for people at the page; none where nobody needs one.
+        collection: collection, open from now on for a day.
+        key: shuffler's private key.
+        folder: folder of all files of all parties.
+        invitations: invitations for the crowd and for people at the page; empty if none are needed.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Demonstration:
         self._key, self._folder, self._num_sent, self._invitations = key, folder, 0, list(invitations)
 
     def links(self) -> list[str]:
-        """By which people answer at the page: one for all, or those of the invitations that are left."""
+        """Links to the page: one for all people, or one for each invitation left."""
         if self.collection.page is None:
             return []
         if self.collection.issuer is None:
@@ -75,17 +75,17 @@ class Demonstration:
         return [each.link(self.collection.page) for each in self._invitations]
 
     def send(self, sent: Sent, *, progress: Progress) -> None:
-        """Let a crowd send its reports.
+        """Send the reports of a crowd to the shuffler.
 
         Raises:
-            RemoteProtocolError: if the shuffler does not store them.
+            RemoteProtocolError: if the shuffler refuses a report.
         """
         receipt = Receipt()
         with new_client() as issuing, new_client(to=self.collection) as client:
             if self.collection.issuer is None:
                 receipt = send(self.collection, sent, client, progress=progress)
             else:
-                own = OwnToken(self.collection, self._folder)  # that of one person after the other
+                own = OwnToken(self.collection, self._folder)  # used for one person after the other
                 for place in range(sent.num_users):
                     token = own.get(self._invitations.pop(), issuing, patience=_PATIENCE)
                     one = sent.take(slice(place, place + 1))
@@ -97,10 +97,10 @@ class Demonstration:
         self._num_sent += sent.num_users
 
     def release(self) -> Path:
-        """Close the collection, and wait for the release; the folder with it.
+        """Folder of the release, after the collection is closed.
 
         Raises:
-            RemoteProtocolError: if a service does not do its part.
+            RemoteProtocolError: if a service fails.
             BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         """
         request = CloseRequest.by(self._key, self.collection.id, datetime.now(UTC)).encode()
@@ -114,7 +114,7 @@ class Demonstration:
             asked(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
         release = self._folder / "releases" / Path(_FILE).stem
         until = time.monotonic() + _SECONDS_TO_RELEASE + self._num_sent / _REPORTS_PER_SECOND
-        while not (release / RELEASE_PAGE).exists():  # which only a release has
+        while not (release / RELEASE_PAGE).exists():  # only a release has this page
             events = [json.loads(line)["event"] for line in (self._folder / "analyzer.log").read_text().splitlines()]
             if _BAD_ENDS & set(events) or time.monotonic() > until:
                 raise RemoteProtocolError(f"the analyzer must write a release; its log says: {', '.join(events)}.")
@@ -126,17 +126,17 @@ class Demonstration:
 def demonstration(
     task: Task, folder: Path, *, web: bool = False, transport: str = "direct", crowd: int = 0
 ) -> Iterator[Demonstration]:
-    """All parties at work, each in a process of its own, until the block ends.
+    """Running demonstration with all parties, each in a process of its own, until the block ends.
 
     Args:
-        task: what is asked.
-        folder: an empty one, for keys, configurations, states and logs; to be removed afterwards.
-        web: whether there is a page, too, on which people answer; the shuffler serves it.
-        transport: as `Collection` has it: "token" with an issuer, "oblivious" with a relay.
-        crowd: for how many people, besides those at the page, there are invitations, where it takes one.
+        task: task of the collection.
+        folder: empty folder for keys, configurations, states and logs; remove it afterwards.
+        web: whether the shuffler also serves a page on which people answer.
+        transport: transport as in `Collection`: "token" with an issuer, "oblivious" with a relay.
+        crowd: number of people, besides those at the page, who get invitations if needed.
 
     Raises:
-        InvalidParameterError: for a task that no service can run, or that no page can ask.
+        InvalidParameterError: for a task that services or the page do not support.
         RemoteProtocolError: if a service does not start.
     """
     now, key = datetime.now(UTC), ShufflerKey.generate()
@@ -173,7 +173,7 @@ def demonstration(
 
 @contextmanager
 def _at_work(collection: Collection, folder: Path, ports: Mapping[str, int]) -> Iterator[None]:
-    """The processes of all parties, from their configurations."""
+    """Context in which the processes of all parties run from their configurations."""
     further = {"shuffler": 'key = "shuffler.key"\n', "analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
     if collection.is_oblivious:
         further["shuffler"] += 'gateway_keys = ["gateway.key"]\n'
@@ -196,7 +196,7 @@ def _at_work(collection: Collection, folder: Path, ports: Mapping[str, int]) -> 
 
 @contextmanager
 def _relay_at_work(collection: Collection, port: int) -> Iterator[None]:
-    """A process that passes on to the gateway; whoever is too early for it asks again."""
+    """Context in which a relay process passes requests on to the gateway; early clients repeat their requests."""
     mixer = collection.shuffler.url
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=run_relay, args=(port, f"{mixer}/gateway", mixer), daemon=True)
@@ -209,20 +209,20 @@ def _relay_at_work(collection: Collection, port: int) -> Iterator[None]:
 
 
 def party(folder: Path, key: PrivateKey, port: int, now: datetime) -> Service:
-    """A party with this key, of which both files are written."""
+    """Address and public key of a party; the files of its keys are written."""
     published = PublishedKey(role=key.role, key=in_text(key.public), active_from=written(now))
     write_key(folder / f"{key.role}.key", key, published)
     return Service(url=f"http://127.0.0.1:{port}", key=published)
 
 
 def started(arguments: Sequence[str], log: int) -> "subprocess.Popen[bytes]":
-    """A command of this library in a process of its own, whose errors go to a file."""
+    """Process that runs a command of this library, with errors written to a file."""
     command = [sys.executable, "-m", "shuffledp", *arguments]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
 
 
 def wait_for(process: "subprocess.Popen[bytes]") -> None:
-    """Wait until a service says that it listens."""
+    """Wait until a service reports that it listens."""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout or sys.stdin, selectors.EVENT_READ)
         ready = selector.select(_SECONDS_TO_START)
@@ -231,7 +231,7 @@ def wait_for(process: "subprocess.Popen[bytes]") -> None:
 
 
 def end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
-    """Ask processes to end, and make them."""
+    """Terminate processes, by force if needed."""
     for process in processes:
         process.terminate()
     for process in processes:
@@ -245,7 +245,7 @@ def end(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody has at this moment, all different."""
+    """Ports that are free at this moment, all different."""
     taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in taken]
     for each in taken:

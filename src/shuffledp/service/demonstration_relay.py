@@ -1,6 +1,6 @@
-"""A relay of Oblivious HTTP for demonstrations (RFC 9458, section 6.2): passes on what it is sent, and keeps nothing.
+"""Relay of Oblivious HTTP for demonstrations (RFC 9458, section 6.2): passes requests on, and stores nothing.
 
-Whoever wants a relay for people has somebody else run one: there are several, and this one is on loopback alone.
+A relay for real people must be run by another party; this one listens on loopback alone.
 """
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,12 +9,12 @@ import httpx
 
 
 class LoopbackRelay:
-    """A relay on loopback that leads to one gateway.
+    """Relay on loopback that leads to one gateway.
 
     Args:
-        port: 0 for any.
-        gateway: where the shuffler takes what it passes on; may be set later.
-        origin: of the pages that it hears, which may be set later; None for none.
+        port: port; 0 takes any free port.
+        gateway: address of the shuffler's gateway; may be set later.
+        origin: origin of the pages that may use it; may be set later; None for none.
     """
 
     def __init__(self, *, port: int = 0, gateway: str = "", origin: str | None = None) -> None:
@@ -24,13 +24,13 @@ class LoopbackRelay:
         self.url = f"http://127.0.0.1:{self.server.server_port}/relay"
 
     def pass_on(self, sender: str, body: bytes, kind: str) -> httpx.Response:
-        """What the gateway answers; that of it alone, whoever has sent it."""
+        """Answer of the gateway to a request, which does not depend on the sender."""
         del sender
         return self.client.post(self.gateway, content=body, headers={"content-type": kind})
 
 
 def _handler(relay: LoopbackRelay) -> type[BaseHTTPRequestHandler]:
-    """What answers each request to a relay."""
+    """Request handler class of a relay."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -55,11 +55,11 @@ def _handler(relay: LoopbackRelay) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """A relay keeps no log."""
+            """Log nothing, since a relay keeps no log."""
 
     return Handler
 
 
 def run_relay(port: int, gateway: str, origin: str) -> None:
-    """Be a relay until the process is ended."""
+    """Run a relay until the process is ended."""
     LoopbackRelay(port=port, gateway=gateway, origin=origin).server.serve_forever()

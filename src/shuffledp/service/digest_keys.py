@@ -12,15 +12,15 @@ _KEY_BYTES = 32
 
 
 def keyed(id_: bytes, key: bytes) -> bytes:
-    """The digest of an id by a key, as long as the id."""
+    """Digest of an id under a key, as long as the id."""
     return blake2b(id_, key=key, digest_size=ID_BYTES).digest()
 
 
 def read_key(path: Path) -> bytes:
-    """The key of digests that are there.
+    """Key of existing digests, read from a file.
 
     Raises:
-        LocalProtocolError: if it is gone, or was cut off when it was written.
+        LocalProtocolError: if the file is missing, or too short.
     """
     key = path.read_bytes() if path.exists() else b""
     if len(key) != _KEY_BYTES:
@@ -32,7 +32,7 @@ def read_key(path: Path) -> bytes:
 
 
 def write_key(path: Path) -> None:
-    """A fresh key that only its owner may read, on the disk: whole, or not there at all.
+    """Write a fresh key, which only its owner may read, to the disk: whole or not at all.
 
     Raises:
         StorageError: if the disk did not take it.
@@ -51,10 +51,10 @@ def write_key(path: Path) -> None:
 
 
 def destroy_key(path: Path) -> None:
-    """Overwrite a key, and take it off the disk.
+    """Overwrite a key file and remove it.
 
     Raises:
-        StorageError: if the disk did not let it go.
+        StorageError: if the file cannot be removed.
     """
     try:
         with path.open("r+b") as file:

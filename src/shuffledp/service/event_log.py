@@ -1,7 +1,7 @@
-"""The only things that a service writes to its log: events from a short list, each with a count.
+"""Log of a service: only events from a short list, each with a count.
 
-What logging must not hold (addresses, times of people, ids, ciphertexts, paths, the text of an error) cannot be passed
-to it. Arrivals are no events: a log with their times would be the order that shuffling hides.
+Data that must not be logged (addresses, times of people, ids, ciphertexts, paths, the text of an error) cannot be passed
+to the log. Arrivals are no events: a log with their times would be the order that shuffling hides.
 """
 
 import json
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Happened(StrEnum):
-    """Vocabulary of the log."""
+    """Kinds of events in the log."""
 
     STARTED = "started"
     STOPPED = "stopped"
@@ -37,29 +37,29 @@ class Happened(StrEnum):
 
 
 class EventLog:
-    """Writes each event as a line of JSON: ``{"event": "batch-made", "count": 5000}``.
+    """Writer of events as lines of JSON, such as ``{"event": "batch-made", "count": 5000}``.
 
     Args:
-        write: takes a line, such as ``sys.stderr.write``.
+        write: function that takes a line, such as ``sys.stderr.write``.
     """
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
         self._later: Counter[Happened] = Counter()
-        self._going_on: set[Happened] = set()  # of what is told at first, since the last but one flush
+        self._going_on: set[Happened] = set()  # events written by `at_first` since the last flush but one
 
     def __call__(self, event: Happened, count: int = 1) -> None:
-        """Write one line; ``count`` is of reports, attempts or collections, as the event has it."""
+        """Write one line for an event; ``count`` is of reports, attempts or collections, by kind of event."""
         self._write(json.dumps({"event": event.value, "count": int(count)}) + "\n")
 
     def later(self, event: Happened, count: int = 1) -> None:
-        """Count what happens when somebody asks for something: by itself, its time would be that of a person."""
+        """Count an event caused by a person's request, to be written later, since its time would be the person's."""
         self._later[event] += count
 
     def at_first(self, event: Happened) -> None:
-        """Write one line when something begins, such as that the disk is full; what follows is counted, as `later`.
+        """Write one line when a condition begins, such as a full disk, and count its repeats as in `later`.
 
-        It is over when a minute has passed without it.
+        The condition ends when a minute has passed without a repeat.
         """
         if event in self._going_on:
             self.later(event)
@@ -68,14 +68,14 @@ class EventLog:
         self._going_on.add(event)
 
     def flush(self) -> None:
-        """Write what was counted, one line for each kind of event; to be called now and then."""
+        """Write the counts so far, one line for each kind of event; call it regularly."""
         for event, count in sorted(self._later.items()):
             self(event, count)
-        self._going_on &= set(self._later)  # what went on is not over
+        self._going_on &= set(self._later)  # repeated conditions go on
         self._later.clear()
 
     def instead_of_others(self) -> None:
-        """From now on no library of this process logs anything but that it did: its texts may hold addresses."""
+        """Replace all libraries' logs in this process by counts of records, since their texts may hold addresses."""
         root = logging.getLogger()
         root.handlers[:] = [_Silent(self)]
         for name in list(logging.root.manager.loggerDict):
@@ -85,13 +85,13 @@ class EventLog:
 
 
 class _Silent(logging.Handler):
-    """Handler that says that there was a record, and not what."""
+    """Log handler that counts records and drops their text."""
 
     def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One event for each record."""
+        """Count one event for each record."""
         failed = record.levelno >= logging.ERROR
         self._log.later(Happened.FAILED_IN_LIBRARY if failed else Happened.WARNED_BY_LIBRARY)

@@ -1,4 +1,4 @@
-"""The way of batches from the shuffler to the analyzer: sent until they are acknowledged, with growing pauses."""
+"""Forwarder of batches from the shuffler to the analyzer: repeats until acknowledged, with growing pauses."""
 
 import asyncio
 import secrets
@@ -15,16 +15,16 @@ from shuffledp.service.store import Outgoing
 from shuffledp.wire.grammar import BATCH_TYPE
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 300.0  # seconds
-_SECONDS = httpx.Timeout(60.0)  # for each part; an analyzer that is away is found out much faster
+_SECONDS = httpx.Timeout(60.0)  # for each part; an unreachable analyzer is detected much faster
 
 
 class Forwarder:
-    """Sends the batches of a collection, in their order, at least once each; the analyzer takes each once.
+    """Sender of a collection's batches, in order, at least once each; the analyzer takes each once.
 
     Args:
-        desk: whose batches.
-        client: made by `analyzer_client`.
-        log: told of every failed attempt, and not why: the reason may hold an address.
+        desk: desk whose batches are sent.
+        client: client made by `analyzer_client`.
+        log: log of failed attempts, without reasons, which may hold addresses.
     """
 
     def __init__(self, desk: Desk, client: httpx.AsyncClient, *, log: EventLog) -> None:
@@ -32,7 +32,7 @@ class Forwarder:
         self._url = f"{desk.collection.analyzer.url}{desk.collection.path}/batches"
 
     async def run(self) -> None:
-        """Send whatever there is, until the task is cancelled."""
+        """Send batches as they come, until the task is cancelled."""
         pause = _FIRST_PAUSE
         while True:
             self._desk.batch_made.clear()
@@ -46,13 +46,13 @@ class Forwarder:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def send_all(self) -> bool:
-        """Send each batch once; False if one was not acknowledged, and is to be sent again."""
+        """Whether every batch was acknowledged, after each is sent once; the others must be sent again."""
         try:
             for outgoing in await self._desk.outgoing():
                 if not await self._send(outgoing):
                     return False
                 await self._desk.delivered(outgoing)
-        except Exception:  # whatever it is, such as an address that nothing has, other collections go on
+        except Exception:  # for any error, such as an unknown address, other collections go on
             return False
         return True
 
@@ -60,7 +60,7 @@ class Forwarder:
         headers = {"content-type": BATCH_TYPE}
         async with self._client.stream(
             "POST", self._url, content=self._body(outgoing), headers=headers, timeout=_SECONDS
-        ) as answer:  # whose body is not read: it could be endless
+        ) as answer:  # the body is not read, since it could be endless
             return answer.status_code == httpx.codes.OK
 
     async def _body(self, outgoing: Outgoing) -> AsyncIterator[bytes]:
@@ -72,11 +72,11 @@ class Forwarder:
 
 
 def analyzer_client(certificates: str | None = None) -> httpx.AsyncClient:
-    """A client that goes to the analyzer's address and nowhere else; ``certificates`` is a file of trusted ones."""
+    """HTTP client for the analyzer's address, without redirects or proxies; ``certificates`` is a file of trusted ones."""
     verify = trusted(None if certificates is None else Path(certificates), name="analyzer_certificates")
     return httpx.AsyncClient(verify=verify, follow_redirects=False, trust_env=False)
 
 
 def _with_jitter(seconds: float) -> float:
-    """Half as long to one and a half times as long, so that nobody can tell pauses from what caused them."""
+    """Pause in seconds times a random factor from 0.5 to 1.5, so that pauses do not reveal their cause."""
     return seconds * (0.5 + secrets.randbelow(1000) / 1000)

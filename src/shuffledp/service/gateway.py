@@ -1,7 +1,7 @@
-"""What comes through a relay: opened, told what it asks for, and answered so that the relay learns nothing.
+"""Gateway of a shuffler: opens relayed requests, and seals the answers so that the relay learns nothing.
 
-The relay knows who sends, and cannot read what; here it can be read, and comes from the relay. All requests of about
-one length look alike to the relay, and so do all answers.
+The relay knows the sender and cannot read the request; the gateway can read it and sees only the relay. Requests of
+similar length look alike to the relay, and so do all answers.
 """
 
 from collections.abc import Sequence
@@ -28,26 +28,26 @@ def now_in_utc() -> datetime:
 
 
 class GatewayDoor:
-    """The gateway of a shuffler, for some collections.
+    """Gateway of a shuffler for some collections.
 
     Args:
-        keys: what it opens requests by.
-        collections: those that people reach through a relay.
+        keys: private keys that open requests.
+        collections: collections that people reach through a relay.
     """
 
     def __init__(self, keys: Sequence[GatewayKey], collections: Sequence[Collection]) -> None:
         self._gateway, self._keys, self._collections = Gateway.by(keys), keys, collections
 
     def published(self) -> bytes:
-        """The keys that may be sealed to now, as ``/ohttp-keys`` shows them."""
+        """Public keys to which requests may be sealed now, as served at ``/ohttp-keys``."""
         return encode_keys(each.config for each in self._keys if self._is_taken(each.config))
 
     def open(self, body: bytes) -> tuple[bytes, Exchange, HpkeConfig]:
-        """What was sealed, what seals its answer, and the key that it came by.
+        """Opened request, the exchange that seals its answer, and the public key in use.
 
         Raises:
-            MalformedMessageError: if nothing was.
-            Refused: if it was to a key that is not here, or had its time.
+            MalformedMessageError: if the body is no sealed request.
+            Refused: if it is sealed to an unknown or outdated key.
         """
         try:
             request, exchange, config = self._gateway.open(body)
@@ -61,7 +61,7 @@ class GatewayDoor:
         return any(self.takes(config, each) for each in self._collections)
 
     def takes(self, config: HpkeConfig, collection: Collection) -> bool:
-        """Whether requests about a collection may come by a key: one that it names, and that has not had its time."""
+        """Whether a collection takes requests sealed to this key: one that it names and that is not outdated."""
         party = collection.gateway
         if party is None or config.encode() not in party.several:
             return False
@@ -70,10 +70,10 @@ class GatewayDoor:
 
 
 def content_of(request: BinaryRequest, *, media_type: str, most: int) -> bytes:
-    """What a request brings.
+    """Body of a relayed request.
 
     Raises:
-        Refused: as `shuffledp.service.http_messages.whole_body`, and where it expects an answer in between.
+        Refused: as in `shuffledp.service.http_messages.whole_body`, and for a request that expects an interim answer.
     """
     if request.method != b"POST":
         raise Refused(Problem.NOT_ALLOWED)
@@ -86,10 +86,10 @@ def content_of(request: BinaryRequest, *, media_type: str, most: int) -> bytes:
 
 
 def read_request(data: bytes) -> BinaryRequest:
-    """The request that was sealed.
+    """Binary HTTP request decoded from opened bytes.
 
     Raises:
-        MalformedMessageError: if it is none, or has anything after its content.
+        MalformedMessageError: if the bytes are no request, or have fields after the content.
     """
     request = BinaryRequest.decode(data)
     if request.trailers:
@@ -98,7 +98,7 @@ def read_request(data: bytes) -> BinaryRequest:
 
 
 def sealed(response: Response, exchange: Exchange) -> bytes:
-    """An answer to a request that came through a relay."""
+    """Sealed answer to a relayed request, padded to hide its length."""
     fields = ((b"content-type", response.headers["content-type"].encode()),)
     inside = BinaryResponse(response.status_code, fields, bytes(response.body))
     return exchange.seal(inside.encode(length=padded_length(len(inside.encode()))))

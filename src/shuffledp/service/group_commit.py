@@ -1,6 +1,6 @@
-"""Many requests, one write to the disk: what arrives while a group is being stored is the next group.
+"""Group commit: requests that arrive while a group is being stored form the next group, one disk write each.
 
-A submission is acknowledged when its group is on the disk, and never before. All work on a store is done in one thread,
+A submission is acknowledged when its group is on the disk, and never before. All work on a store runs in one thread,
 one thing after the other.
 """
 
@@ -22,17 +22,17 @@ Submissions = Sequence[Sequence[Row]]
 Results = list[ReportError | Count]
 Result = TypeVar("Result")
 
-_MOST_TOGETHER = 4096  # submissions of a group, unless one request has more
-_UNTIDY_SECONDS = 2.0  # in which the disk tells in which order things came, whether or not more come meanwhile
-_REST = 10  # or so many times as long as it took to take that off the last time, if many long reports wait
+_MOST_TOGETHER = 4096  # submissions in a group, unless one request has more
+_UNTIDY_SECONDS = 2.0  # for which the disk may show the order of arrival, even under constant load
+_REST = 10  # or this multiple of the time of the last tidying, if many long reports wait
 
 
 class GroupCommit:
-    """The way to a store from any number of requests of one event loop.
+    """Queue from many requests of one event loop to one store.
 
     Args:
-        store: used by nobody else.
-        stored: called in the event loop after each group, with the number of reports of a column that wait.
+        store: store, used only by this queue.
+        stored: called in the event loop after each group with the number of waiting reports per column.
     """
 
     def __init__(self, store: Store, *, stored: Callable[[int], None]) -> None:
@@ -46,12 +46,12 @@ class GroupCommit:
         self._stopped = False
 
     async def store(self, submissions: Submissions) -> Results:
-        """Store submissions; returns when they are on the disk, with what became of each.
+        """Results for submissions, once they are on the disk.
 
-        After `drain` began, all of them are late.
+        Submissions after the start of `drain` are late.
 
         Raises:
-            StorageError: if the disk did not take them; then nothing of them is stored.
+            StorageError: if the disk did not take the submissions; then none is stored.
         """
         if self._stopped:
             self.count(Count.LATE, len(submissions))
@@ -63,11 +63,11 @@ class GroupCommit:
         return await done
 
     def count(self, what: Count, number: int = 1) -> None:
-        """Count submissions that go no further."""
+        """Count submissions that are not stored."""
         self._uncounted[what] += number
 
     async def do(self, work: Callable[[], Result]) -> Result:
-        """Do something else with the store, between two groups."""
+        """Result of other work on the store, done between two groups."""
         counts, self._uncounted = self._uncounted, Counter()
 
         def counting() -> Result:
@@ -77,13 +77,13 @@ class GroupCommit:
         return await asyncio.get_running_loop().run_in_executor(self._thread, counting)
 
     async def drain(self) -> None:
-        """Take nothing more; returns when everything that was taken is on the disk."""
+        """Refuse further submissions, and wait until all accepted ones are on the disk."""
         self._stopped = True
         while self._writing is not None:
             await asyncio.wait([self._writing])
 
     async def close(self) -> None:
-        """Let the store go, after what was taken is on the disk."""
+        """Close the store after all accepted submissions are on the disk."""
         await self.drain()
         if self._tidying is not None:
             self._tidying.cancel()
@@ -91,7 +91,7 @@ class GroupCommit:
         self._thread.shutdown()
 
     async def _write(self) -> None:
-        """Store group after group, until nothing waits."""
+        """Store group after group until none waits."""
         while self._waiting:
             if self._tidying is None:
                 pause = max(_UNTIDY_SECONDS, _REST * self._seconds_tidying)
@@ -108,7 +108,7 @@ class GroupCommit:
                 continue
             for together, done in group:
                 found = list(islice(results, len(together)))
-                if not done.done():  # else whoever asked has left
+                if not done.done():  # otherwise the request was cancelled
                     done.set_result(found)
             self._stored(self._store.waiting)
         self._writing = None
