@@ -42,8 +42,8 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
 
     Guarantees:
         1. A uniform shuffle makes every choice of reports, in every order, equally likely, exactly.
-        2. Any other shuffle is that of the task, over the people who came, all of whom are in the batch; their extensions
-           stay at their places.
+        2. Any other shuffle is that of the task, over the people who came, all of whom are in the batch; their
+           extensions stay at their places.
     """
 
     def draw(column: int, count: int, size: int, extensions: Callable[[], list[bytes]]) -> tuple[Integers, Integers]:

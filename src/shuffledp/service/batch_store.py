@@ -62,7 +62,7 @@ class BatchStore:
         self._run(_TABLE)
         self.seen = SeenReports(folder, self._run)
         known = {self._body(batch) for (batch,) in self._run("SELECT batch FROM batches WHERE NOT done")}
-        for path in self._bodies.iterdir():  # files of a process that ended before a batch was stored, or after it was done
+        for path in self._bodies.iterdir():  # of a process that ended before a batch was stored, or after it was done
             if path not in known:
                 path.unlink()
 

@@ -40,7 +40,7 @@ class LimitsSection(Section):
         most_connections: connections at once.
         connections_of_an_address: connections of one address at once; 0 is no limit. By default 64 where the
             service speaks TLS itself, and no limit where it does not, since then all come from a proxy.
-        seconds_idle: for which a connection may be without the head of a request, or leave answers unread.
+        seconds_idle: seconds for which a connection may lack the head of a request, or leave answers unread.
     """
 
     title: ClassVar[str] = "[limits]"

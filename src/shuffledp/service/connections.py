@@ -1,8 +1,8 @@
-"""The connections of one server, so that others are served while some misbehave.
+"""Connections of one server, with limits so that good clients are served while others misbehave.
 
 A connection has some seconds to bring the head of a request, again after each answer, and as many to read answers that
-no longer fit into the system's memory; how long a body may take says whoever reads it. Above a number of connections,
-of all or of one address, the one that has waited longest gives way to whoever comes: its request is incomplete, its
+no longer fit into the system's memory; the reader of a body limits its time. Above a number of connections,
+of all or of one address, the one that has waited longest gives way to the next: its request is incomplete, its
 answers are unread, or it has sent more before it was answered. Addresses are in memory alone, while they are connected.
 """
 
@@ -18,10 +18,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shuffledp.core import validate
 
 TRUSTED = (
-    "shuffledp.trusted"  # extension of a request: its ``known`` is to be called when it is known to come from a party
+    "shuffledp.trusted"  # extension of a request: call its ``known`` once the request is known to come from a party
 )
-_SWEEPS = 4  # in the time that a connection may be idle
-_BITS_OF_A_NETWORK = 64  # of IPv6: one person has as many addresses as there are in it
+_SWEEPS = 4  # number of sweeps in the time that a connection may be idle
+_BITS_OF_A_NETWORK = 64  # of IPv6: one person can have all addresses of such a network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,10 @@ class Limits:
     """Limits of the connections of one server.
 
     Args:
-        most: at once.
-        of_one_address: the same of one address, or of one network of IPv6; None is no limit, as where all come from
+        most: connections at once.
+        of_one_address: connections of one address or one IPv6 network; None is no limit, for connections through
             a proxy.
-        seconds_idle: for which a connection may be without the head of a request, or leave answers unread.
+        seconds_idle: seconds for which a connection may lack the head of a request, or leave answers unread.
     """
 
     most: int = 4096
@@ -47,26 +47,26 @@ class Limits:
 
 
 class Connection(H11Protocol):
-    """A connection that must bring its requests in time; one of ``all``."""
+    """Connection that must bring its requests and read its answers in time."""
 
-    all: "Connections"  # of one server
+    all: "Connections"  # connections of the same server
 
     def __init__(self, *given: Any, **further: Any) -> None:
         super().__init__(*given, **further)
         self.has_head, self.address = False, ""
-        self._accepting = asyncio.current_task()  # which ends when a handshake of TLS does, and not before
+        self._accepting = asyncio.current_task()  # a task that ends with the TLS handshake
         self.all.add(self)
         if self._accepting is not None:
             self._accepting.add_done_callback(self._accepted)
 
     def _accepted(self, _: "asyncio.Task[Any]") -> None:
-        """Forget it, if its handshake came to nothing."""
+        """Forget the connection if its TLS handshake has failed."""
         self._accepting = None
         if self.transport is None:
             self.all.remove(self)
 
     def connection_made(self, transport: Any) -> None:
-        """Count it as one of its address; unless it has given way already."""
+        """Count the connection under its address, unless it has been closed already."""
         super().connection_made(transport)
         if self in self.all:
             self.address = _network(transport.get_extra_info("peername"))
@@ -80,7 +80,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """The wait ends when a request is there as a whole, or known to come from a party."""
+        """Handle received data, and end the wait when a request is complete or known to come from a party."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self.scope["extensions"] = {TRUSTED: {"known": partial(self.all.is_served, self)}}
@@ -93,13 +93,13 @@ class Connection(H11Protocol):
         self.all.waits(self)
 
     def resume_writing(self) -> None:
-        """The answer is read: go on with the request, if there is one."""
+        """Continue with the current request, if there is one, after the client has read the answer."""
         super().resume_writing()
         if self.cycle is not None and not self.cycle.response_complete:
             self._goes_on()
 
     def _goes_on(self) -> None:
-        """A request is being taken in or answered, unless the answer before it has not been read."""
+        """Stop the wait while a request is taken in or answered, unless an earlier answer is unread."""
         if self.flow.write_paused:
             return
         self.has_head = True
@@ -108,7 +108,7 @@ class Connection(H11Protocol):
 
     @property
     def _is_ahead(self) -> bool:
-        """Whether the next request has begun before the last one is answered: so one client could be served always."""
+        """Whether the next request began before the last answer: otherwise one client could be served always."""
         return bool(self.conn.trailing_data[0])
 
     def on_response_complete(self) -> None:
@@ -118,7 +118,7 @@ class Connection(H11Protocol):
         super().on_response_complete()
 
     def end(self) -> None:
-        """Close it at once, without a word."""
+        """Close the connection at once, without an answer."""
         if self.transport is not None:
             self.connections.discard(self)
             self.transport.abort()
@@ -127,33 +127,33 @@ class Connection(H11Protocol):
 
 
 class Connections:
-    """All connections of a server, and since when those that wait for their client have waited."""
+    """All connections of a server, and the times since which some wait for their client."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._is_sweeping = limits, False
         self._all: set[Connection] = set()
-        self._since: dict[Connection, float] = {}  # who has waited for longest is first
+        self._since: dict[Connection, float] = {}  # longest wait first
         self._of_address: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
 
     def __contains__(self, connection: Connection) -> bool:
         return connection in self._all
 
     def add(self, connection: Connection) -> None:
-        """Take in whoever comes; above the limit in the place of another."""
+        """Add a connection; above the limit, the one that has waited longest is closed."""
         self._all.add(connection)
         self.waits(connection)
         if len(self._all) > self._limits.most:
             self._end(next(iter(self._since)))
 
     def has_address(self, connection: Connection) -> None:
-        """Count a connection as one of its address; above the share, in the place of another of the same address."""
+        """Count a connection under its address; above the limit of an address, another of its connections is closed."""
         theirs, most = self._of_address[connection.address], self._limits.of_one_address
         theirs[connection] = None
         if most is not None and len(theirs) > most:
             self._end(min(theirs, key=lambda each: self._since.get(each, float("inf"))))
 
     def waits(self, connection: Connection, *, anew: bool = True) -> None:
-        """From now on a connection waits for its client; unless ``anew``, since before if it waits already."""
+        """Note that a connection waits for its client from now on, or from before if not ``anew``."""
         if connection not in self._all or (not anew and connection in self._since):
             return
         self._since.pop(connection, None)
@@ -163,11 +163,11 @@ class Connections:
             self._sweep(connection.loop)
 
     def is_served(self, connection: Connection) -> None:
-        """A request is there as a whole, or is taken in whatever it has: nobody comes in its place."""
+        """Note that a connection is served, so that no other connection can take its place."""
         self._since.pop(connection, None)
 
     def remove(self, connection: Connection) -> None:
-        """A connection is no more; nothing of its address is left with the last one."""
+        """Forget a connection, and its address with the last connection from there."""
         self._all.discard(connection)
         self._since.pop(connection, None)
         theirs = self._of_address.get(connection.address, {})
@@ -180,7 +180,7 @@ class Connections:
         connection.end()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close who has waited too long for a head or a reader, now and again as long as anybody waits."""
+        """Close connections that wait too long for a head or a reader, again and again while any connection waits."""
         end = loop.time() - self._limits.seconds_idle
         for each in [each for each, since in self._since.items() if since <= end and not each.has_head]:
             self._end(each)
@@ -190,7 +190,7 @@ class Connections:
 
 
 def limited(limits: Limits) -> type[Connection]:
-    """The protocol of the connections of one server."""
+    """Protocol class for the connections of one server."""
 
     class Limited(Connection):
         """The protocol of one server, with connections that no other server counts."""

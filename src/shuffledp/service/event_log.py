@@ -1,6 +1,6 @@
 """Log of a service: only events from a short list, each with a count.
 
-Data that must not be logged (addresses, times of people, ids, ciphertexts, paths, the text of an error) cannot be passed
+Data that must not be logged (addresses, times of people, ids, ciphertexts, paths, texts of errors) cannot be passed
 to the log. Arrivals are no events: a log with their times would be the order that shuffling hides.
 """
 

@@ -72,7 +72,7 @@ class Forwarder:
 
 
 def analyzer_client(certificates: str | None = None) -> httpx.AsyncClient:
-    """HTTP client for the analyzer's address, without redirects or proxies; ``certificates`` is a file of trusted ones."""
+    """HTTP client for the analyzer without redirects or proxies; ``certificates`` is a file of trusted ones."""
     verify = trusted(None if certificates is None else Path(certificates), name="analyzer_certificates")
     return httpx.AsyncClient(verify=verify, follow_redirects=False, trust_env=False)
 

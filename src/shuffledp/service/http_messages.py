@@ -25,10 +25,10 @@ from shuffledp.survey import Collection
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.keys import from_text
 
-SECONDS_OF_BODY = 5.0  # in which a body of usual length must be there, or the head of a large one
-SECONDS_OF_PART = 30.0  # in which the next part of a large one must be there
+SECONDS_OF_BODY = 5.0  # for a body of usual length, or the head of a large one
+SECONDS_OF_PART = 30.0  # for the next part of a large body
 _USUAL = 1 << 16  # bytes
-_A_SECOND = 1 << 17  # bytes, of longer ones
+_A_SECOND = 1 << 17  # bytes per second of longer bodies
 _LENGTH_OF_PROBLEM = 128
 _LONGEST_CLOSING = 1 << 10  # bytes of a request to close
 
@@ -36,7 +36,7 @@ Known = TypeVar("Known")
 
 
 class Problem(Enum):
-    """Kinds of refusals, each with its status; one that others know too (RFC 9457, section 4.2) by its whole name."""
+    """Kinds of refusals with their statuses; kinds registered elsewhere (RFC 9457, section 4.2) have their full URI."""
 
     INVALID_MESSAGE = 400, "invalidMessage"
     OTHER_GATEWAY_KEY = 400, "https://iana.org/assignments/http-problem-types#ohttp-key"
@@ -54,18 +54,18 @@ class Problem(Enum):
     UNAVAILABLE = 503, "unavailable"
 
     def response(self) -> Response:
-        """The refusal, filled up with blanks to one length."""
+        """Response with the refusal, padded with blanks to one length."""
         status, name = self.value
         kind = name if ":" in name else f"urn:shuffledp:error:{name}"
         text = json.dumps({"type": kind, "status": status}).ljust(_LENGTH_OF_PROBLEM)
         headers = {"connection": "close"} if self in (Problem.TOO_SLOW, Problem.TOO_LARGE) else {}
         if self is Problem.OTHER_TOKEN:
-            headers["www-authenticate"] = "PrivateToken"  # whose challenge follows from the collection file
+            headers["www-authenticate"] = "PrivateToken"  # the challenge follows from the collection file
         return Response(text, status, headers, media_type="application/problem+json")
 
 
 class Refused(Exception):  # noqa: N818  not an error of ours
-    """A request that ends here."""
+    """Refusal that ends the handling of a request."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.name)
@@ -73,7 +73,7 @@ class Refused(Exception):  # noqa: N818  not an error of ours
 
 
 def of_collection(request: Request, known: Mapping[str, Known]) -> Known:
-    """What is known of the collection that the path names; refused if there is none."""
+    """Entry for the collection that the path names; refused if there is none."""
     found = known.get(request.path_params["id"])
     if found is None:
         raise Refused(Problem.UNRECOGNIZED_COLLECTION)
@@ -81,17 +81,17 @@ def of_collection(request: Request, known: Mapping[str, Known]) -> Known:
 
 
 def authorization(scope: Scope) -> str:
-    """What a request says who, or what, allows it; empty for nothing."""
+    """Authorization header of a request; empty if absent."""
     found: bytes = dict(scope["headers"]).get(b"authorization", b"")
     return found.decode("latin-1")
 
 
 async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: int) -> bytes:
-    """The body of a request of this type, of at most this many bytes, if it is there in time.
+    """Body of a request, if its type, length (at most ``most`` bytes) and time are right.
 
     Raises:
-        Refused: for another type, an encoded body, one that is too long, one that does not come in time, or if whoever
-            sends it leaves.
+        Refused: for another type, an encoded body, a body that is too long or too slow, or if the
+            client leaves.
     """
     announced, began = _check_head(scope, media_type, most), asyncio.get_running_loop().time()
     body, more = bytearray(), True
@@ -102,7 +102,7 @@ async def whole_body(scope: Scope, receive: Receive, *, media_type: str, most: i
                 body += part
                 if len(body) > most:
                     raise Refused(Problem.TOO_LARGE)
-                if len(body) > announced:  # of one that comes in chunks, whose length nobody knows
+                if len(body) > announced:  # a body in chunks, whose length is unknown
                     timeout.reschedule(began + _seconds(len(body)))
     except TimeoutError:
         raise Refused(Problem.TOO_SLOW) from None
@@ -115,11 +115,11 @@ def _seconds(length: int) -> float:
 
 
 async def check_closing(request: Request, collection: Collection) -> None:
-    """Refuse a request that no shuffler of the collection has signed just now.
+    """Refuse a request to close that the collection's shuffler did not sign within the last five minutes.
 
     Raises:
-        RemoteProtocolError: if it is no such request.
-        Refused: if it is not to be believed, or not of its media type.
+        RemoteProtocolError: if the body is no such request.
+        Refused: if the signature or the time is wrong, or the media type is another.
     """
     body = await whole_body(request.scope, request.receive, media_type=CLOSE_TYPE, most=_LONGEST_CLOSING)
     asked, party = CloseRequest.decode(body), collection.shuffler.key
@@ -131,7 +131,7 @@ async def check_closing(request: Request, collection: Collection) -> None:
 
 
 async def body_parts(scope: Scope, receive: Receive, *, media_type: str, most: int) -> AsyncIterator[bytes]:
-    """A large body as it comes, each part within `SECONDS_OF_PART`; else as `whole_body`."""
+    """Parts of a large body as they come, each within `SECONDS_OF_PART`; refusals as in `whole_body`."""
     _check_head(scope, media_type, most)
     size, more = 0, True
     while more:
@@ -147,15 +147,15 @@ async def body_parts(scope: Scope, receive: Receive, *, media_type: str, most: i
 
 
 async def _part(receive: Receive) -> tuple[bytes, bool]:
-    """A part of a body, and whether more follow."""
+    """Next part of a body, and whether more parts follow."""
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise Refused(Problem.INVALID_MESSAGE)  # which nobody reads
+        raise Refused(Problem.INVALID_MESSAGE)  # nobody reads this answer
     return message.get("body", b""), message.get("more_body", False)
 
 
 def _check_head(scope: Scope, media_type: str, most: int) -> int:
-    """How many bytes are announced; 0 for nothing."""
+    """Announced length of a body in bytes; 0 if none is announced."""
     headers = dict(scope["headers"])
     if headers.get(b"content-type") != media_type.encode() or b"content-encoding" in headers:
         raise Refused(Problem.WRONG_TYPE)
@@ -166,14 +166,14 @@ def _check_head(scope: Scope, media_type: str, most: int) -> int:
 
 
 def answered(content: bytes, media_type: str) -> Response:
-    """A good answer."""
+    """Response with status 200 and this content."""
     return Response(content, 200, media_type=media_type)
 
 
 def application(routes: list[Route], *, log: EventLog, tries: Sequence[Try]) -> Starlette:
-    """An application that answers all that goes wrong by a `Problem`.
+    """Web application whose errors are all answered by a `Problem`.
 
-    It says at ``/healthz`` that it is alive, and at ``/readyz`` whether anything can be stored, by ``tries``.
+    ``/healthz`` tells that it is alive, and ``/readyz`` whether data can be stored, by ``tries``.
     """
     readiness = Readiness(tries, log)
 
@@ -186,12 +186,12 @@ def application(routes: list[Route], *, log: EventLog, tries: Sequence[Try]) -> 
     kinds: tuple[Any, ...] = (Refused, RemoteProtocolError, StorageError, HTTPException)
     alive = [Route("/healthz", _alive), Route("/readyz", ready)]
     made = Starlette(routes=[*routes, *alive], exception_handlers=dict.fromkeys(kinds, refused))
-    made.router.redirect_slashes = False  # which would repeat what was sent
+    made.router.redirect_slashes = False  # a redirect would repeat the request
     return made
 
 
 def problem_of(error: Exception, log: EventLog) -> Problem:
-    """What to say of an error that ends a request."""
+    """Problem that answers an error which ends a request."""
     match error:
         case Refused():
             return error.problem

@@ -1,6 +1,6 @@
-"""What becomes of a submission: a pure decision, from the submission, the collection's terms and what is stored.
+"""Intake of submissions, as a pure decision: from the submission, the collection's terms and the stored reports.
 
-There are two steps. `refusal` looks at the submission alone; `admission` at what the store knows of its reports, inside
+There are two steps. `refusal` looks at the submission alone; `admission` at the store's entries for its reports, inside
 the transaction that stores it.
 """
 
@@ -14,7 +14,7 @@ from shuffledp.wire.grammar import Extension, Report, ReportError, Submission
 
 
 class Count(StrEnum):
-    """What is counted of submissions; a count is all that is kept of one that was refused."""
+    """Outcomes of submissions that are counted; a refused submission leaves only its count."""
 
     STORED = "stored"
     DUPLICATE = "duplicate"
@@ -24,7 +24,7 @@ class Count(StrEnum):
     NOT_STORED = "not-stored"
 
 
-_BYTES_OF_REPORT = 16 + 2 + 1 + 2 + 4  # of its id, and what stands before its parts
+_BYTES_OF_REPORT = 16 + 2 + 1 + 2 + 4  # id, and the prefixes of its parts
 _COUNTED = {
     ReportError.TASK_EXPIRED: Count.LATE,
     ReportError.BATCH_COLLECTED: Count.LATE,
@@ -36,18 +36,18 @@ _COUNTED = {
 
 
 def counted_as(error: ReportError) -> Count:
-    """Where a refusal is counted."""
+    """Outcome under which a refusal is counted."""
     return _COUNTED.get(error, Count.REFUSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The one form that reports of a column have.
+    """Form that all reports of a column have.
 
     Args:
         payload: bytes of the payload.
         extensions: type and length in bytes of each extension, in ascending order.
-        is_sound: whether extensions of that form say something.
+        is_sound: whether extensions of that form have a valid content.
     """
 
     payload: int
@@ -57,14 +57,14 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a shuffler must know of a collection to take its submissions in.
+    """Terms of a collection that decide on its submissions.
 
     Args:
         opens: seconds since 1970 (UTC).
-        closes: the same; reports that arrive then, or later, are late.
+        closes: seconds since 1970 (UTC); reports that arrive then or later are late.
         columns: the form of a report of each column.
         encapsulated: for each of the analyzer's keys, by its id, the bytes of the encapsulated secret.
-        outdated: from when on, in such seconds, a key is no longer to be sealed to, by its id, where there is an end.
+        outdated: end of each key's use in such seconds, by its id, where there is an end.
     """
 
     opens: float
@@ -75,13 +75,13 @@ class Terms:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Bytes of a report of each column, by the key that makes them longest."""
+        """Largest length in bytes of a report of each column, over the keys."""
         around = _BYTES_OF_REPORT + max(self.encapsulated.values())
         return tuple(around + each.payload + sum(4 + length for _, length in each.extensions) for each in self.columns)
 
 
 def refusal(submission: Submission, terms: Terms, *, phase: Phase, now: float) -> ReportError | None:
-    """Why a submission must not be stored, as far as it tells itself; None if it may be."""
+    """Reason to refuse a submission, judged without the store; None if there is none."""
     if phase is not Phase.OPEN or now >= terms.closes:
         return ReportError.TASK_EXPIRED
     if now < terms.opens:
@@ -109,9 +109,9 @@ def _misfit(report: Report, shape: Shape, terms: Terms, now: float) -> ReportErr
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A report as it is stored: its id, of which only a keyed digest is kept, and the bytes of its two parts.
+    """Report as it is stored: its id, of which only a keyed digest is kept, its extensions and its ciphertext.
 
-    The first of a submission has the nonce of the ``token`` that it spends, of which the same is kept; empty for none.
+    The first row of a submission has the nonce of the spent ``token``, kept as a keyed digest; empty for no token.
     """
 
     id: bytes
@@ -120,14 +120,14 @@ class Row:
     token: bytes = b""
 
 
-Kept = bytes | bool  # what is stored of an id: its extensions; True if only that it was seen; False if nothing
+Kept = bytes | bool  # entry of an id: its extensions; True if only known as seen; False if unknown
 
 
 def admission(rows: Sequence[Row], kept: Sequence[Kept], *, is_spent: bool = False) -> ReportError | Count:
-    """Whether the rows of a submission are stored now, were stored already, or must be refused.
+    """Outcome of a submission in the store: stored now, stored before, or refused.
 
-    A person who hears nothing sends the same bytes again, and is told that they are stored. Whatever mixes reports
-    that are stored with others, or gives them other extensions, is somebody else's doing; ``is_spent`` says that
+    A device without an answer sends the same bytes again, and is told that they are stored. A submission that mixes
+    stored reports with new ones, or changes extensions, comes from another party; ``is_spent`` says that
     another submission was stored for its token.
     """
     if not any(each is not False for each in kept):

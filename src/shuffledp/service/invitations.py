@@ -1,7 +1,7 @@
-"""Invitations: a secret for each invited person, which the issuer knows by its digest, and signs one token for.
+"""Invitations: a secret for each invited person, known to the issuer as a digest, and good for one signed token.
 
-Whoever makes them (`invited`) gives each person one file, and the issuer the digests in no order. A ready-made
-invitation holds the token itself; whoever made it can tell whose that is.
+Their maker (`invited`) gives each person one file, and the issuer the sorted digests. A ready-made
+invitation holds the token itself; its maker can link the token to the person.
 """
 
 import csv
@@ -23,17 +23,17 @@ from shuffledp.wire.keys import IssuerKey, from_text, in_text
 from shuffledp.wire.tokens import PendingToken, Token, TokenResponse
 
 CODE_BYTES = 16
-_MOST = 1 << 26  # bytes of a file
+_MOST = 1 << 26  # bytes of a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Invitation(Described):
-    """What one person gets, and shows nobody: a code for the issuer, or a token; both in base64url.
+    """Invitation of one person, to be kept secret: a code for the issuer, or a token; both in base64url.
 
     Args:
-        collection: the id of the collection.
-        code: of 16 bytes.
-        token: ready-made.
+        collection: id of the collection, in base64url.
+        code: code of 16 bytes for the issuer.
+        token: ready-made token.
     """
 
     title: ClassVar[str] = "an invitation"
@@ -49,10 +49,10 @@ class Invitation(Described):
 
     @classmethod
     def read(cls, path: Path, collection: Collection) -> Self:
-        """The invitation in a file.
+        """Invitation read from a file.
 
         Raises:
-            InvalidParameterError: if it cannot be read, is none, or one to another collection; no message quotes it.
+            InvalidParameterError: if the file is unreadable or no invitation to this collection; no message quotes it.
         """
         try:
             found = cls.from_dict(json.loads(read_whole(path, most=_MOST)))
@@ -70,30 +70,30 @@ class Invitation(Described):
         return found
 
     def ready_token(self) -> Token | None:
-        """The token that it holds; None where the issuer is to sign one.
+        """Ready-made token of the invitation; None where the issuer will sign one.
 
         Raises:
-            MalformedMessageError: if it is none.
+            MalformedMessageError: if the text is no token.
         """
         return None if self.token is None else Token.decode(from_text(self.token, name="token"))
 
     def link(self, page: WebPage) -> str:
-        """What the person opens in a browser, which sends nothing that follows the # to anybody."""
+        """Link that opens the page with the invitation; browsers send nothing behind the # to a server."""
         return f"{page.link}&invitation={self.code or self.token}"
 
     def written(self) -> str:
-        """Text of the file."""
+        """Text of the invitation file."""
         return json.dumps({key: value for key, value in self.to_dict().items() if value is not None}) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Invited(Described):
-    """What the issuer is told: the digests of all codes of a collection, in order, so that they tell nothing of people.
+    """List of invitations for the issuer: sorted digests of a collection's codes, which tell nothing of people.
 
     Args:
         collection: the id of the collection, in base64url.
         codes: SHA-256 of each code, in base64url.
-        cancelled: the same of invitations that are good no more.
+        cancelled: SHA-256 of each code that is no longer valid, in base64url.
     """
 
     title: ClassVar[str] = "a list of the invited"
@@ -103,10 +103,10 @@ class Invited(Described):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The list in a file.
+        """List of invitations read from a file.
 
         Raises:
-            InvalidParameterError: if it cannot be read, or is none.
+            InvalidParameterError: if the file is unreadable, or no such list.
         """
         try:
             return cls.from_dict(json.loads(read_whole(path, most=_MOST)))
@@ -116,16 +116,16 @@ class Invited(Described):
             raise InvalidParameterError(f"invited must be a file that `tokens issue` wrote; got {path}.") from None
 
     def written(self) -> str:
-        """Text of the file."""
+        """Text of the list file."""
         return json.dumps({key: value for key, value in self.to_dict().items() if value or key != "cancelled"}) + "\n"
 
 
 def read_people(path: Path) -> list[list[str]]:
-    """The rows of a list of people, the header line first.
+    """Rows of a list of people, header line first.
 
     Raises:
-        InvalidParameterError: if it cannot be read, or has no header line and a row.
-        InputDataError: if rows are not all of one length.
+        InvalidParameterError: if the file is unreadable, or lacks a header line or a row.
+        InputDataError: if rows differ in length.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -149,14 +149,14 @@ def write_all(
     *,
     links: Sequence[str] = (),
 ) -> None:
-    """Write an invitation for each person, the list of people with theirs, and what the issuer is told.
+    """Write an invitation for each person, the list of people with their files, and the list for the issuer.
 
     Args:
-        folder: an empty one.
-        people: as `read_people` found them.
-        invitations: one for each of them.
-        listed: what the issuer is told, as ``invited.json``; None for nothing.
-        links: one for each of them, where they answer on a page.
+        folder: empty folder.
+        people: rows that `read_people` returned.
+        invitations: one invitation per person.
+        listed: list for the issuer, written as ``invited.json``; None for no list.
+        links: one link per person, if people answer on a page.
     """
     width, rows = len(str(len(invitations))), [[*people[0], "invitation", *(["link"] if links else [])]]
     for number, (person, invitation) in enumerate(zip(people[1:], invitations, strict=True)):
@@ -170,13 +170,13 @@ def write_all(
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a new file that its owner alone may read."""
+    """Write text to a new file that only its owner may read."""
     with open(_own(path), "w", encoding="utf-8") as file:
         file.write(text)
 
 
 def _own(path: Path) -> int:
-    """A new file that its owner alone may read."""
+    """Handle of a new file that only its owner may read."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
@@ -186,7 +186,7 @@ def digest_of(code: bytes) -> bytes:
 
 
 def invited(collection: Collection, people: int) -> tuple[list[Invitation], Invited]:
-    """Invitations for this number of people, and what the issuer is told.
+    """New invitations for this number of people, and the list for the issuer.
 
     Raises:
         InvalidParameterError: if the collection has no issuer, or tokens are ready-made.
@@ -202,11 +202,11 @@ def replaced(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitat
     """New invitations in place of cancelled ones, and the list that tells the issuer of both.
 
     Args:
-        collection: whose tokens are signed blindly.
-        codes: of the invitations to be cancelled, in base64url.
+        collection: collection whose tokens are signed blindly.
+        codes: codes of the cancelled invitations, in base64url.
 
     Raises:
-        InvalidParameterError: if the collection has no issuer, or tokens are ready-made, which nobody can take back.
+        InvalidParameterError: if the collection has no issuer, or tokens are ready-made, which cannot be cancelled.
     """
     made, listed = invited(collection, len(codes))
     gone = tuple(sorted(in_text(digest_of(from_text(code, name="code"))) for code in codes))
@@ -214,10 +214,10 @@ def replaced(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitat
 
 
 def code_of_link(link: str, page: WebPage) -> str:
-    """The code of an invitation in a link to a page.
+    """Invitation code in a link to a page.
 
     Raises:
-        InvalidParameterError: if it is no such link; the message does not quote it.
+        InvalidParameterError: if the link is another; the message does not quote it.
     """
     code = link.strip().removeprefix(f"{page.link}&invitation=")
     try:
@@ -230,10 +230,10 @@ def code_of_link(link: str, page: WebPage) -> str:
 
 
 def ready_made(collection: Collection, people: int, key: IssuerKey) -> list[Invitation]:
-    """Invitations that hold their tokens.
+    """Invitations that hold their ready-made tokens.
 
     Raises:
-        InvalidParameterError: if the collection does not say that tokens are ready-made, or names another key.
+        InvalidParameterError: if the collection has no ready-made tokens, or names another key.
     """
     if collection.issuer is None or not collection.ready_made:
         raise InvalidParameterError("collection must say that its tokens are ready-made; it does not.")

@@ -1,4 +1,4 @@
-"""The lists of invitations that an issuer is told of: files, and folders to which more are added while it runs."""
+"""Lists of invitations for an issuer: files, and folders to which files are added while it runs."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,19 +8,19 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.service.invitations import Invited
 from shuffledp.wire.keys import from_text
 
-_ENDING = ".json"  # of lists in a folder
-Seen = tuple[tuple[str, int, int, int], ...]  # of each file its name, number, length and time
+_ENDING = ".json"  # ending of lists in a folder
+Seen = tuple[tuple[str, int, int, int], ...]  # name, inode, length and time of each file
 
 
 class Lists(NamedTuple):
-    """All that is known of the invitations to a collection: digests of codes, and of those that are cancelled."""
+    """Invitations to a collection: digests of all codes, and of cancelled ones."""
 
     codes: frozenset[bytes] = frozenset()
     cancelled: frozenset[bytes] = frozenset()
 
 
 def files_of(places: Iterable[str]) -> list[Path]:
-    """The files of lists: each is named, or in a folder that is.
+    """Files of lists, named directly or by their folder.
 
     Raises:
         InvalidParameterError: if a folder cannot be read.
@@ -49,7 +49,7 @@ def read_lists(places: Iterable[str]) -> dict[str, Lists]:
     """Lists of invitations by the id of their collection, where several lists of one collection are united.
 
     Raises:
-        InvalidParameterError: if one cannot be read, or is none.
+        InvalidParameterError: if a file is unreadable, or no such list.
     """
     found: dict[str, Lists] = {}
     for each in map(Invited.read, files_of(places)):

@@ -1,7 +1,7 @@
-"""The issuer over HTTP: one blind signature for each invitation, and no look at what it signs.
+"""Issuer over HTTP: signs one token blindly for each invitation, without seeing the token.
 
 ``POST /collections/ID/token-request`` takes a request for a token (RFC 9578, section 6.1), with the invitation's code
-as a bearer. ``POST /collections/ID/close`` closes the collection for whoever holds its shuffler's key.
+as a bearer. ``POST /collections/ID/close`` closes the collection for the holder of its shuffler's key.
 """
 
 import asyncio
@@ -45,14 +45,14 @@ _MOST_BYTES = 1 << 10
 
 
 class IssuingDesk:
-    """One collection at the issuer, at work.
+    """Collection at the issuer, at work.
 
     Args:
-        collection: whose tokens are signed.
-        key: the issuer's, for this collection alone.
-        store: of all collections of this process.
-        log: told what happened.
-        now: the time.
+        collection: collection whose tokens are signed.
+        key: issuer's private key, for this collection alone.
+        store: store of all collections of this process.
+        log: log of events.
+        now: function for the current time.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class IssuingDesk:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no more tokens are signed."""
+        """Whether signing has ended."""
         return self._is_closed or self._now() >= instant(closes=self.collection.closes)
 
     async def take(self, lists: Lists) -> None:
-        """Know all invitations of the collection, and which of them are cancelled.
+        """Replace the known invitations of the collection by these lists, and cancel some of them.
 
         Raises:
-            StorageError: if the disk did not take them.
+            StorageError: if the disk did not take the lists.
         """
         if self.has_ended:
             return
@@ -90,32 +90,32 @@ class IssuingDesk:
             self._log(Happened.CANCELLED_TOO_LATE, late)
 
     async def try_to_store(self) -> None:
-        """Find out whether something can be stored.
+        """Test whether the disk takes data.
 
         Raises:
-            StorageError: if the disk does not take it.
+            StorageError: if the disk does not take data.
         """
         await self._do(self._store.try_to_store)
 
     async def close(self) -> None:
-        """Sign no more, before the date, and forget who has taken part."""
+        """End signing before the date, and forget who has taken part."""
         self._is_closed = True
         await self.forget()
 
     async def forget(self) -> None:
-        """Destroy what is remembered of the collection, if it has ended."""
+        """Destroy the stored invitations of the collection, if it has ended."""
         if self.has_ended:
-            self._is_closed = True  # whatever the clock says later
+            self._is_closed = True  # even if the clock goes back
             await self._do(partial(self._store.close_collections, [self.collection.id]))
             self._codes = frozenset()
 
     async def sign(self, bearer: str, body: bytes) -> bytes:
-        """The answer to a request for a token; the invitation is marked as used, on the disk, before it is given.
+        """Response to a token request; the invitation is marked as used, on the disk, before this returns.
 
         Raises:
-            MalformedMessageError: if it is no request.
-            Refused: for a code that nobody was given, or one that was used for another request; after the close; or
-                for a key that this is not.
+            MalformedMessageError: if the body is no token request.
+            Refused: for an unknown code, a code used for another request, a request after the close, or
+                another key.
             StorageError: if the disk did not take the mark.
         """
         request = TokenRequest.decode(body)
@@ -130,12 +130,12 @@ class IssuingDesk:
         return TokenResponse(signature).encode()
 
     async def _do(self, work: Callable[[], Result]) -> Result:
-        """Something in the one thread that may touch the store."""
+        """Result of work in the only thread that may touch the store."""
         return await asyncio.get_running_loop().run_in_executor(self._store.thread, work)
 
 
 def _code(bearer: str) -> bytes:
-    """The code of an invitation; empty if it is none."""
+    """Invitation code of a bearer header; empty if it holds none."""
     found = _BEARER.fullmatch(bearer)
     try:
         code = from_text(found[1], name="code") if found else b""
@@ -145,12 +145,12 @@ def _code(bearer: str) -> bytes:
 
 
 def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
-    """The application of an issuer of these collections.
+    """Web application of an issuer for these collections.
 
     Guarantees:
-        1. Of each invitation one token is signed, however often it is asked for, also after a crash.
-        2. What is signed is blinded: nothing that the issuer has ever seen is in a token.
-        3. When a request to close is answered well, nothing of the collection is left but that it was closed.
+        1. For each invitation one token is signed, however often it is requested, also after a crash.
+        2. Signed messages are blinded: no value that the issuer has seen is in a token.
+        3. After a good answer to a close request, only the fact of the close is stored for the collection.
     """
     known = {in_text(desk.collection.id): desk for desk in desks}
 

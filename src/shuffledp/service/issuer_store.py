@@ -1,7 +1,7 @@
-"""What an issuer remembers: by digests, which invitations were used, and for which request; until the collection ends.
+"""Store of an issuer until the collection ends: digests of used invitations and of their requests.
 
-An invitation is good for one request, and for that one as often as its answer gets lost: the same is signed alike. Each
-invitation has a row of one size from the beginning, in the order of the digests, which is written over in its place: so
+An invitation is good for one request, which may be repeated if its answer is lost: its signature is the same. Each
+invitation has a row of one size from the beginning, in the order of the digests, which is overwritten in place: so
 the file holds who took part, and nothing of the order in which they did.
 """
 
@@ -16,7 +16,7 @@ from shuffledp.core.errors import LocalProtocolError
 from shuffledp.service.store import StorageError, make_private, transaction, try_to_store
 
 _DATABASE = "issued.sqlite"
-# What was there before a change is cut off after it: by default the journal of an exclusive process keeps it.
+# The journal is truncated after each change: by default an exclusive process would keep old content in it.
 _PRAGMAS = ("locking_mode = EXCLUSIVE", "journal_mode = TRUNCATE", "synchronous = FULL", "secure_delete = ON")
 _UNUSED, _CANCELLED = bytes(32), b"\xff" * 32  # in the place of a request's digest
 _TABLES = (
@@ -24,18 +24,18 @@ _TABLES = (
     "WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS closed(collection BLOB PRIMARY KEY) WITHOUT ROWID",
 )
-_OF_BEFORE = "SELECT 1 FROM sqlite_master WHERE name = 'issued'"  # rows of used invitations alone, as they came
+_OF_BEFORE = "SELECT 1 FROM sqlite_master WHERE name = 'issued'"  # a table of used invitations in the order of use
 _TAKEN_OVER = ("INSERT INTO invited SELECT * FROM issued ORDER BY collection, code", "DROP TABLE issued")
 
 
 class IssuerStore:
-    """Invitations of all collections, in one SQLite file; to be used in its ``thread`` alone.
+    """Store of the invitations to all collections in one SQLite file, for use in its ``thread`` alone.
 
     Args:
-        folder: where it is, or is made; for its owner only. A file of an earlier version is taken over.
+        folder: folder of the file, made if absent; for its owner only. A file of an earlier version is converted.
 
     Raises:
-        LocalProtocolError: if another process has it open.
+        LocalProtocolError: if another process has the file open.
         StorageError: if the disk cannot be written to.
     """
 
@@ -58,13 +58,13 @@ class IssuerStore:
             self._run("VACUUM")
 
     def invite(self, collection_id: bytes, codes: Iterable[bytes], cancelled: Collection[bytes] = ()) -> int:
-        """Give each invitation its row, by the digest of its code, and cancel some; nothing, if the collection ended.
+        """Give each invitation a row by the digest of its code, and cancel some; no effect on an ended collection.
 
         Returns:
-            How many were used before they were cancelled: a token was signed for each of them.
+            Number of cancelled invitations already used: each has a signed token.
 
         Raises:
-            StorageError: if the disk did not take it.
+            StorageError: if the disk did not take the rows.
         """
         if self.is_closed(collection_id):
             return 0
@@ -78,10 +78,10 @@ class IssuerStore:
         return late
 
     def use(self, collection_id: bytes, code_digest: bytes, request: bytes) -> bool:
-        """Whether a request is the one that an invitation is used for; from now on, if none was. On the disk.
+        """Whether the invitation is used for this request; an unused invitation is marked, on the disk.
 
         Raises:
-            StorageError: if the disk did not take it.
+            StorageError: if the disk did not take the mark.
         """
         asked = sha256(request).digest()
         found = self._request(collection_id, code_digest)
@@ -94,15 +94,15 @@ class IssuerStore:
         return found[0][0] if found else None
 
     def _write(self, collection_id: bytes, code: bytes, request: bytes) -> None:
-        """Write over what is in a row; as long as it was, so that the row stays where it is."""
+        """Overwrite a row with data of the same length, so that the row keeps its place."""
         self._run("UPDATE invited SET request = ? WHERE collection = ? AND code = ?", request, collection_id, code)
 
     def is_closed(self, collection_id: bytes) -> bool:
-        """Whether a collection was closed here."""
+        """Whether a collection was closed at this issuer."""
         return bool(self._run("SELECT 1 FROM closed WHERE collection = ?", collection_id))
 
     def close_collections(self, collection_ids: Iterable[bytes]) -> None:
-        """Remember of collections that have ended that they have, and nothing more."""
+        """Mark collections as ended, and delete their invitations."""
         for each in collection_ids:
             if not self.is_closed(each):
                 with transaction(self._run):
@@ -110,15 +110,15 @@ class IssuerStore:
                     self._run("DELETE FROM invited WHERE collection = ?", each)
 
     def try_to_store(self) -> None:
-        """Write something and take it away.
+        """Test the disk: write a row and delete it.
 
         Raises:
-            StorageError: if there is no room.
+            StorageError: if the disk is full.
         """
         try_to_store(self._run)
 
     def close(self) -> None:
-        """Let the disk go."""
+        """Close the store and its thread."""
         self.thread.shutdown()
         with suppress(sqlite3.Error):
             self._database.close()

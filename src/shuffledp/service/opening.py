@@ -1,4 +1,4 @@
-"""From a batch to reports: opened by the analyzer's keys, each ciphertext once, in processes where there are many."""
+"""Reports of a batch: each distinct ciphertext opened with the analyzer's keys, in several processes if many."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ from shuffledp.wire.keys import AnalyzerKey, from_pem
 from shuffledp.wire.presentation import messages
 from shuffledp.wire.report_bytes import ReportLayout
 
-InOtherBatches = Callable[[Sequence[bytes]], Sequence[bool]]  # of each id whether it came in another batch
+InOtherBatches = Callable[[Sequence[bytes]], Sequence[bool]]  # for each id, whether it came in another batch
 
 _REPORTS_AT_A_TIME = 5000
 _WORTH_PROCESSES = 20_000  # reports, below which starting processes takes longer than opening
@@ -32,15 +32,15 @@ _WORTH_PROCESSES = 20_000  # reports, below which starting processes takes longe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """What was in a batch.
+    """Content of an opened batch.
 
     Args:
-        reports: those that opened and are reports, in the order of their places.
-        places: the place of each in the batch, ascending.
-        extensions: the extensions of every place.
-        undecryptable: reports that did not open.
-        malformed: what opened, and is no report.
-        duplicates: reports whose ciphertext was at an earlier place, or in another batch, already.
+        reports: valid reports, in the order of their places.
+        places: place of each valid report in the batch, ascending.
+        extensions: extensions at every place.
+        undecryptable: number of reports that did not open.
+        malformed: number of plaintexts that are no reports.
+        duplicates: number of reports with a ciphertext seen at an earlier place or in another batch.
     """
 
     reports: Reports
@@ -52,7 +52,7 @@ class Opened:
 
 
 class _Span(NamedTuple):
-    """A stretch of a batch, opened: for each report its id, its extensions, and what it says if it opens."""
+    """Opened stretch of a batch: id, extensions and plaintext of each report; None for one that did not open."""
 
     ids: list[bytes]
     extensions: list[tuple[Extension, ...]]
@@ -70,15 +70,15 @@ def opened(
     in_others: InOtherBatches | None = None,
     progress: Progress | None = None,
 ) -> Opened:
-    """Open a batch of reports by this model, which lies in a file; a few thousand reports are in memory at a time.
+    """Content of a batch of this model's reports in a file; a few thousand reports are in memory at a time.
 
-    What is ``in_others`` of the collection counts as a duplicate; None is a collection of one batch.
+    Reports ``in_others`` batches of the collection count as duplicates; None is for a collection of one batch.
 
     Raises:
-        MalformedMessageError: if the file is no sequence of so many reports, one or more.
+        MalformedMessageError: if the file does not hold exactly ``num_reports`` reports, one or more.
     """
     found = _Span([], [], [])
-    if not body.stat().st_size:  # which cannot be mapped
+    if not body.stat().st_size:  # an empty file cannot be mapped
         raise MalformedMessageError(f"a batch must hold {num_reports} reports; it is empty.")
     with body.open("rb") as file, closing(mmap(file.fileno(), 0, access=ACCESS_READ)) as data:
         spans = _spans(data)
@@ -99,7 +99,7 @@ def opened(
 
 
 def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | None) -> Opened:
-    """The reports among what was opened, and how many others there are of each kind."""
+    """Content of a batch: its valid reports, and counts of the others by kind."""
     _, first = np.unique(np.frombuffer(b"".join(found.ids), dtype=f"S{ID_BYTES}"), return_index=True)
     fresh = np.sort(first).tolist()
     if in_others is not None:
@@ -119,7 +119,7 @@ def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | 
 
 
 def _spans(data: Any) -> Iterator[bytes]:
-    """The bytes of a batch, a few thousand whole reports at a time."""
+    """Bytes of a batch in stretches of a few thousand whole reports."""
     start = at = count = 0
     while at < len(data):
         _, at = BatchedReport.read(data, at, len(data))
@@ -145,7 +145,7 @@ def _open(opener: Opener, span: bytes) -> _Span:
 
 # ---- in processes ---------------------------------------------------------------------------------------------------
 
-_held: list[Opener] = []  # in a process that opens: the opener, so that keys are sent once
+_held: list[Opener] = []  # opener of this worker process, so that keys are sent once
 
 
 def _hold(pems: Sequence[str], collection_id: bytes, column: int) -> None:
@@ -158,7 +158,7 @@ def _open_held(span: bytes) -> _Span:
 
 
 def _in_processes(spans: Iterator[bytes], pems: Sequence[str], collection_id: bytes, column: int) -> Iterator[_Span]:
-    """The spans, opened by one process for each core, of which each has no more than two before it."""
+    """Opened stretches, from one process per core with at most two stretches waiting for each."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     given = pems, collection_id, column
     with ProcessPoolExecutor(
@@ -170,7 +170,7 @@ def _in_processes(spans: Iterator[bytes], pems: Sequence[str], collection_id: by
 def _in_order(
     pool: Executor, work: Callable[[bytes], _Span], spans: Iterator[bytes], *, waiting: int
 ) -> Iterator[_Span]:
-    """The results in the order of the spans, of which few are read before they are worked on."""
+    """Results in the order of the stretches, which are read only shortly before they are processed."""
     begun: deque[Future[_Span]] = deque()
     for span in spans:
         begun.append(pool.submit(work, span))

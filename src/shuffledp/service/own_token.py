@@ -1,6 +1,6 @@
-"""A device's token: asked for once, kept until it is spent, and asked for again in the same words if an answer is lost.
+"""Token of a device: requested once, kept until spent, and requested again in the same bytes if an answer is lost.
 
-What is about to be signed is written down before the issuer is asked: an invitation is good for that request alone.
+The request is written down before it is sent to the issuer: an invitation is good for that request alone.
 """
 
 from pathlib import Path
@@ -16,11 +16,11 @@ from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, Token, TokenRe
 
 
 class OwnToken:
-    """One device's token of one collection.
+    """Token of one device for one collection.
 
     Args:
-        collection: with an issuer.
-        folder: where the device keeps what it must remember; it exists.
+        collection: collection with an issuer.
+        folder: existing folder of the device's state.
     """
 
     def __init__(self, collection: Collection, folder: Path) -> None:
@@ -31,18 +31,18 @@ class OwnToken:
     def get(
         self, invitation: Invitation | None, client: httpx.Client, *, patience: float, to: httpx.Client | None = None
     ) -> Token:
-        """The token: the one that is kept, or that of the invitation.
+        """Token that is kept, or a new one for the invitation.
 
         Args:
-            invitation: of this person; None where a token is kept already.
-            client: goes to the issuer, and not through a relay.
-            patience: seconds for which a service that does not answer is asked again.
-            to: goes to the shuffler; None to use the invitation without having tried whether it can be reached.
+            invitation: invitation of this person; None where a token is kept already.
+            client: client for the issuer, not through a relay.
+            patience: seconds for which requests without an answer are repeated.
+            to: client for the shuffler, which is tried first; None uses the invitation without a try.
 
         Raises:
-            LocalProtocolError: if there is none, and no invitation.
-            RemoteProtocolError: if the issuer does not sign, and the request stays to be sent; or if the shuffler is
-                not reached, and the invitation is not used.
+            LocalProtocolError: if there is neither token nor invitation.
+            RemoteProtocolError: if the issuer does not sign (the request is kept), or if the shuffler is
+                not reached (the invitation stays unused).
         """
         if self._token.exists():
             return Token.decode(self._token.read_bytes())

@@ -1,4 +1,4 @@
-"""Public columns that travel beside a report, where the shuffler keeps them: in one length, and checked on arrival."""
+"""Public columns beside a report, for shufflers that keep them: encoded in one length, checked on arrival."""
 
 import json
 import math
@@ -17,12 +17,12 @@ from shuffledp.wire.grammar import Extension, HpkeConfig
 from shuffledp.wire.hpke import sealed_lengths
 from shuffledp.wire.report_bytes import ReportLayout
 
-PUBLIC_COLUMNS = 1  # the type of the extension
+PUBLIC_COLUMNS = 1  # type of the extension
 _BYTES_OF_COLUMN = 128  # of each public column; blanks fill it up, so that all have one length
 
 
 def shapes_of(task: Task, config: HpkeConfig) -> tuple[Shape, ...]:
-    """The form of the reports of each column, if they are sealed to this key."""
+    """Form of the reports of each column, sealed to this key."""
     return tuple(_shape(column, config) for column in task.columns)
 
 
@@ -34,10 +34,10 @@ def _shape(column: Column, config: HpkeConfig) -> Shape:
 
 
 def extensions_of(column: Column, public: Mapping[str, Any]) -> tuple[Extension, ...]:
-    """The extensions of a person's report, from the person's public columns; none where the shuffler keeps none.
+    """Extensions of a person's report with the public columns; none where the shuffler keeps none.
 
     Raises:
-        InputDataError: if a column is absent, or longer than there is room for; the message tells no value.
+        InputDataError: if a column is absent, or too long; the message tells no value.
     """
     if not column.attached:
         return ()
@@ -56,7 +56,7 @@ def extensions_of(column: Column, public: Mapping[str, Any]) -> tuple[Extension,
 
 
 def is_sound(column: Column, extensions: Sequence[Extension]) -> bool:
-    """Whether extensions of the right form say something that groups can be made from."""
+    """Whether extensions of the right form hold public columns that can make groups."""
     try:
         for each in extensions:
             _row(column, each)
@@ -66,10 +66,10 @@ def is_sound(column: Column, extensions: Sequence[Extension]) -> bool:
 
 
 def public_table(column: Column, extensions: Sequence[Sequence[Extension]]) -> Table | None:
-    """The public columns of each place, from its extensions; None where the shuffler keeps none.
+    """Public columns of each place, from its extensions; None where the shuffler keeps none.
 
     Raises:
-        MalformedMessageError: if an extension is absent, or says nothing that groups can be made from.
+        MalformedMessageError: if an extension is absent, or holds no public columns that can make groups.
     """
     if not column.attached:
         return None
@@ -99,14 +99,14 @@ def _row(column: Column, extension: Extension) -> list[Any]:
 
 
 def _is_number(value: Any) -> bool:
-    """A number that arrays and files hold as it is."""
+    """Whether a value is a number that arrays and files hold exactly."""
     if isinstance(value, int) and not isinstance(value, bool):
         return abs(value) < 1 << 53
     return isinstance(value, float) and math.isfinite(value)
 
 
 def _is_text(value: Any, *, may_be_empty: bool) -> bool:
-    """A text that files hold, and that is read as it is written."""
+    """Whether a value is a text that files hold unchanged."""
     return isinstance(value, str) and not is_misleading(value) and (may_be_empty or bool(value.strip()))
 
 

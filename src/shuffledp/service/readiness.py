@@ -1,6 +1,6 @@
-"""Whether a service can store anything: found out by trying, at most once in some seconds, whoever asks how often.
+"""Readiness of a service to store data, found by a try at most once in some seconds.
 
-A process that answers is alive (``/healthz``); people whose answers it cannot store are turned away all the same.
+A process that answers is alive (``/healthz``); but it may be unable to store answers.
 """
 
 import asyncio
@@ -10,19 +10,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.store import StorageError
 
-Try = Callable[[], Awaitable[object]]  # writes something, takes it away again, and raises StorageError if it cannot
+Try = Callable[[], Awaitable[object]]  # writes and deletes data; raises StorageError if the disk is full
 
-_SECONDS_BETWEEN = 5.0  # for which what was found out is told again
-_LONGEST = 5.0  # seconds that a disk may take
+_SECONDS_BETWEEN = 5.0  # for which a result is repeated
+_LONGEST = 5.0  # seconds allowed to the disk
 
 
 class Readiness:
-    """What a service says when it is asked whether it can store anything.
+    """Readiness answer of a service, kept for some seconds.
 
     Args:
-        tries: of each of its stores.
-        log: told once, when it begins that nothing can be stored.
-        clock: seconds.
+        tries: try of each store.
+        log: log, told once when storing begins to fail.
+        clock: function for the time in seconds.
     """
 
     def __init__(self, tries: Sequence[Try], log: EventLog, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,7 +31,7 @@ class Readiness:
         self._found, self._until = False, -1.0
 
     async def is_ready(self) -> bool:
-        """Whether everything could be stored, now or some seconds ago."""
+        """Whether all stores took data, now or some seconds ago."""
         async with self._one_at_a_time:
             if self._clock() >= self._until:
                 self._found = await self._can_store()

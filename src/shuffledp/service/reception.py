@@ -1,4 +1,4 @@
-"""One collection at the analyzer, at work: batches in, each once, and their release when all columns are there."""
+"""Reception of a collection's batches at the analyzer: each once, then their release when all columns are there."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -24,25 +24,25 @@ from shuffledp.wire.keys import AnalyzerKey, from_text, verify
 
 Result = TypeVar("Result")
 
-_AT_ONCE = 2  # batches that are being received
-# The longest manifest with its signature: what is before the two texts, these, and their lengths.
+_AT_ONCE = 2  # batches being received at once
+# Longest manifest with its signature: fixed fields, two texts with their lengths, signature.
 _LONGEST_MANIFEST = COLLECTION_ID_BYTES + 2 + ID_BYTES + 5 * 4 + 32 + 2 * (1 + 255) + SIGNATURE_BYTES
 
 
 class Reception:
-    """A collection at the analyzer.
+    """Reception of batches of one collection at the analyzer.
 
     Args:
-        collection: what is collected.
-        keys: the analyzer's, all that reports may be sealed to.
-        store: of all collections of this process.
-        folder: where the release is written; where there are several batches, one in it for each, and one about all of
+        collection: collection of the batches.
+        keys: analyzer's private keys, for all keys that reports may be sealed to.
+        store: store of all collections of this process.
+        folder: folder of the release; with several batches, it holds one release for each, and one over all of
             them ``together`` at the end.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
-        log: told what happened.
+        log: log of events.
 
     Raises:
-        InvalidParameterError: if ``earlier`` is not as the task says.
+        InvalidParameterError: if ``earlier`` does not fit the task.
     """
 
     def __init__(
@@ -63,19 +63,19 @@ class Reception:
         self._one_at_a_time, self._receiving = asyncio.Lock(), asyncio.Semaphore(_AT_ONCE)
 
     async def take(self, parts: AsyncIterator[bytes], *, known: Callable[[], object] = lambda: None) -> bool:
-        """Take a batch in, from the bytes of a request; when it returns, the batch is on the disk.
+        """Whether the batch in a request's body is new; it is on the disk when this returns.
 
         Args:
-            parts: of the body of the request.
-            known: called when its manifest is known to be signed by the shuffler.
+            parts: parts of the request's body.
+            known: called when the shuffler's signature of the manifest is verified.
 
         Returns:
-            Whether it is new.
+            Whether the batch is new.
 
         Raises:
-            RemoteProtocolError: if it is malformed, another collection's, or not signed by the collection's shuffler.
-            StorageError: if the disk did not take it.
-            Refused: if its manifest does not come in time.
+            RemoteProtocolError: if the batch is malformed, of another collection, or not signed by its shuffler.
+            StorageError: if the disk did not take the batch.
+            Refused: if the manifest does not come in time.
         """
         try:
             async with asyncio.timeout(SECONDS_OF_BODY):
@@ -90,22 +90,22 @@ class Reception:
         except TimeoutError:
             raise Refused(Problem.TOO_SLOW) from None
         except RemoteProtocolError:
-            self._log.later(Happened.BATCH_REFUSED)  # whoever reaches the analyzer can cause it
+            self._log.later(Happened.BATCH_REFUSED)  # any client of the analyzer can cause this
             raise
         if is_new:
             self._log(Happened.BATCH_RECEIVED, manifest.num_reports)
         return is_new
 
     async def try_to_store(self) -> None:
-        """Find out whether something can be stored.
+        """Test whether the disk takes data.
 
         Raises:
-            StorageError: if the disk does not take it.
+            StorageError: if the disk does not take data.
         """
         await self._do(self._store.try_to_store)
 
     async def _head(self, parts: AsyncIterator[bytes]) -> tuple[BatchManifest, bytes]:
-        """The manifest, which is checked before anything else is read; and what came with it of the body."""
+        """Manifest of a batch, checked before more is read, and the bytes of the body that came with it."""
         head = b""
         async for part in parts:
             head += part
@@ -121,10 +121,10 @@ class Reception:
         return manifest, head[at:]
 
     async def release(self) -> None:
-        """Release what is complete; does nothing where that was done before."""
+        """Write the releases of all complete batches; those written before are skipped."""
         async with self._one_at_a_time:
             complete = partial(self._store.complete, self.collection.id, len(self.collection.task.columns))
-            released: list[Sequence[Received]] = []  # of a collection of several batches, kept for one about all
+            released: list[Sequence[Received]] = []  # kept for the release over all batches
             for batches in await self._do(complete):
                 number = batches[0][0].number
                 if not all(manifest.num_reports for manifest, _ in batches):
@@ -135,21 +135,21 @@ class Reception:
                     self._folder / f"batch-{number + 1}" if several else self._folder, [batches]
                 )
                 if written is None:
-                    return  # nor is the collection at its end before
+                    return  # the collection ends only after this release
                 if written and several:
                     released.append(batches)
                 else:
                     await self._do(partial(self._store.done, batches))
 
     async def _end(self, number: int, released: Sequence[Sequence[Received]]) -> None:
-        """Nothing follows: of several batches, release what all of them say together."""
+        """End the collection; if several batches were released, write the release over all of them."""
         if number == 0:
             self._log(Happened.NOT_RELEASED)
         if len(released) < 2 or await self._is_written(self._folder / "together", released) is not None:
             await self._do(partial(self._store.end, self.collection.id))
 
     async def _is_written(self, folder: Path, several: Sequence[Sequence[Received]]) -> bool | None:
-        """Whether there is a release of some batches, now or before; None if that is to be tried again later."""
+        """Whether a release of these batches is written, now or before; None if a later try may succeed."""
         if (found := is_released(folder, self.collection)) is not None:
             return found
         try:
@@ -164,20 +164,20 @@ class Reception:
                 earlier=self._earlier,
                 maker=self._store.name,
             )
-        except (InputDataError, MalformedMessageError):  # no second attempt would find more, or better, reports
+        except (InputDataError, MalformedMessageError):  # a second attempt would find the same reports
             is_seen = is_released(folder, self.collection) is False
             self._log(Happened.SEEN_NOT_RELEASED if is_seen else Happened.NOT_RELEASED)
             return False
-        except Exception:  # whatever it is, such as a full disk, other collections go on; and this one after a restart
+        except Exception:  # for any error, such as a full disk, other collections go on, and this one after a restart
             self._log(Happened.RELEASE_FAILED)
             return None
         self._log(Happened.RELEASED, sum(min(manifest.num_reports for manifest, _ in each) for each in several))
         return True
 
     def _in_others(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
-        """Which reports of a batch came in another one; asked in the thread that writes a release."""
+        """Which reports of a batch came in another batch, asked in the thread of the store."""
         return self._store.thread.submit(self._store.seen.in_other_batches, manifest, ids).result()
 
     async def _do(self, work: Callable[[], Result]) -> Result:
-        """Something with the store, in the one thread that may touch it."""
+        """Result of work on the store, in the only thread that may touch it."""
         return await asyncio.get_running_loop().run_in_executor(self._store.thread, work)

@@ -1,6 +1,6 @@
-"""The device's way through a relay: what is meant for the shuffler is sealed to its gateway (RFC 9458).
+"""Transport of a device through a relay: requests for the shuffler, sealed to its gateway (RFC 9458).
 
-The relay sees who sends, and when; the shuffler sees what comes, from the relay.
+The relay sees who sends and when; the shuffler sees the content and only the relay as the sender.
 """
 
 from collections.abc import Callable
@@ -19,15 +19,15 @@ _OTHER_KEY = "http-problem-types#ohttp-key"
 
 
 class ThroughRelay(httpx.BaseTransport):
-    """Takes requests for the shuffler of a collection, and gives its answers; each is sealed anew.
+    """HTTP transport for requests to a collection's shuffler, each sealed anew to its gateway.
 
-    If the gateway says that the key of a request has had its time, the same is sealed to the next one that the
-    collection names; nobody can name another.
+    If the gateway says that the key of a request is outdated, the request is sealed to the next key that the
+    collection names; no other key can be introduced.
 
     Args:
-        collection: with an oblivious transport.
-        client: goes to the relay.
-        clock: the time.
+        collection: collection with an oblivious transport.
+        client: client for the relay.
+        clock: function for the current time.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class ThroughRelay(httpx.BaseTransport):
         self._prefix = urlsplit(collection.shuffler.url).path
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The shuffler's answer; or the relay's, or the gateway's, where they do not let the request pass.
+        """Shuffler's answer; or the answer of the relay or gateway, if one of them stops the request.
 
         Raises:
-            httpx.TransportError: if there is none.
-            RemoteProtocolError: if it is not the gateway's to this request.
+            httpx.TransportError: if no answer comes.
+            RemoteProtocolError: if the answer is not the gateway's to this request.
         """
         inside, (*others, last) = self._inside(request), self._keys.configs_at(self._clock())
         for config in (*others, last):
@@ -56,11 +56,11 @@ class ThroughRelay(httpx.BaseTransport):
         return httpx.Response(answer.status_code, content=answer.content)
 
     def close(self) -> None:
-        """Let the connection to the relay go."""
+        """Close the connection to the relay."""
         self._client.close()
 
     def _inside(self, request: httpx.Request) -> bytes:
-        """The request as the gateway reads it, filled up so that the relay does not know how long it is."""
+        """Request as the gateway reads it, padded so that the relay does not learn its length."""
         fields = tuple(
             (name.encode(), request.headers[name].encode()) for name in _PASSED_ON if name in request.headers
         )

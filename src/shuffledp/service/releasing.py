@@ -1,4 +1,4 @@
-"""From the batches of a collection to its release, which appears as a whole or not at all."""
+"""Release of a collection from its batches; it appears as a whole or not at all."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -35,24 +35,24 @@ def write_batches(
     earlier: Sequence[Path] = (),
     maker: str = "",
 ) -> None:
-    """Open batches, and write their release into a folder that is not there yet.
+    """Open batches, and write their release into a new folder.
 
-    Where reports were opened, and nothing can be released, the folder has a statement of that, without estimates.
+    If reports were opened but no release is possible, the folder gets a statement of that, without estimates.
 
     Args:
-        collection: what was collected.
-        several: of each number the batches of all columns; all but the usual one of a collection that has several.
-        keys: the analyzer's.
-        folder: where the release is to be.
-        in_others: says which reports of a batch came in another one, by their ids; None where there is one batch.
+        collection: collection of the batches.
+        several: batches of all columns, by number; usually one number.
+        keys: analyzer's private keys.
+        folder: folder of the release.
+        in_others: tells which ids of a batch came in another batch; None if there is one batch.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
-        maker: as of `new_folder`.
+        maker: as in `new_folder`.
 
     Raises:
-        InvalidParameterError: if ``earlier`` is not as the task says.
+        InvalidParameterError: if ``earlier`` does not fit the task.
         BatchTooSmallError: if fewer reports than the task's smallest batch opened.
-        InputDataError: if reports near a reference order did not open, more than may be fake.
-        MalformedMessageError: if a batch is no sequence of so many reports.
+        InputDataError: if more reports near a reference order did not open than ``fakes`` allows.
+        MalformedMessageError: if a batch does not hold the number of reports of its manifest.
     """
     task, parties = collection.task, collection.parties()
     beside: dict[str, Any] = {"trust": collection.trust, "parties": parties, "earlier": earlier}
@@ -60,7 +60,7 @@ def write_batches(
     unreleased: Callable[..., None] = partial(write_unreleased, task, folder, maker=maker, **beside)
     try:
         found, refused = _opened(collection, several, keys, in_others)
-    except MalformedMessageError as error:  # whatever of it came before what is wrong may have been opened
+    except MalformedMessageError as error:  # reports before the fault may have been opened
         if any(body.stat().st_size for batches in several for _, body in batches):
             handed_in = {
                 each.value: sum(batches[place][0].num_reports for batches in several)
@@ -86,7 +86,7 @@ def _opened(
     keys: Sequence[AnalyzerKey],
     in_others: Callable[[BatchManifest, Sequence[bytes]], Sequence[bool]] | None,
 ) -> tuple[dict[str, list[tuple[Opened, int]]], dict[str, Collected]]:
-    """Of each column what was in its batches, with how many reports each was to have; and what is refused of them."""
+    """Opened batches of each column with their announced numbers of reports, and counts of refused reports."""
     found, refused = {}, {}
     for column, batches in zip(collection.task.columns, zip(*several, strict=True), strict=True):
         model, last = column.randomizer.randomizer().model, batches[-1][0]
@@ -105,7 +105,7 @@ def _opened(
         found[column.value] = [
             (each, manifest.num_reports) for each, (manifest, _) in zip(inside, batches, strict=True)
         ]
-        refused[column.value] = Collected(  # what a manifest counts is of the collection so far
+        refused[column.value] = Collected(  # counts in a manifest are of the collection so far
             collection=collection.id.hex(),
             duplicates=last.duplicates + sum(each.duplicates for each in inside),
             late=last.late,
@@ -118,7 +118,7 @@ def _opened(
 def is_released(folder: Path, collection: Collection) -> bool | None:
     """Whether a folder holds a release of this collection; False if it says that nothing was released, else None.
 
-    None is also a release of another collection with a file of the same name.
+    A release of another collection with a file of the same name also gives None.
     """
     if not (folder.is_dir() and is_release(folder)):
         return None
@@ -131,7 +131,7 @@ def is_released(folder: Path, collection: Collection) -> bool | None:
 
 
 def _batch(column: Column, inside: Opened, num_reports: int) -> Batch:
-    """What opened; near a reference order with made-up reports in the places of those that did not.
+    """Batch of opened reports; near a reference order, made-up reports take the places of unopened ones.
 
     The order is of all people who came, so that no place can be left out. A report that does not open is a fake
     sender's, and a made-up one in its place is what such a sender might have sent: the task's ``fakes`` count them.

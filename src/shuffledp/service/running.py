@@ -1,4 +1,4 @@
-"""A service from its configuration until it is asked to end: everything opened in order, and closed in order."""
+"""Runs of services, from a configuration until the process is asked to end, with stores opened and closed in order."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -34,14 +34,14 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
     """Run a shuffler until the process is asked to end.
 
     Args:
-        config: what it is told.
-        log: told what happens.
-        ready: called with the address as soon as it answers.
+        config: configuration of the shuffler.
+        log: log of events.
+        ready: called with the address as soon as the service answers.
 
     Raises:
-        InvalidParameterError: if the key is not the collections', a page that it serves is not the one that its
-            collection names, or an address cannot be had.
-        LocalProtocolError: if another process runs on the same state.
+        InvalidParameterError: if the key is not the collections', a served page differs from the one that its
+            collection names, or an address is in use.
+        LocalProtocolError: if another process uses the same state.
         StorageError: if the disk cannot be written to.
     """
     key, gateway_keys, collections = config.read_key(), config.read_gateway_keys(), config.read_collections()
@@ -72,7 +72,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
 
 
 async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
-    """Run an analyzer until the process is asked to end; the arguments and errors are as of `run_shuffler`."""
+    """Run an analyzer until the process is asked to end; arguments and errors as in `run_shuffler`."""
     keys, collections = config.read_keys(), config.read_collections()
     named = [named_keys(keys, collection.analyzer.key) for collection, _ in collections]
     Path(config.releases).mkdir(parents=True, exist_ok=True)
@@ -90,14 +90,14 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
             for (collection, _), theirs, file in zip(collections, named, config.collections, strict=True)
         ]
         endpoint = endpoint_of(config, analyzer_app(receptions, keys, log=log))
-        left = [reception.release() for reception in receptions]  # since the process ended
+        left = [reception.release() for reception in receptions]  # left when an earlier process ended
         await serve_until_asked([endpoint], left, log, ready)
     finally:
         store.close()
 
 
 async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
-    """Run an issuer until the process is asked to end; the arguments and errors are as of `run_shuffler`."""
+    """Run an issuer until the process is asked to end; arguments and errors as in `run_shuffler`."""
     keys, collections = config.read_keys(), config.read_collections()
     named = [_issuing_key(keys, collection) for collection, _ in collections]
     if len({key.public for key in named}) != len(named):
@@ -118,7 +118,7 @@ async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[st
 
 
 def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey:
-    """The key that signs the tokens of a collection."""
+    """Private key that signs the tokens of a collection."""
     if collection.issuer is None or collection.ready_made:
         raise InvalidParameterError("collections must have an issuer that signs blindly; one has none.")
     return named_keys(keys, collection.issuer.key)[0]
@@ -128,7 +128,7 @@ async def _take_lists(places: Sequence[str], desks: Sequence[IssuingDesk]) -> Se
     """Tell each collection of its invitations; returns the state of the files, to notice later changes.
 
     Raises:
-        InvalidParameterError: if a list cannot be read; then nobody is told anything.
+        InvalidParameterError: if a list cannot be read; then no collection is told.
     """
     now = seen(places)
     found = read_lists(places)
@@ -138,7 +138,7 @@ async def _take_lists(places: Sequence[str], desks: Sequence[IssuingDesk]) -> Se
 
 
 async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequence[IssuingDesk], log: EventLog) -> None:
-    """Take in lists that are added or changed; while one is not whole, those from before stay in force."""
+    """Read lists again when they change; while a list is incomplete, the earlier ones stay in force."""
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
         now = seen(places)
@@ -155,7 +155,7 @@ async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequen
 
 
 async def _forget_ended(desks: Sequence[IssuingDesk]) -> None:
-    """Destroy what is remembered of collections as soon as they have ended."""
+    """Destroy the stored invitations of collections as soon as these have ended."""
     while True:
         for desk in desks:
             await desk.forget()
@@ -163,7 +163,7 @@ async def _forget_ended(desks: Sequence[IssuingDesk]) -> None:
 
 
 def endpoint_of(config: ServiceConfig, app: Any) -> Endpoint:
-    """An application at the address of a configuration, with its certificate and limits."""
+    """Endpoint of an application at the address of a configuration, with its certificate and limits."""
     if config.certificate is not None:
         check_pair(*config.certificate)
     return Endpoint(app=app, listening=listen(config.listen), certificate=config.certificate, limits=config.connections)
@@ -175,7 +175,7 @@ async def serve_until_asked(
     log: EventLog,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve, and work in between; what must not fail ends the process if it does, and somebody starts it again."""
+    """Serve and run background work until asked to end; failed work ends the process, for a restart from outside."""
     host, port = endpoints[0].listening.getsockname()[:2]
 
     def answering() -> None:

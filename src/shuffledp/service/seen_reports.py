@@ -1,8 +1,8 @@
-"""Which reports of a collection came in which of its batches, so that one that comes in a second batch counts once.
+"""Digests of the reports in each batch of a collection, so that a report in two batches counts once.
 
-Of each report there is a keyed digest of its ciphertext and the number of the batch that it came in first: no order,
-and once the collection is over no key. It is written down before anything of the batch is released. So wherever the
-process is killed, a batch that is worked at again finds its own reports, and a later one finds them taken.
+A report leaves a keyed digest of its ciphertext and the number of its first batch: no order,
+and once the collection is over no key. They are stored before the batch is released. So wherever the
+process is killed, a repeated batch finds its own reports, and a later batch finds them taken.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,25 +21,25 @@ _TABLE = (
 
 
 class SeenReports:
-    """Keyed digests in the database of an analyzer's batches, 16 bytes for each report, and a key for each collection.
+    """Keyed digests in the analyzer's database, 16 bytes for each report, with a key for each collection.
 
     Args:
-        folder: of the database; keys lie beside it, for their owner only.
-        run: runs a statement in the database.
+        folder: folder of the database; keys lie beside it, for their owner only.
+        run: function that runs a statement in the database.
     """
 
     def __init__(self, folder: Path, run: Callable[..., Any]) -> None:
         self._folder, self._run = folder, run
         run(_TABLE)
-        self.destroy_unused_keys()  # of a process that ended
+        self.destroy_unused_keys()  # left by a process that ended
 
     def in_other_batches(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
-        """Whether each of these reports came in another batch of the collection; if not, it is this one's from now on.
+        """Whether each report came in another batch of the collection; the others are stored under this batch.
 
-        Whatever this returns is on the disk. Asked again about the same batch, it says the same.
+        The result is on the disk. A repeated call for the same batch returns the same.
 
         Raises:
-            LocalProtocolError: if the key of digests that are there is gone or cut off.
+            LocalProtocolError: if the key of existing digests is missing or too short.
             StorageError: if the disk did not take what was written.
         """
         key = self._key(manifest.collection_id)
@@ -56,11 +56,11 @@ class SeenReports:
         return [digest in others for digest in digests]
 
     def forget(self, collection_id: bytes) -> None:
-        """Delete the digests of a collection that is over; inside a transaction."""
+        """Delete the digests of a collection that has ended; inside a transaction."""
         self._run("DELETE FROM seen WHERE collection = ?", collection_id)
 
     def destroy_unused_keys(self) -> None:
-        """Destroy the keys of collections of which there are no digests: not used yet, or forgotten."""
+        """Destroy the keys of collections without digests: not used yet, or forgotten."""
         for path in self._folder.glob(f"*{_KEY}"):
             if not self._any(bytes.fromhex(path.name.removesuffix(_KEY))):
                 destroy_key(path)

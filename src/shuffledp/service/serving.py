@@ -1,4 +1,4 @@
-"""An application on its address: uvicorn, with limits of connections and of the files that a process has open."""
+"""Serving of applications at their addresses by uvicorn, with limits on connections and open files."""
 
 import asyncio
 import signal
@@ -14,22 +14,22 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.service.connections import Limits, limited
 
-_FILES_BESIDE = 64  # that a process has open besides its connections
+_FILES_BESIDE = 64  # open files of a process besides its connections
 _SECONDS_TO_END = 5
-_QUEUE = 1024  # connections that the system keeps until they are taken
-_SHARE = 4  # so many times must be taken in until a request has to be there
+_QUEUE = 1024  # connections that the system keeps until they are accepted
+_SHARE = 4  # accepting rounds in the time that a request may take
 _ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """An application, where it is served, and how.
+    """Application with its socket, certificate and limits.
 
     Args:
         app: the application.
-        listening: a socket that listens.
-        certificate: file of a TLS certificate, with that of its key; None is plain HTTP.
-        limits: of its connections.
+        listening: listening socket.
+        certificate: files of a TLS certificate and its key; None is plain HTTP.
+        limits: limits of the connections.
     """
 
     app: ASGIApp
@@ -39,27 +39,27 @@ class Endpoint:
 
     @property
     def taken_together(self) -> int:
-        """Connections that are taken in before anything else is done: few enough that none goes before it can ask."""
+        """Connections accepted in one go: few enough that each can still send a request before it is closed."""
         return max(1, min(_QUEUE, self.limits.most // _SHARE))
 
 
 def listen(address: str) -> socket.socket:
-    """A socket that listens at ``host:port``; port 0 is any that is free.
+    """Listening socket at ``host:port``; port 0 takes any free port.
 
     Raises:
-        InvalidParameterError: if that is no address, or cannot be had.
+        InvalidParameterError: if the address is invalid or in use.
     """
     host, port = host_and_port(address)
     with suppress(OSError, OverflowError):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=_QUEUE)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else an answer's body waits for its head
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise an answer's body waits for its head
         return listening
     raise InvalidParameterError(f"listen must be an address that is free; got listen={address!r}.")
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The two parts of ``host:port``, or of ``[host]:port``."""
+    """Host and port of ``host:port`` or ``[host]:port``."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or not int(port) < 1 << 16 or not host.strip("[]"):
         raise invalid("host:port", listen=address)
@@ -82,7 +82,7 @@ async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] 
         while not all(server.started for server in servers) and not any(task.done() for task in running):
             await asyncio.sleep(0.01)
         for each in endpoints:
-            each.listening.listen(_QUEUE)  # more may wait than are taken in together
+            each.listening.listen(_QUEUE)  # more may wait than are accepted in one go
         if ready is not None:
             ready()
         await asyncio.wait([*running, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -94,7 +94,7 @@ async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] 
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals alone: several of one process end together."""
+    """Server that ignores signals, since several servers of one process end together."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -121,7 +121,7 @@ def _config(endpoint: Endpoint) -> uvicorn.Config:
 
 
 def allow_files(count: int) -> None:
-    """Let the process have so many files open, as far as the system allows it."""
+    """Raise the process's limit of open files to ``count``, as far as the system allows."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 

@@ -1,7 +1,7 @@
-"""The shuffler over HTTP: reports in, and no word about who sent them.
+"""Shuffler over HTTP: takes reports in, and tells nothing about their senders.
 
-``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` says where the collection stands; ``POST
-/collections/ID/close`` closes it for whoever holds the shuffler's key. Uploads of collections with a relay come sealed
+``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` tells the collection's phase; ``POST
+/collections/ID/close`` closes it for the holder of the shuffler's key. Uploads of collections with a relay come sealed
 to ``POST /gateway``, and only there; ``GET /ohttp-keys`` shows the keys. Counts are on an address of their own.
 """
 
@@ -39,22 +39,22 @@ from shuffledp.wire.keys import GatewayKey, in_text
 from shuffledp.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
 
 MOST_SUBMISSIONS = 1000  # in one upload
-MOST_BYTES = 16 << 20  # of one, unless a single submission is longer
+MOST_BYTES = 16 << 20  # bytes of one upload, unless a single submission is longer
 _LENGTH_OF_STATUS = 64
-_MOST_AROUND = 1024  # bytes of a request that comes sealed, beside its content
+_MOST_AROUND = 1024  # bytes of a sealed request besides its content
 _GATEWAY = "/gateway"
 _FAILURES = (Refused, RemoteProtocolError, StorageError)
 
 
 def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence[GatewayKey] = ()) -> ASGIApp:
-    """The application of a shuffler of these collections; ``gateway_keys`` open what comes through relays.
+    """Web application of a shuffler for these collections; ``gateway_keys`` open relayed requests.
 
     Guarantees:
         1. A submission that an answer does not name as refused is on the disk.
         2. All answers to uploads of one number of submissions have one length, and so have all refusals.
-        3. Nothing that an answer holds depends on how many reports there are, but whether they are enough.
-        4. When a request to close is answered well, that the collection is closing is on the disk.
-        5. What comes sealed is answered sealed, and is taken in as what comes directly; each collection has one way.
+        3. No answer depends on the number of reports, except on whether they are enough.
+        4. After a good answer to a close request, the closing phase is on the disk.
+        5. Sealed requests get sealed answers, and are handled like direct ones; each collection has one way.
     """
     known = {in_text(desk.collection.id): desk for desk in desks}
 
@@ -84,7 +84,7 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
 
 
 class _Uploads:
-    """The ways that everybody takes, without the framework around them; all others are those of ``rest``."""
+    """Routes of uploads without the web framework's overhead; all other routes are those of ``rest``."""
 
     def __init__(self, desks: Iterable[Desk], rest: ASGIApp, log: EventLog, door: GatewayDoor) -> None:
         ways: dict[bool, dict[str, tuple[Desk, int]]] = {False: {}, True: {}}
@@ -116,7 +116,7 @@ class _Uploads:
         await response(scope, receive, send)
 
     async def _through_gateway(self, body: bytes) -> bytes:
-        """The sealed answer to a sealed request; what is wrong with the request inside is told inside."""
+        """Sealed answer to a sealed request; errors of the inner request are told inside."""
         inside, exchange, config = self._door.open(body)
         try:
             request = read_request(inside)
@@ -133,12 +133,12 @@ class _Uploads:
 
 
 async def _taken(desk: Desk, body: bytes, token: str) -> Response:
-    """The answer to an upload, whichever way it came."""
+    """Response to an upload, sent directly or through a relay."""
     return answered(await desk.upload(body, token), UPLOAD_ERRORS_TYPE)
 
 
 def metrics_app(desks: Iterable[Desk]) -> Starlette:
-    """Counts of all collections together, for the machine itself: how they grow tells when people answer."""
+    """Web application for total counts, on this machine alone: their growth tells when people answer."""
     several = tuple(desks)
 
     async def metrics(_: Request) -> Response:
@@ -158,6 +158,6 @@ def in_metrics(what: str, counts: Mapping[str, int]) -> str:
 
 
 def _longest_upload(desk: Desk) -> int:
-    """Bytes of as many submissions as one upload may have, or of a single one."""
+    """Length limit of an upload in bytes: `MOST_SUBMISSIONS` submissions up to `MOST_BYTES`, or a single longer one."""
     one = sum(desk.terms.lengths)
     return max(one, min(MOST_SUBMISSIONS * one, MOST_BYTES))

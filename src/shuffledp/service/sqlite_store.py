@@ -1,4 +1,4 @@
-"""The shuffler's store on a disk: one SQLite file and one key in a folder for each collection.
+"""Store of the shuffler on a disk: one SQLite file and one key, in a folder for each collection.
 
 A file for each, so that a large batch of one collection keeps no other waiting. Rows lie in the order of a keyed digest
 of their ids: it is not that of arrival, and once the key is destroyed nobody can find a report by its id.
@@ -20,11 +20,11 @@ from shuffledp.service.intake import Count, Kept, Row, admission, counted_as
 from shuffledp.service.store import Draw, Made, Outgoing, Sign, StorageError, make_private, transaction, try_to_store
 from shuffledp.wire.grammar import ID_BYTES, ReportError
 
-_BYTES_OF_PART = 1 << 22  # of a batch's body, in a row of its own: a large batch is never in memory as a whole
-_MOST_BYTES_OF_LOG = 1 << 22  # which the log keeps on the disk after it has been copied into the file
-_MOST_WRITTEN_ANEW = 50_000  # reports, which takes about 0.1 s; among more, the last of each page can be told
-_PAGE_SIZES = tuple(4096 << power for power in range(5))  # bytes, that SQLite has
-_BYTES_BESIDE = 32  # of a row: digest, column and lengths
+_BYTES_OF_PART = 1 << 22  # of a batch's body per row, so that a large batch is never in memory as a whole
+_MOST_BYTES_OF_LOG = 1 << 22  # that the log keeps on the disk after it has been copied into the file
+_MOST_WRITTEN_ANEW = 50_000  # reports, rewritten in about 0.1 s; among more, the last of each page can be told
+_PAGE_SIZES = tuple(4096 << power for power in range(5))  # bytes, the sizes that SQLite has
+_BYTES_BESIDE = 32  # besides a row's content: digest, column and lengths
 _DATABASE, _KEY = "reports.sqlite", "seen.key"
 _SPENT = "CREATE TABLE IF NOT EXISTS spent(token BLOB PRIMARY KEY) WITHOUT ROWID"
 _TABLES = (
@@ -39,19 +39,19 @@ _TABLES = (
 
 
 class SqliteStore:
-    """`Store` in one SQLite file: a log that is on the disk before anything is acknowledged, and zeros for what goes.
+    """`Store` in one SQLite file: its log reaches the disk before an acknowledgment, and deleted data become zeros.
 
-    Not for two threads at once.
+    Only one thread may use it at a time.
 
     Args:
-        folder: where it is, or is made; for its owner only.
+        folder: folder of the file, made if it is not there; for its owner only.
         num_columns: private columns of the collection.
-        remembers: whether reports that left are to be recognized if they come again, because others follow them.
-        longest: bytes of a report, at most, by which a new file is laid out: what does not fit into a page (more than
-            16 kB) lies where it came to, and shows when it came until all is written anew.
+        remembers: whether to recognize reports that left earlier, because further batches follow.
+        longest: most bytes of a report, which sets the page size of a new file: a row larger than a page (above 16 kB)
+            shows its order of arrival until the file is rewritten.
 
     Raises:
-        LocalProtocolError: if another process has it open, or its key is missing or cut off.
+        LocalProtocolError: if another process has the file open, or its key is missing or cut off.
         StorageError: if the disk cannot be written to.
     """
 
@@ -62,13 +62,13 @@ class SqliteStore:
         self._prepare(_page_size(longest + _BYTES_BESIDE))
         if not self._rows("SELECT 1 FROM sqlite_master"):
             self._create()
-        self._run(_SPENT)  # which folders of collections without tokens did not always have
+        self._run(_SPENT)  # a table that older folders without tokens lack
         phase, self.batches = self._rows("SELECT phase, batches FROM state")[0]
         self.phase = Phase(phase)
         self.waiting = self._rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
         self._key = self._read_key()
         self._is_tidy = not self.waiting
-        self.tidy()  # if the process that was here before had no time for it
+        self.tidy()  # if an earlier process did not get to it
 
     # ---- taking reports in ------------------------------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class SqliteStore:
         results: list[ReportError | Count] = [Count.NOT_STORED] * len(submissions)
         self._is_tidy = False
         with transaction(self._run):
-            for number in sorted(range(len(submissions)), key=lambda each: digests[each][0]):  # not as they came
+            for number in sorted(range(len(submissions)), key=lambda each: digests[each][0]):  # not as they arrived
                 results[number] = self._admit(submissions[number], digests[number])
             self._write_counts(Counter(each if isinstance(each, Count) else counted_as(each) for each in results))
         self._unwritten.clear()
@@ -158,14 +158,14 @@ class SqliteStore:
             self._forget("column = ? AND digest = ?", [(column, _digest(digests, each)) for each in origins.tolist()])
 
     def _forget(self, which: str, values: Sequence[tuple[Any, ...]]) -> None:
-        """Delete reports; if others follow, remember that they were seen."""
+        """Delete reports; if batches follow, keep their digests."""
         for each in values:
             if self._remembers:
                 self._run(f"INSERT INTO seen SELECT column, digest FROM reports WHERE {which}", *each)  # noqa: S608
             self._run(f"DELETE FROM reports WHERE {which}", *each)  # noqa: S608  ours, as above
 
     def _parts_of(self, column: int, digests: bytes, places: Integers, origins: Integers) -> Iterator[bytes]:
-        """The body of a batch, in parts: extensions stay at their places, and ciphertexts come from their origins."""
+        """Body of a batch in parts: extensions stay at their places, and ciphertexts come from their origins."""
         part, size = [], 0
         for place, origin in zip(places.tolist(), origins.tolist(), strict=True):
             extensions, ciphertext = self._report(column, _digest(digests, origin))
@@ -197,7 +197,7 @@ class SqliteStore:
             self._run("DELETE FROM seen")
             self._run("DELETE FROM spent")
             for column in range(self._columns):
-                told = self.counts() if self.batches else {}  # without a release they would hint at how many came
+                told = self.counts() if self.batches else {}  # else they would hint at the number of people
                 self._send(Made(column, self.batches, 0, sha256().digest(), told), sign)
             self._run("UPDATE state SET phase = ?", phase.value)
         self.phase, self.waiting = phase, 0
@@ -257,13 +257,13 @@ class SqliteStore:
             raise StorageError("the folder of a collection must be writable; it is not.") from None
 
     def _prepare(self, page_size: int) -> None:
-        """Take the file for this process alone, and have everything on the disk before it is called written."""
-        self._run(f"PRAGMA page_size = {page_size}")  # of a new file; in another it changes nothing
+        """Lock the file for this process, and set it to write to the disk before each commit returns."""
+        self._run(f"PRAGMA page_size = {page_size}")  # only for a new file; an existing one keeps its size
         self._run("PRAGMA locking_mode = EXCLUSIVE")
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY"):
             self._run(f"PRAGMA {pragma}")
         self._run(f"PRAGMA journal_size_limit = {_MOST_BYTES_OF_LOG}")
-        with transaction(self._run):  # which takes the lock
+        with transaction(self._run):  # this takes the lock
             pass
 
     def _create(self) -> None:
@@ -274,7 +274,7 @@ class SqliteStore:
             self._run("INSERT INTO state VALUES(?, 0)", Phase.OPEN.value)
 
     def _read_key(self) -> bytes | None:
-        """The key of the digests; None, and gone from the disk, as soon as nothing more is stored."""
+        """Key of the digests; None, with the file destroyed, once no more reports are stored."""
         path = self._folder / _KEY
         if self.phase in (Phase.OPEN, Phase.CLOSING):
             return read_key(path)

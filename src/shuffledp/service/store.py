@@ -1,4 +1,4 @@
-"""What a shuffler remembers of one collection: reports that wait, batches on their way, counts, and nothing else."""
+"""Interface of a shuffler's store for one collection: waiting reports, batches on their way, and counts only."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,34 +12,34 @@ from shuffledp.service.batches import Phase
 from shuffledp.service.intake import Count, Row
 from shuffledp.wire.grammar import ReportError
 
-_ROOM = 1 << 14  # bytes, as many as some reports have
+_ROOM = 1 << 14  # bytes, the size of some reports
 
 
 class StorageError(ShuffleDPError, RuntimeError):
-    """The disk did not take what had to be written; nothing of it was kept, and nothing may be acknowledged."""
+    """Error: the disk did not take data; none of it was kept, and nothing may be acknowledged."""
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, and all above it that are not there, for their owner only; what is there stays as it is."""
+    """Make a folder and its missing parents, for their owner only; existing folders stay unchanged."""
     for each in (*reversed(folder.parents), folder):
         if not each.is_dir():
             each.mkdir(mode=0o700, exist_ok=True)
 
 
 class Draw(Protocol):
-    """Draws which reports leave, and in which order."""
+    """Function that draws which reports leave, and in which order."""
 
     def __call__(
         self, column: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
-        """For each of ``size`` reports: whose extensions lie there, and whose ciphertext; of ``count`` that wait.
+        """Origins of the extensions and of the ciphertext at each of ``size`` places, among ``count`` waiting reports.
 
-        ``extensions`` reads those of all that wait, where the order is about them.
+        ``extensions`` reads the extensions of all waiting reports, for an order that depends on them.
         """
 
 
 class Made(NamedTuple):
-    """What a batch is, before it is signed: column, number from 0, reports, digest of its body, counts so far."""
+    """Facts of a batch before it is signed: column, number from 0, reports, digest of its body, counts so far."""
 
     column: int
     number: int
@@ -52,7 +52,7 @@ Sign = Callable[[Made], bytes]  # the signed manifest of a batch, encoded
 
 
 class Outgoing(NamedTuple):
-    """A batch on its way to the analyzer."""
+    """Batch on its way to the analyzer."""
 
     number: int
     column: int
@@ -60,13 +60,13 @@ class Outgoing(NamedTuple):
 
 
 class Store(Protocol):
-    """What a shuffler remembers of one collection. Whatever a method has returned from is on the disk.
+    """Store of one collection at a shuffler; each method returns after its change is on the disk.
 
     Guarantees:
-        1. A report whose submission `commit` calls stored is there until it is in a batch, once, or destroyed.
+        1. A report whose submission `commit` calls stored is kept until it is in a batch, once, or destroyed.
         2. `release` is whole or absent: no report is both waiting and in a batch, in two batches, or in none.
-        3. Of a report there is its ciphertext, its extensions and a keyed digest of its id: no address, no time and no
-           order. After `end` the key of the digests is gone; after `clean` there are only the phase and counts.
+        3. A report is kept as its ciphertext, its extensions and a keyed digest of its id: no address, no time and no
+           order. After `end` the key of the digests is gone; after `clean` only the phase and counts are left.
     """
 
     phase: Phase
@@ -74,47 +74,47 @@ class Store(Protocol):
     waiting: int
 
     def commit(self, submissions: Sequence[Sequence[Row]]) -> list[ReportError | Count]:
-        """Store what is new, all of a submission or nothing of it; says what became of each."""
+        """Outcome of each submission; new ones are stored, all reports of a submission or none."""
 
     def count(self, further: Mapping[Count, int]) -> None:
-        """Count what was not stored; it is written with what is stored next."""
+        """Count submissions that were not stored; the counts are written with the next commit."""
 
     def counts(self) -> Mapping[Count, int]:
-        """All counts of reports."""
+        """Counts of submissions by outcome."""
 
     def enter(self, phase: Phase) -> None:
-        """Write down the phase."""
+        """Write down the phase of the collection."""
 
     def release(self, size: int, draw: Draw, sign: Sign) -> None:
-        """Move this number of reports of each column, drawn by lot, from those that wait to those on their way."""
+        """Move ``size`` reports of each column, drawn by lot, from the waiting ones to a batch on its way."""
 
     def end(self, phase: Phase, sign: Sign) -> None:
-        """Destroy what waits, put an empty batch of each column on its way, and forget what was seen."""
+        """Destroy waiting reports, send an empty last batch of each column, and forget the digests."""
 
     def outgoing(self) -> list[Outgoing]:
-        """The batches on their way, the oldest first."""
+        """Batches on their way, oldest first."""
 
     def part(self, outgoing: Outgoing, number: int) -> bytes | None:
-        """A part of the body of a batch, numbered from 0; None after the last."""
+        """Part of a batch's body, numbered from 0; None after the last part."""
 
     def delivered(self, outgoing: Outgoing) -> None:
-        """Destroy a batch that the analyzer has."""
+        """Destroy a batch that the analyzer has acknowledged."""
 
     def clean(self, phase: Phase) -> None:
-        """Leave nothing on the disk but the phase and counts."""
+        """Delete everything except the phase and the counts."""
 
     def try_to_store(self) -> None:
-        """Write something and take it away; it raises a `StorageError` if there is no room."""
+        """Test the disk by a write and a deletion; raises `StorageError` if the disk is full."""
 
     def tidy(self) -> None:
-        """Take the log off the disk, which tells in which order things were written."""
+        """Remove the log from the disk, since it tells the order of writes."""
 
     def close(self) -> None:
-        """Let the disk go."""
+        """Close the store's file."""
 
 
 def try_to_store(run: Callable[..., Any]) -> None:
-    """Write into an SQLite file what has no room in it, and take it away; as `transaction`."""
+    """Test the disk: write more into an SQLite file than its free space, and undo it; as `transaction`."""
     with transaction(run):
         for statement in (
             "CREATE TABLE room(bytes BLOB)",
@@ -126,7 +126,7 @@ def try_to_store(run: Callable[..., Any]) -> None:
 
 @contextmanager
 def transaction(run: Callable[..., Any]) -> Iterator[None]:
-    """All of the block, on the disk when it ends; or nothing of it. ``run`` runs a statement in an SQLite file."""
+    """Context of a transaction: all of the block is on the disk at its end, or none; ``run`` runs a statement."""
     run("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,7 +1,7 @@
-"""Pages on which people answer, at the shuffler: it hears those that others serve, and may serve them itself.
+"""Pages for respondents at the shuffler: it takes reports from pages served elsewhere, and may serve pages itself.
 
-A page is a file beside its collection's, with the digest that the collection has; nothing else is served. Its browser
-may send reports from wherever the collection says that the page is, and from nowhere else.
+A page is a file beside its collection's, with the digest that the collection has; nothing else is served. A browser
+may send reports only from the page's address in the collection.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.survey import Collection, WebPage
 
-UPLOADS = "reports"  # what a page asks of a shuffler, below the address of its collection
+UPLOADS = "reports"  # a page's way to the shuffler, below the address of its collection
 PLACE = "/pages/"  # below the shuffler's address
-_DEVICES = ("camera", "microphone", "geolocation", "display-capture", "payment", "usb")  # that no page needs
+_DEVICES = ("camera", "microphone", "geolocation", "display-capture", "payment", "usb")  # devices that no page needs
 _HEADERS = {
-    "content-security-policy": "frame-ancestors 'none'",  # what the page itself cannot ask for
+    "content-security-policy": "frame-ancestors 'none'",  # a rule that the page itself cannot set
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
     "permissions-policy": ", ".join(f"{each}=()" for each in _DEVICES),
@@ -30,13 +30,13 @@ _SECONDS_REMEMBERED = "600"
 
 
 def read_pages(collections: Iterable[tuple[Collection, Path]]) -> dict[str, bytes]:
-    """The pages that the shuffler serves, by their paths: of the collections that say so.
+    """Pages that the shuffler serves, by path, for collections whose page is at its address.
 
     Args:
-        collections: each with its file.
+        collections: collections, each with its file.
 
     Raises:
-        InvalidParameterError: if a page is not beside its collection, or has another digest.
+        InvalidParameterError: if a page is not beside its collection, or its digest differs.
     """
     pages = {}
     for collection, file in collections:
@@ -58,7 +58,7 @@ def read_pages(collections: Iterable[tuple[Collection, Path]]) -> dict[str, byte
 
 
 def _own_path(collection: Collection) -> str | None:
-    """Where the shuffler itself serves the page of a collection; None if others do, or nobody."""
+    """Path of a collection's page if the shuffler serves it; None otherwise."""
     own = f"{collection.shuffler.url}{PLACE}"
     if collection.page is None or not collection.page.url.startswith(own):
         return None
@@ -66,13 +66,13 @@ def _own_path(collection: Collection) -> str | None:
 
 
 class WithPages:
-    """An application that serves pages, too, and is heard by browsers in which a page came from elsewhere.
+    """Web application that also serves pages, and that browsers may call from pages of other origins.
 
     Args:
-        app: takes all other requests.
-        collections: all that the application serves.
-        pages: by `read_pages`; an issuer serves none.
-        way: what a page may ask for, below the address of its collection.
+        app: application for all other requests.
+        collections: collections of the application.
+        pages: pages of `read_pages`; an issuer serves none.
+        way: path that a page may call, below the address of its collection.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class WithPages:
 
 
 def _permission(origin: str, is_authorized: bool) -> Response:
-    """The answer to a browser that asks whether it may send what it is about to; where there are tokens, with one."""
+    """Answer to a browser's preflight request; the authorization header is allowed where there are tokens."""
     allowed = {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": "POST",
@@ -111,7 +111,7 @@ def _permission(origin: str, is_authorized: bool) -> Response:
 
 
 def _heard_from(origin: str, send: Send) -> Send:
-    """Let a page of this origin read the answer."""
+    """Function ``send`` that also lets a page of this origin read the answer."""
 
     async def send_with_origin(message: Message) -> None:
         if message["type"] == "http.response.start":
