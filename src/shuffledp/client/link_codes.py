@@ -1,4 +1,4 @@
-"""QR codes of links (ISO/IEC 18004), for links on paper or on another screen than the answering one."""
+"""QR codes of links (ISO/IEC 18004), to answer with a phone from a link on paper or on a screen."""
 
 from contextlib import suppress
 from io import BytesIO

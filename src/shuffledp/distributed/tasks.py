@@ -65,7 +65,7 @@ def of_parts(job: Job) -> Task:
 
 
 def _of_part(job: Job, part: int, blocks: list[Block]) -> PartFacts | NameFacts:
-    """Facts of a part from its blocks: of reports, or of names."""
+    """Facts of a part, computed from blocks of reports or blocks of names."""
     if part >= job.num_parts:
         return kernels.count_names(blocks)
     if job.placement is not None:

@@ -1,4 +1,4 @@
-"""Question of the planner's page: a task with its limits, and what to tell about it."""
+"""Questions of the planner's page about a task, and the limits of their numbers."""
 
 import json
 import math

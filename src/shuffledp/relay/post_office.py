@@ -95,7 +95,7 @@ class PostOffice:
         return found
 
     async def take(self, stage: int, sender: int, letters: Letters) -> bool:
-        """Whether letters that `accepts` and `letters` let pass are stored; False if late, or other than sent before.
+        """Whether checked letters are stored now or before; False if they are late, or differ from those sent before.
 
         Raises:
             StorageError: if the disk did not take the letters.

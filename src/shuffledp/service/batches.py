@@ -1,4 +1,4 @@
-"""Batches over time, as a state machine without clock, disk or network: when reports leave the shuffler.
+"""State machine that decides when reports leave the shuffler; without clock, disk or network.
 
 A collection is open, until its closing date or until it is closed by hand; closing, until what was being stored is
 stored; closed, until all batches are delivered; then released, or destroyed if there never was a batch. No event leads

@@ -1,7 +1,7 @@
-"""One collection at the shuffler, at work: what is decided elsewhere is done here, one thing after the other.
+"""Desk of one collection at the shuffler: carries out the decisions of other modules, one after the other.
 
-Intake is many requests at once; all else (closing, batches, delivery) is one task, which starts where the store says
-that it stopped.
+Intake takes many requests at once; all else (closing, batches, delivery) is one task, which continues from the
+state in the store.
 """
 
 import asyncio
@@ -54,22 +54,22 @@ from shuffledp.wire.hpke import sealed_lengths
 from shuffledp.wire.keys import ShufflerKey, from_text
 from shuffledp.wire.tokens import Token, TokenCheck
 
-KEY_OUTLIVES = timedelta(hours=1)  # for which a key that has expired is still taken, as clocks differ
+KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, since clocks differ
 _SECONDS_OF_TICK = 1.0
-_LONGEST_PAUSE = 60.0  # seconds after something failed
+_LONGEST_PAUSE = 60.0  # seconds after a failure
 _Clock = Callable[[], float]
 
 
 class Desk:
-    """A collection at the shuffler.
+    """Desk of one collection at the shuffler.
 
     Args:
-        collection: what is collected.
-        store: of this collection alone.
-        key: signs batches.
-        beside: the folder that paths in the task are relative to.
-        log: told what happened.
-        clock: seconds since 1970.
+        collection: collection of the desk.
+        store: store of this collection alone.
+        key: private key that signs batches.
+        beside: folder that paths in the task are relative to.
+        log: log of events.
+        clock: function for the time in seconds since 1970.
     """
 
     def __init__(
@@ -96,21 +96,21 @@ class Desk:
     # ---- intake -----------------------------------------------------------------------------------------------------
 
     async def upload(self, body: bytes, authorization: str = "") -> bytes:
-        """Take an upload in; the answer, when everything that it does not refuse is on the disk.
+        """Answer to an upload, once all submissions that it does not refuse are on the disk.
 
-        A token, where the collection has such, is spent by what is stored, and by nothing else. An empty upload without
-        one is refused, and counted nowhere: by it a device finds out that the way is open before it asks for its token.
+        A token, where the collection has tokens, is spent only when its submission is stored. An empty upload without
+        one is refused and not counted: with it a device tests the way before it asks for its token.
 
         Args:
-            body: the upload; where there are tokens, of one submission.
-            authorization: the header field that shows the token.
+            body: bytes of the upload; with tokens, of one submission.
+            authorization: header field that shows the token.
 
         Raises:
-            MalformedMessageError: if it is none.
-            Refused: if its token is not of this collection; an empty one differently after the close.
-            StorageError: if the disk did not take it.
+            MalformedMessageError: if the body is no upload.
+            Refused: if the token is not of this collection; an empty upload is refused differently after the close.
+            StorageError: if the disk did not take the upload.
         """
-        if self._check is not None and not body and not authorization:  # to find out whether uploads come through
+        if self._check is not None and not body and not authorization:  # a test of the way
             is_closed = self._phase is not Phase.OPEN or self._clock() >= self.terms.closes
             raise Refused(Problem.NOT_AUTHORIZED if is_closed else Problem.OTHER_TOKEN)
         nonce = self._nonce(authorization)
@@ -153,28 +153,28 @@ class Desk:
 
     @property
     def status(self) -> tuple[Phase, bool]:
-        """The phase, and whether there are reports enough for a batch, or were; never how many."""
+        """Phase of the collection, and whether it has, or had, enough reports for a batch; never their number."""
         enough = self._waiting >= self.collection.minimum or self._store.batches > 0
         return self._phase, enough or self._phase is Phase.RELEASED
 
     async def counts(self) -> dict[Count, int]:
-        """What was counted so far."""
+        """Counts of submissions so far."""
         return dict(await self._commit.do(self._store.counts))
 
     async def try_to_store(self) -> None:
-        """Find out whether something can be stored; of a collection of which nothing is left, nothing need be.
+        """Test whether the disk takes data; without effect once nothing of the collection is left.
 
         Raises:
-            StorageError: if the disk does not take it.
+            StorageError: if the disk does not take data.
         """
         if not self._is_clean:
             await self._commit.do(self._store.try_to_store)
 
     async def stop_intake(self) -> None:
-        """Close the collection before its date; when this returns, that is on the disk, and `run` does what follows.
+        """Close the collection before its date; the phase is on the disk when this returns, and `run` does the rest.
 
         Raises:
-            StorageError: if the disk did not take it; then the collection is as open as before.
+            StorageError: if the disk did not take the phase; then the collection stays open.
         """
         async with self._one_at_a_time:
             await self._happened(CloseAsked())
@@ -183,7 +183,7 @@ class Desk:
     # ---- everything else --------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Do what is to be done, until the task is cancelled; what fails is tried again, after growing pauses."""
+        """Close, make batches and deliver until the task is cancelled; failures are retried after growing pauses."""
         pause = _SECONDS_OF_TICK
         while True:
             try:
@@ -192,7 +192,7 @@ class Desk:
             except StorageError:
                 self._log.at_first(Happened.STORAGE_FAILED)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-            except ShuffleDPError:  # the people who came cannot be put in the order of the task
+            except ShuffleDPError:  # people's reports cannot be put in the order of the task
                 self._log.later(Happened.BATCH_FAILED)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             with suppress(TimeoutError):
@@ -200,9 +200,9 @@ class Desk:
             self._wake.clear()
 
     async def advance(self) -> None:
-        """Let the collection go as far as it can go now."""
+        """Advance the collection as far as possible now."""
         async with self._one_at_a_time:
-            self._phase = self._store.phase  # which is ahead if the disk failed just after it was written there
+            self._phase = self._store.phase  # ahead of ours if the disk failed just after it was written
             await self._happened(Tick(self._clock()))
             while self._phase is Phase.OPEN and self._rule.every is not None and self._waiting >= self._rule.every:
                 await self._happened(Stored(self._waiting))
@@ -213,11 +213,11 @@ class Desk:
                 await self._happened(Delivered(len(await self.outgoing())))
 
     async def outgoing(self) -> list[Outgoing]:
-        """The batches on their way."""
+        """Batches on their way to the analyzer."""
         return await self._commit.do(self._store.outgoing)
 
     async def part(self, outgoing: Outgoing, number: int) -> bytes | None:
-        """A part of the body of a batch; None after the last."""
+        """Part of the body of a batch; None after the last part."""
         return await self._commit.do(partial(self._store.part, outgoing, number))
 
     async def delivered(self, outgoing: Outgoing) -> None:
@@ -228,7 +228,7 @@ class Desk:
             await self._happened(Delivered(len(await self.outgoing())))
 
     async def close(self) -> None:
-        """Let the store go."""
+        """Close the store after all accepted submissions are on the disk."""
         await self._commit.close()
 
     async def _happened(self, event: Event) -> None:
@@ -241,7 +241,7 @@ class Desk:
         match decision:
             case StopIntake():
                 await self._commit.do(partial(self._store.enter, phase))
-                self._phase = phase  # from now on, what comes is late
+                self._phase = phase  # from now on, submissions are late
                 self._log(Happened.CLOSING)
             case MakeBatch(size):
                 await self._commit.do(partial(self._store.release, size, self._draw, self._signed))
@@ -275,7 +275,7 @@ class Desk:
 
 
 def terms_of(collection: Collection) -> Terms:
-    """What must be known of a collection to take its submissions in."""
+    """Terms of a collection that decide on its submissions."""
     key = collection.analyzer.key
     configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
     ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + KEY_OUTLIVES
@@ -289,7 +289,7 @@ def terms_of(collection: Collection) -> Terms:
 
 
 def _rows(submission: Submission, token: bytes) -> list[Row]:
-    """A submission as it is stored, with the nonce of its token in the first row."""
+    """Rows of a submission for the store, with the nonce of its token in the first row."""
     tokens = (token, *(b"" for _ in submission.reports[1:]))
     return [
         Row(report.id, encoded(report.public_extensions), report.ciphertext.encode(), each)

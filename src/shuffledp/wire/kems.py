@@ -106,7 +106,7 @@ class X25519(Kem):
 
 
 class HybridX25519(Kem):
-    """Mechanism MLKEM768-X25519 (draft-ietf-hpke-pq): safe against a quantum computer that breaks X25519 alone."""
+    """Mechanism MLKEM768-X25519 (draft-ietf-hpke-pq), which stays secure if a quantum computer breaks X25519."""
 
     name = "mlkem768-x25519"
     id = 0x647A

@@ -97,7 +97,7 @@ class SwapChannel:
         return min(worst * _ROUND_UP, 1.0) if math.isfinite(worst) else None
 
     def _people(self, pair: tuple[int, int], epsilon: float, donors: int) -> list[tuple[ReportClass, Reservoir]]:
-        """Law of another person's report, and the reservoir measured against it, for each input of that person."""
+        """Report law and reservoir of another person, for each input that the person may hold."""
         first, second = (self.matrix[place] for place in pair)
         size = float(self.common.sum())
         drawn = self.common / size
