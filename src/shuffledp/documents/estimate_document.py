@@ -31,7 +31,7 @@ from shuffledp.documents.document import (
 )
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.histogram_document import histogram_on_page, histogram_on_terminal
-from shuffledp.documents.words import NOTHING, Scale, count, number, small_sample, wide_intervals
+from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
 from shuffledp.survey import ColumnOutcome, ProtocolSection
@@ -288,7 +288,8 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     section, people = outcome.column.randomizer, outcome.model.num_senders
     curator = outcome.column.curator(outcome.model, outcome.release.statements[0])
     if curator is None:
-        return None
+        why = told(NO_CURATOR * (outcome.column.weight is not None), on=PAGE)
+        return Section(anchor="beside", title="Beside other ways", blocks=why) if why else None
     is_protocol, errors_of = isinstance(section, ProtocolSection), outcome.release.estimate.standard_error
     own, scale = float(errors_of.max()) if is_protocol else _typical(errors_of), scale_of(outcome.release)
     local = section.local_errors(people) if isinstance(section, ProtocolSection) else {}

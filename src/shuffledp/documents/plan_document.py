@@ -23,7 +23,7 @@ from shuffledp.documents.document import (
 from shuffledp.documents.mixing_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.strata_document import strata_plan_section
-from shuffledp.documents.words import NOTHING, all_or_nothing, little_shuffled, said_alone, small_sample
+from shuffledp.documents.words import NO_CURATOR, NOTHING, all_or_nothing, little_shuffled, said_alone, small_sample
 from shuffledp.planning.mechanism_choice import Option
 from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan, StratifiedSection
 
@@ -54,7 +54,8 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         own = next(each for each in plan.task.columns if each.value == column.value)
         small = small_sample(own, plan.num_users, column.chosen.error)
         alone = said_alone(own.randomizer.randomizer().model)
-        blocks = (*walks, *_column(column, " ".join(filter(None, [small, alone]))))
+        weighted = NO_CURATOR * (own.weight is not None)
+        blocks = (*walks, *_column(column, " ".join(filter(None, [small, alone])), weighted))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
         title=plan.task.name,
@@ -128,14 +129,14 @@ def beside_curator(column: ColumnPlan) -> str:
     )
 
 
-def _column(column: ColumnPlan, further: str) -> Iterable[Block]:
-    """Expected results of a column, and those of other randomizers."""
+def _column(column: ColumnPlan, further: str, no_curator: str) -> Iterable[Block]:
+    """Expected results of a column, and those of other randomizers; ``no_curator`` is why none stands beside them."""
     chosen = column.chosen
     yield Text(" ".join(filter(None, [what_to_expect(column), further])))
     if column.protocol is not None:
         yield from _protocol(column.protocol)
     rounding = "" if column.protocol is None else _rounding(column.protocol, chosen)
-    yield from told(" ".join(filter(None, [rounding, beside_curator(column)])))
+    yield from told(" ".join(filter(None, [rounding, beside_curator(column) or no_curator])))
     yield Text(_advice(column, chosen), on=DETAIL if column.protocol else Medium.BOTH)
     yield _options(column, chosen)
     yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE, on=DETAIL)

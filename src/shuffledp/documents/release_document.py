@@ -251,11 +251,18 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
         *(block for section in estimates_first for block in section.blocks if block.on & (TERMINAL | DETAIL)),
         *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=PAGE),
         *drawn,
+        *_beside(document),
         Link(f"{folder}/{RELEASE_PAGE}", "The page of this column", onward, on=PAGE),
     )
     return Section(
         anchor=f"column-{folder}", title=outcome.column.asked, blocks=blocks, titled=Medium.BOTH, place=Place.RESULTS
     )
+
+
+def _beside(document: Document) -> tuple[Block, ...]:
+    """The sentence of a column's page on its error beside a trusted curator's; nothing if there is none."""
+    beside = [section for section in document.sections if section.anchor == "beside"]
+    return tuple(replace(text, role=Role.PLAIN) for section in beside for text in section.blocks[:1])
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:

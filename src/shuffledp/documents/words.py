@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"  # in the place of a number that is not known
+NO_CURATOR = (
+    "No trusted curator is compared with this: where people count by weights, the noise of a curator depends on the "
+    "largest weight, and its error is not worked out."
+)
 _WIDE = 0.05  # half-width of a share's interval from which on a warning is given
 _TELLS_NOTHING = 0.5  # length above which a share's interval tells nothing
 _MOST_NAMED = 3
