@@ -82,11 +82,29 @@ def test_answers_of_a_parquet_file_keep_their_types(folder, values, expected):
 def test_a_range_is_never_read_from_answers(folder):
     write_csv(folder / "table.csv", ["pay"], [[4711], [31337]])
     for kind in ("mean", "sum"):
-        assert init("table.csv", "--value", "pay", "--kind", kind, "--users", "1e4", output=f"{kind}.toml").err == ""
+        made = init("table.csv", "--value", "pay", "--kind", kind, "--users", "1e4", output=f"{kind}.toml")
+        assert made.err == (
+            "shuffledp: the range from 0 to 100 of column 'pay' is not read from the table: set lower and upper as "
+            "they should be, before anybody is asked.\n"
+        )
         text = (folder / f"{kind}.toml").read_text(encoding="utf-8")
         assert "4711" not in text
         assert "31337" not in text
         assert tomllib.loads(text)["people"]["expected"] == 10_000
+
+
+@pytest.mark.parametrize("kind", ["histogram", "mean"])
+def test_a_run_stops_if_all_answers_are_outside_the_range_of_the_task(folder, kind):
+    write_csv(folder / "table.csv", ["pay"], [[1000 + row] for row in range(20)])
+    made = init("table.csv", "--value", "pay", "--kind", kind)
+    assert "set lower and upper" in made.err
+    assert "set both" in (folder / "made.toml").read_text(encoding="utf-8")
+    said = refused(3, "run", "made.toml", "--input", "table.csv", "--output", "out")
+    assert "column 'pay' must hold an answer inside the task's range; all 20 are outside" in said
+    assert "Set lower and upper in the task's [randomizer]." in said
+    assert not (folder / "out").exists()
+    write_csv(folder / "table.csv", ["pay"], [[99], *([1000 + row] for row in range(20))])
+    assert shuffledp("run", "made.toml", "--input", "table.csv", "--output", "out").code == 0
 
 
 @pytest.mark.parametrize(

@@ -150,9 +150,16 @@ def init(
 
     Every task that is written can be planned at once: `shuffledp plan TASK.toml`. One made from a table runs on it.
     """
-    from shuffledp.documents.flow_document import categories_were_read, looked_alike, put_into_bins, written_task
+    from shuffledp.documents.flow_document import (
+        categories_were_read,
+        looked_alike,
+        put_into_bins,
+        range_to_set,
+        written_task,
+    )
     from shuffledp.files.looked_through import looked_through
     from shuffledp.files.writing import new_file
+    from shuffledp.survey.task_templates import FORM_OF_KIND
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
     wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users)
@@ -162,8 +169,8 @@ def init(
     with new_file(output, force=force, is_ours=_is_task) as file:
         _write(file, wanted, asked, found, answers)
     show_document(lambda: written_task(str(output), needs_table=wanted.kind in (TaskKind.PLACES, TaskKind.GROUPS)))
-    chosen = [] if wanted.kind is TaskKind.HISTOGRAM else [each for each in asked if each.form == "bins"]
-    notes = [put_into_bins(each.columns[0]) for each in chosen]
+    note = range_to_set if wanted.title in FORM_OF_KIND else put_into_bins
+    notes = [note(each.columns[0]) for each in asked if found and each.form in ("bins", "mean", "sum")]
     notes += [looked_alike(names) for each in asked for names in each.alike]
     if any(each.read for each in asked):
         notes.append(f"WARNING: {categories_were_read(str(output))}")

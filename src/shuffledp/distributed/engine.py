@@ -25,7 +25,7 @@ from shuffledp.files.in_memory import TableFiles
 from shuffledp.files.numerals import require_one_mark
 from shuffledp.files.parquet import write_labels
 from shuffledp.files.parts_folder import Part, PartsFolder
-from shuffledp.files.randomizing import step_of
+from shuffledp.files.randomizing import require_inside, step_of
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, outcome_of, places_of
 from shuffledp.files.table_files import rows_of
@@ -162,7 +162,9 @@ def counted_flow(column: Column, shares: Sequence[ShareFacts], watch: Watch) -> 
         require_one_mark(f"column {name!r}", commas, points)
         watch.decimals(name, commas, points)
     missing = sum(each.flow.missing for each in shares)
-    return DataFlow(received=received, missing=missing, released=0, expected=column.people.expected)
+    flow = DataFlow(received=received, missing=missing, released=0, expected=column.people.expected)
+    require_inside(column, clipped, flow)
+    return flow
 
 
 def written_view(

@@ -121,6 +121,14 @@ def put_into_bins(column: str) -> str:
     )
 
 
+def range_to_set(column: str) -> str:
+    """Note that the range of numbers in a new task is none of theirs."""
+    return (
+        f"the range from 0 to 100 of column {column!r} is not read from the table: set lower and upper as they should "
+        "be, before anybody is asked."
+    )
+
+
 def looked_alike(answers: Sequence[str]) -> str:
     """Note on categories that differ only in letter case."""
     names = printable(", ".join(map(repr, answers)))

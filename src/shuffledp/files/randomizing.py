@@ -104,6 +104,11 @@ class RandomizedReports:
             self._watch.decimals(name, numbers.commas, numbers.points)
 
     @property
+    def clipped(self) -> int:
+        """Number of answers moved to an end of the range so far; unprotected, so not for publication."""
+        return self._reader.clipped
+
+    @property
     def numbers(self) -> dict[str, NumberColumn]:
         """Decimal marks in each column of numbers, by column."""
         own = {} if self._reader.numbers is None else {self._column.value: self._reader.numbers}
@@ -125,6 +130,16 @@ class RandomizedReports:
 def step_of(verb: str, column: Column) -> str:
     """The current step in words, with the column's name if there are several."""
     return f"{verb} {column.label}" if column.part_of else verb
+
+
+def require_inside(column: Column, clipped: int, flow: DataFlow) -> None:
+    """Refuse the input if all answers are outside the range, of whose ends alone the estimates would tell."""
+    answered = (flow.received or 0) - flow.missing
+    if clipped and clipped >= answered:
+        raise InputDataError(
+            f"column {column.value!r} must hold an answer inside the task's range; all {answered:,} are outside, so "
+            f"that each would count as an end of it. Set lower and upper in the task's {column.randomizer.title}."
+        )
 
 
 class PublicReader:

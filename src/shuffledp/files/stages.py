@@ -20,7 +20,7 @@ from shuffledp.core.validate import invalid
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.in_memory import Input
 from shuffledp.files.parquet import ReportsWriter, ViewWriter, read_reports, read_view
-from shuffledp.files.randomizing import RandomizedReports, step_of
+from shuffledp.files.randomizing import RandomizedReports, require_inside, step_of
 from shuffledp.files.reading import Watch, counted
 from shuffledp.files.shuffling import SLOTS_AT_A_TIME, ShuffledParts, shuffled
 from shuffledp.files.writing import write_all
@@ -191,6 +191,7 @@ def run(
     for column, place in zip(task.columns, places_of(task, folder), strict=True):
         randomized = RandomizedReports(column, answers, source, watch)
         with shuffled(column, randomized, place, beside=beside, source=source) as result:
+            require_inside(column, randomized.clipped, randomized.flow)
             flow, trust = _released(column, randomized.flow, result), (Trust.OPERATOR,)
             made = {"seeded": source.reproducible, "trust": trust, "demonstration": demonstration}
             facts = FileFacts.of(column, "view", flow, shuffle=result.shuffle, **made)

@@ -12,7 +12,7 @@ _EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more pr
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
 _RANGE = """\
 lower = 0
-upper = 100  # the range of answers, fixed beforehand: a narrow one errs less
+upper = 100  # set both: the range of answers, fixed beforehand and not read from them; a narrow one errs less
 """
 _CLIP = 'out_of_range = "clip"  # answers outside the range count as its nearer end\n'
 _CATEGORIES = f'kind = "k-rr"  # the true answer, or by chance another\n{_EPSILON0}'
