@@ -52,7 +52,10 @@ class LoneGuess:
         """Danger in words, where the local loss is so large that a report hides next to nothing; "" elsewhere."""
         if self.epsilon0 <= DANGER_ABOVE:
             return ""
-        loss = in_digits(self.epsilon0, "exactly")
+        return self.danger(in_digits(self.epsilon0, "exactly"))
+
+    def danger(self, loss: str) -> str:
+        """Words of the danger, beside the digits of epsilon0 that the reader sees."""
         return f"epsilon0 = {loss} is large. {self.sentence} It matters when somebody learns who sent which report."
 
 

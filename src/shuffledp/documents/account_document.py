@@ -9,7 +9,9 @@ import numpy as np
 
 from shuffledp.accounting import THEOREMS, Bracket, Examination, Finding
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Status
 from shuffledp.core.text import count_of, in_digits, shown_relation
 from shuffledp.core.validate import one_of
@@ -74,16 +76,18 @@ def calibration_document(solved: "Calibration") -> Document:
     value = f"{solved.value:,}" if solved.solved == "num_users" else in_digits(solved.value, "at least", digits=6)
     wanted = Text(f"Wanted: epsilon = {solved.target_epsilon:g}. {_SOLVED[solved.solved].format(value)}")
     promise = _promise(solved.found)
-    given = f"epsilon0 = {solved.found.model.local.epsilon0:g} each"
-    facts = (f"{value} users", *facts_of(solved.statement), given)
+    local, loss = solved.found.model.local, f"{solved.found.model.local.epsilon0:g}"
+    facts = (f"{value} users", *facts_of(solved.statement), f"epsilon0 = {loss} each")
     if solved.solved == "epsilon0":
+        loss = value
         facts = (
             f"epsilon0 = {value}",
             *facts_of(solved.statement),
             count_of(solved.found.counted.shuffle.num_honest, "report"),
         )
-    local = solved.found.model.local
-    alone = (*told(*local.warnings, role=Role.DANGER), *told(said_alone(local)))
+    alone = told(said_alone(local))
+    if (guess := lone_guess(local)) is not None and guess.warning:
+        alone = told(guess.danger(loss), role=Role.DANGER)
     return Document(promise=replace(promise, facts=facts, headline=(wanted, *promise.headline, *alone)))
 
 
@@ -125,10 +129,20 @@ def _protocol_of(found: Examination) -> tuple[str, ...]:
 
 def bracket_of(found: Examination) -> str:
     """The two ends between which the best possible epsilon lies, in words."""
+    if _is_local_loss(found):
+        upper = in_digits(found.epsilon_upper, "exactly")
+        return f"Epsilon is exactly {upper} for delta = 0: nothing is shuffled, and each report keeps its own loss."
     if found.epsilon_lower is None or found.slack is None:
         upper = in_digits(found.epsilon_upper, "at most")
         return f"Epsilon is at most {upper}; how much smaller the best possible one is, no theorem says."
     return best_possible(found.epsilon_lower, found.epsilon_upper, found.slack)
+
+
+def _is_local_loss(found: Examination) -> bool:
+    """Whether the promise is the loss of each report by itself, and that is exact."""
+    unshuffled, local = found.model.shuffle.kind == "none", found.model.local
+    same = isinstance(found.upper.guarantee, DifferentialPrivacy) and found.upper.guarantee.delta == 0
+    return unshuffled and same and found.epsilon_upper == local.epsilon0 < math.inf and not local.is_idealized
 
 
 def best_possible(lower: float, upper: float, slack: float) -> str:

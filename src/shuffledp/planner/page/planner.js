@@ -207,7 +207,7 @@ function showRow(kind) {
     return;
   }
   const { epsilon, error, curator, sampling, bits, messages } = found.cells;
-  const right = ["uninformed", "strong"].map(known => guesses[kind]?.shown ? learned(guesses[kind], known)?.value ?? NOTHING : NOTHING);
+  const right = ["uninformed", "strong"].map(known => guesses[kind]?.shown ? marked(learned(guesses[kind], known)) : NOTHING);
   const heads = [...document.querySelectorAll("#numbers thead th")].slice(1).map(each => each.textContent);
   const cells = [epsilon, error, curator, sampling, ...right, bits, messages].map((text, place) => element("td", { "data-head": heads[place] }, text));
   row.replaceChildren(name, ...cells);
@@ -215,6 +215,9 @@ function showRow(kind) {
 
 // The bar of all that is done; that of what was known before does not count as one.
 const learned = (found, known) => found.shown[known].bars.slice(1).at(-1);
+
+// A chance is exact unless it is marked as a bound.
+const marked = bar => !bar ? NOTHING : bar.note ? `${bar.value} (${bar.note === "lower and upper bound" ? "bounds" : bar.note})` : bar.value;
 
 function showCard(kind) {
   const found = promises[kind], parts = [element("div", {}, element("h3", {}, kind), element("p", { class: "note" }, choices.shufflers.find(each => each.kind === kind).best_for))];
@@ -256,7 +259,7 @@ function barRow(name, bar) {
   const picture = drawn("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" });
   picture.append(drawn("rect", { class: "before", x: 0, y: 0, width: bar.before, height: 8 }));
   picture.append(drawn("rect", { class: "learned", x: bar.before, y: 0, width: bar.length, height: 8 }));
-  return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "bar" }, picture), element("td", { title: bar.note }, bar.value));
+  return element("tr", {}, element("th", { scope: "row" }, name), element("td", { class: "bar" }, picture), element("td", {}, marked(bar)));
 }
 
 function showTask() {
