@@ -23,6 +23,7 @@ from shuffledp.documents.document import (
     Place,
     Role,
     Section,
+    Text,
     told,
 )
 from shuffledp.documents.estimate_document import (
@@ -262,7 +263,8 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
 def _beside(document: Document) -> tuple[Block, ...]:
     """The sentence of a column's page on its error beside a trusted curator's; nothing if there is none."""
     beside = [section for section in document.sections if section.anchor == "beside"]
-    return tuple(replace(text, role=Role.PLAIN) for section in beside for text in section.blocks[:1])
+    texts = (block for section in beside for block in section.blocks[:1] if isinstance(block, Text))
+    return tuple(replace(text, role=Role.PLAIN) for text in texts)
 
 
 def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
