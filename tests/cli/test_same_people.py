@@ -27,7 +27,7 @@ def test_plan_calibration_and_release_say_what_a_report_by_itself_tells(folder, 
 def test_a_calibration_to_a_large_local_loss_warns():
     asked = ("calibrate", "--target-epsilon", 0.5, "--delta", 1e-9, "--users", 1e6)
     any_randomizer = shuffledp(*asked).out
-    assert any_randomizer.startswith("WARNING: epsilon0 = 8.341 is large. Which of two answers was given is guessed")
+    assert any_randomizer.startswith("WARNING: epsilon0 = 8.3409 is large. Which of two answers was given is guessed")
     assert "at most 99.98% of the time" in any_randomizer
     coins = shuffledp(*asked, "--randomizer", "k-rr", "--categories", 4).out
     assert "A report by itself is the true answer 99.9% of the time, if all 4 answers are equally likely." in coins
