@@ -10,10 +10,12 @@ import pytest
 from client.answering import ADDRESS, SMOKES, asking
 from service.given import Parties, task, task_near_an_order
 from service.issuing import WithTokens
+from shuffledp import KaryRandomizedResponse
 from shuffledp.client.browser_randomizers import KINDS, model_in_text, require_browser
 from shuffledp.client.page_words import LANGUAGES, PageWords
 from shuffledp.client.respondents_page import is_page, with_page
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Trust
 from shuffledp.documents.guarantee_words import Guess
 from shuffledp.survey import Collection, PartyNames
@@ -126,7 +128,24 @@ def test_the_chance_of_guessing_right_is_the_statement_s_in_each_language(langua
 def test_a_promise_that_is_weak_is_called_so_beside_the_chance():
     weak = SMOKES | {"randomizer": SMOKES["randomizer"] | {"epsilon0": 5.0}}
     _, page = with_page(Parties(asking(weak)).collection, ADDRESS)
-    assert "This is a weak promise" in data_of(page)["meaning"]
+    assert "This is a weak promise" in data_of(page)["sentences"][-1]
+
+
+@pytest.mark.parametrize(("language", "weak"), [("de", "ein schwaches Versprechen"), ("fr", "une promesse faible"),
+                                                ("es", "una promesa débil"), ("en", "a weak promise")])  # fmt: skip
+@pytest.mark.parametrize(("epsilon0", "place"), [(4.0, "notes"), (6.0, "dangers")])
+def test_what_is_said_of_large_losses_is_in_the_language_of_the_survey(language, weak, epsilon0, place):
+    large = SMOKES | {"randomizer": SMOKES["randomizer"] | {"epsilon0": epsilon0}}
+    _, page = with_page(Parties(asking(large, language=language)).collection, ADDRESS)
+    said, words = data_of(page), PageWords.of(language)
+    (alone,) = said["alone"][place]
+    guess = lone_guess(KaryRandomizedResponse(epsilon0=epsilon0, domain_size=2).model)
+    assert alone.endswith(words.told("alone", percent=words.percent_of(guess.percent), among="2"))
+    assert ("epsilon0 = 6" in alone) is (place == "dangers")
+    assert weak in said["sentences"][-1] or words.told("hardly") in said["sentences"][-1]
+    assert said["meaning"] == ""
+    if language != "en":
+        assert "of the time" not in " ".join([alone, *said["sentences"]])
 
 
 def test_parties_on_one_host_are_one_operator_on_the_page():

@@ -20,12 +20,13 @@ from shuffledp.client.browser_randomizers import model_in_text, require_browser
 from shuffledp.client.bundle import allowed, filled, script_of, source_of
 from shuffledp.client.page_words import LANGUAGES, PageWords
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
+from shuffledp.core.local_models import MeanModel
+from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import edge_names, names_of, printable
+from shuffledp.core.text import edge_names, in_digits, names_of, printable, weakness_grade
 from shuffledp.core.validate import invalid
 from shuffledp.documents.statement_document import guess_of, meaning_in_short, per_report
-from shuffledp.documents.words import said_alone
 from shuffledp.survey import Collection, Column, WebPage
 
 _MOST_BYTES = 150_000
@@ -124,10 +125,10 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "sentences": [
             words.told("device", analyst=_party(draft, "analyzer")),
             " ".join([_received(draft, words), *_once(draft, words)]),
-            " ".join([words.told("promised"), *_plainly(first, words)]),
+            " ".join([words.told("promised"), *_plainly(first, words), *_weakness(first, words)]),
         ],
         "meaning": _meaning(first),
-        "alone": _alone(draft),
+        "alone": _alone(draft, words),
         "promise": [first.sentence_of(first.guarantee), *(each.text for each in meaning_in_short(first)), *remains],
         "trust": [
             [needed, any(each.is_danger and first.words_of(each) == needed for each in first.trust)]
@@ -184,18 +185,33 @@ def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
     return [words.told("plain_several" if statement.parts else "plain", percent=percent)]
 
 
-def _alone(draft: Collection) -> dict[str, list[str]]:
+def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
     """Notes on what a single report tells at a large local loss: dangers first, then the rest."""
-    models = [column.randomizer.randomizer().model for column in draft.task.columns]
-    dangers = dict.fromkeys(warning for each in models for warning in each.warnings)
-    return {"dangers": list(dangers), "notes": list(dict.fromkeys(filter(None, map(said_alone, models))))}
+    said: dict[str, list[str]] = {"dangers": [], "notes": []}
+    for model in (column.randomizer.randomizer().model for column in draft.task.columns):
+        guess = lone_guess(model)
+        if guess is None or not guess.is_said:
+            continue
+        name = "alone_ends" if isinstance(model, MeanModel) else "alone"
+        guessed = words.told(name, percent=words.percent_of(guess.percent), among=words.number(guess.among))
+        large = words.told("alone_large", epsilon0=words.written(in_digits(guess.epsilon0, "exactly")))
+        said["dangers" if guess.warning else "notes"].append(f"{large} {guessed}" if guess.warning else guessed)
+    return {name: list(dict.fromkeys(texts)) for name, texts in said.items()}
+
+
+def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
+    """What must be known besides of how much is promised; nothing where it stands in the statement's own words."""
+    guarantee = statement.guarantee
+    if guess_of(statement) is None or not isinstance(guarantee, DifferentialPrivacy):
+        return []
+    grade = "" if guarantee.is_trivial else weakness_grade(guarantee.epsilon)
+    names = [*["per_report"] * bool(per_report(statement)), *[grade] * bool(grade)]
+    return [words.told(each) for each in names]
 
 
 def _meaning(statement: PrivacyStatement) -> str:
-    """Conditions of the promise in the statement's words; the whole sentence if the page has no plain one."""
-    if guess_of(statement) is None:
-        return statement.sentence_of(statement.guarantee)
-    return " ".join(filter(None, [per_report(statement), statement.guarantee.weakness]))
+    """What is promised, in the statement's words; "" where that is said as everybody can read it."""
+    return statement.sentence_of(statement.guarantee) if guess_of(statement) is None else ""
 
 
 def _question(column: Column, words: PageWords) -> dict[str, Any]:

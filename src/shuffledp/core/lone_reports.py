@@ -37,10 +37,14 @@ class LoneGuess:
     @property
     def sentence(self) -> str:
         """Chance of the best guess in words; a bound is rounded up."""
-        relation = self.relation if self.relation == "at most" else ""
-        often = " ".join(filter(None, [relation, percent(self.chance, relation)]))
+        often = " ".join([*["at most"] * (self.relation == "at most"), self.percent])
         answers = "both answers are" if self.among == 2 else f"all {self.among:,} answers are"
         return f"{self.what} {often} of the time, if {answers} equally likely."
+
+    @property
+    def percent(self) -> str:
+        """Chance of the best guess in percent; a bound is rounded up."""
+        return percent(self.chance, self.relation if self.relation == "at most" else "")
 
     @property
     def is_said(self) -> bool:

@@ -151,11 +151,19 @@ _HARDLY_ABOVE = 7.0
 
 def weakness_of(loss: float, secret: str) -> str:
     """Warning of a large privacy loss in nats about ``secret``; "" for a small one."""
+    words = {
+        "": "",
+        "weak": f"This is a weak promise: what is seen may tell a lot about {secret}.",
+        "hardly": f"This is hardly a promise: what is seen may all but give away {secret}.",
+    }
+    return words[weakness_grade(loss)]
+
+
+def weakness_grade(loss: float) -> str:
+    """Grade of a promise by its privacy loss in nats: "weak", "hardly" one, or "" for a small loss."""
     if loss <= _WEAK_ABOVE:
         return ""
-    if loss <= _HARDLY_ABOVE:
-        return f"This is a weak promise: what is seen may tell a lot about {secret}."
-    return f"This is hardly a promise: what is seen may all but give away {secret}."
+    return "weak" if loss <= _HARDLY_ABOVE else "hardly"
 
 
 def sum_rounded_up(

@@ -56,8 +56,8 @@ function introduce() {
   at("sentences").append(...DATA.dangers.map((each) => element("p", { class: "danger" }, each)));
   at("sentences").append(...DATA.sentences.map((each) => element("p", {}, each)));
   at("sentences").lastChild.append(" ", element("span", { lang: "en" }, DATA.meaning));
-  at("sentences").prepend(...DATA.alone.dangers.map((each) => element("p", { class: "danger", lang: "en" }, each)));
-  at("sentences").append(...DATA.alone.notes.map((each) => element("p", { lang: "en" }, each)));
+  at("sentences").prepend(...DATA.alone.dangers.map((each) => element("p", { class: "danger" }, each)));
+  at("sentences").append(...DATA.alone.notes.map((each) => element("p", {}, each)));
   at("in-full").append(...DATA.promise.map((each) => element("p", {}, each)));
   at("trust").append(...DATA.trust.map(([text, isDanger]) => element("li", { class: isDanger ? "danger" : null }, text)));
   at("check").append(...DATA.check.map((each) => element("p", {}, each)));
