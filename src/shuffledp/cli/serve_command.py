@@ -103,7 +103,7 @@ def all_roles(
     from shuffledp.survey import Task
 
     asked = Task.read(task)
-    show_document(demonstration_ahead)
+    show_document(lambda: demonstration_ahead(asked))
     with new_folder(output, force=force) as folder, TemporaryDirectory(prefix="shuffledp-demo-") as place:
         sent = None if input is None else randomize_each(asked, input)
         crowd = 0 if sent is None else sent.num_users

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.instants import shown
-from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.document import DETAIL, Document, Role, Section, told
-from shuffledp.survey import DEMONSTRATION, Collection, WebPage
+from shuffledp.survey import DEMONSTRATION, Collection, Task, WebPage
 
 _PHASES = {
     "open": "open",
@@ -77,13 +77,15 @@ def replaced_document(
     return Document(sections=(Section(anchor="replaced", title="", blocks=blocks),))
 
 
-def demonstration_ahead() -> Document:
-    """Warning before all parties are started on one machine."""
+def demonstration_ahead(task: Task | None = None) -> Document:
+    """Warning before all parties are started on one machine, then the task's name and questions if it is given."""
     said = (
         "One operator plays all parties on this machine, with temporary keys, and sees the answers: the trust in "
         "separate parties is void, and nobody is protected."
     )
-    return Document(sections=(Section(anchor="ahead", title="", blocks=told(said, role=Role.DANGER)),))
+    asked = "" if task is None else f"{task.name}: {'; '.join(printable(column.asked) for column in task.columns)}"
+    blocks = (*told(said, role=Role.DANGER), *told(asked))
+    return Document(sections=(Section(anchor="ahead", title="", blocks=blocks),))
 
 
 def demonstration_open(links: Sequence[str]) -> Document:
