@@ -248,7 +248,7 @@ def count_names(blocks: Sequence[Block]) -> NameFacts:
 
 
 def scattered(reports: Reports, num_parts: int, origin: int, source: RandomSource) -> Iterator[Block]:
-    """Blocks of reports, one per part drawn uniformly and independently for each report.
+    """Blocks of reports by part; each report's part is drawn uniformly and independently.
 
     The blocks are numbered from ``origin`` on, one number for each part.
     """

@@ -145,7 +145,7 @@ class PostOffice:
                 self._began = self._clock()
 
     def _waits(self) -> float:
-        """Longest duration of the current stage, in seconds after the stage before."""
+        """Longest duration of the current stage in seconds."""
         last = self.stage == self.terms.hand_in_stage
         if self._came >= (self._expected if last else self._members):
             return 0.0

@@ -86,7 +86,7 @@ class RelayTerms:
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
-        """Graph of each round, or round of the overlay."""
+        """Rounds of the walk: the graph of each, or the overlay's round."""
         return tuple(graphs_of_rounds(self.ways, self.num_rounds))
 
     @cached_property
@@ -151,7 +151,7 @@ class RelayTerms:
         return (found.config_id, len(found.enc), len(report)) == (self.config.id, enc, self.report_bytes)
 
     def carried_bytes(self, stage: int) -> int:
-        """Length of a slot's content in a round, in bytes: a sealed report, plus a layer per round left if layered."""
+        """Length in bytes of a slot's content in a round: a sealed report with its remaining layers, if any."""
         layers = self.num_rounds - stage + 1 if self.section.onion else 0
         return self.report_bytes + layers * LAYER_BYTES
 

@@ -78,7 +78,7 @@ class IssuerStore:
         return late
 
     def use(self, collection_id: bytes, code_digest: bytes, request: bytes) -> bool:
-        """Whether the invitation is used for this request; an unused invitation is marked, on the disk.
+        """Whether the invitation is used for this request; an unused one is first marked as used for it, on the disk.
 
         Raises:
             StorageError: if the disk did not take the mark.

@@ -17,7 +17,7 @@ _LONGEST = 5.0  # seconds allowed to the disk
 
 
 class Readiness:
-    """Readiness answer of a service, kept for some seconds.
+    """Check that a service can store data; the result is kept for some seconds.
 
     Args:
         tries: try of each store.

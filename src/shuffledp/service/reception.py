@@ -175,7 +175,7 @@ class Reception:
         return True
 
     def _in_others(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
-        """Which reports of a batch came in another batch, asked in the thread of the store."""
+        """Whether each report of a batch came in another batch, asked in the thread of the store."""
         return self._store.thread.submit(self._store.seen.in_other_batches, manifest, ids).result()
 
     async def _do(self, work: Callable[[], Result]) -> Result:

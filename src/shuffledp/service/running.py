@@ -175,7 +175,7 @@ async def serve_until_asked(
     log: EventLog,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve and run background work until asked to end; failed work ends the process, for a restart from outside."""
+    """Serve until asked to end, with background work; failed work ends the process, which its supervisor restarts."""
     host, port = endpoints[0].listening.getsockname()[:2]
 
     def answering() -> None:

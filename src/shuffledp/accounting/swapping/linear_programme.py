@@ -13,7 +13,7 @@ _NOTHING = 1e-9  # least cost of a weight, as a share of the dearest row's cost,
 
 
 def least_cost(rows: Floats, costs: Floats) -> Floats | None:
-    """Weights c >= 0 with ``rows @ c >= 1`` and ``costs @ c`` least, both nearly; None where none are found.
+    """Weights c >= 0 that nearly meet ``rows @ c >= 1`` at nearly least ``costs @ c``; None where none are found.
 
     Args:
         rows: coefficients, shape (rows, weights).
