@@ -94,10 +94,14 @@ def test_few_reports_get_them_and_many_get_normal_ones():
     assert not needs_exact(10**6, MODELS["oue 6"].p, MODELS["oue 6"].q)
 
 
-def test_an_interval_holds_its_estimate_also_where_no_truth_can_be():
+def test_intervals_of_estimates_that_no_truth_can_have_are_those_of_the_exact_test():
     found = estimate_of(MODELS["oue 6"], [20, 15, 0, 0], 20)
-    assert ((found.lower <= found.estimate) & (found.estimate <= found.upper)).all()
     assert found.estimate[0] > 1
+    assert found.estimate[2] < 0
+    low, high = holders_between(np.array([20, 15, 0, 0]), 20, MODELS["oue 6"].p, MODELS["oue 6"].q, 0.95)
+    assert (found.lower == low / 20).all()
+    assert (found.upper == high / 20).all()
+    assert ((found.lower <= found.nearest) & (found.nearest <= found.upper)).all()
     projected = project_to_simplex(found)
     assert ((projected.lower <= projected.estimate) & (projected.estimate <= projected.upper)).all()
 

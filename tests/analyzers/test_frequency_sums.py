@@ -131,20 +131,36 @@ def test_the_interval_of_a_set_of_answers_of_few_people_covers_in_exact_probabil
         sums = FrequencySums(FrequencySummary(model=model, counts=counts, num_reports=total))
         assert not sums.nearly_normal(members).any()
         ((low, high),) = sums.intervals(members, level)
-        assert low <= sums.values(members)[0] <= high
+        assert 0 <= low <= np.clip(sums.values(members)[0], 0, 1) <= high <= 1
         covered += chance * (low <= holders / total <= high)
     assert covered >= level
 
 
 def test_intervals_of_other_sums_of_few_reports_cover_by_their_variance_alone():
-    model = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=4).model
+    model = OptimizedUnaryEncoding(epsilon0=6.0, domain_size=4).model
     rng, weights = np.random.default_rng(4), np.array([[1.0, 1.0, 0.0, 0.0], [0.5, -0.5, 0.5, 0.0]])
-    summaries = [drawn(model, [9, 6, 5, 0], rng) for _ in range(500)]
-    ends = np.array([FrequencySums(each).intervals(weights, 0.95) for each in summaries])
+    summaries = [drawn(model, [27, 18, 15, 0], rng) for _ in range(500)]
+    ends = np.array([FrequencySums(each).intervals(weights, 0.8) for each in summaries])
     truth = weights @ [0.45, 0.3, 0.25, 0.0]
     assert ((ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])).mean(axis=0).min() > 0.99
     spread = np.sqrt(FrequencySums(summaries[0]).variances(weights))
-    assert (np.diff(ends[0]).ravel() > 2 * 6.2 * spread).all()
+    assert (np.diff(ends[0]).ravel() > 2 * 2.99 * spread).all()
+
+
+def test_intervals_of_sums_end_where_sums_of_shares_do_and_hold_the_nearest_possible_value():
+    model, rng = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=4).model, np.random.default_rng(4)
+    weights = np.array([[1.0, 1.0, 0.0, 0.0], [0.5, -0.5, 0.5, 0.0]])
+    summaries = [drawn(model, counts, rng) for counts in ([20, 0, 0, 0], [0, 0, 0, 20]) for _ in range(50)]
+    values = np.array([FrequencySums(each).values(weights) for each in summaries])
+    ends = np.array([FrequencySums(each).intervals(weights, 0.5) for each in summaries])
+    least, most = np.array([0.0, -0.5]), np.array([1.0, 0.5])
+    assert ((values < least).any(axis=0) & (values > most).any(axis=0)).all()
+    nearest = np.clip(values, least, most)
+    assert (least <= ends[:, :, 0]).all()
+    assert (ends[:, :, 0] <= nearest).all()
+    assert (nearest <= ends[:, :, 1]).all()
+    assert (ends[:, :, 1] <= most).all()
+    assert (np.diff(ends) > 0.1).all()  # none is a point
 
 
 def test_a_randomizer_whose_errors_are_not_known_to_go_together_is_unsupported():

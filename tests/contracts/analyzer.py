@@ -92,7 +92,10 @@ class AnalyzerContract:
         lower, upper = self.ends()
         covered = ((lower <= self.truth) & (self.truth <= upper)).mean(axis=0)
         assert covered.min() > 0.93
-        assert covered.max() < 0.97 or self.estimate().interval is not None  # exact ones of few reports cover more
+        around = coverage(
+            *self.runs(), self.truth
+        )  # estimates, also impossible ones; those around possible ones cover more
+        assert around.max() < 0.97 or self.estimate().interval is not None  # exact ones of few reports cover more
 
     def test_intervals_that_are_a_quarter_too_short_or_too_long_would_be_noticed(self):
         if self.estimate().interval is not None:
@@ -129,8 +132,16 @@ class AnalyzerContract:
         for row in json.loads(json.dumps(estimate.rows(), allow_nan=False)):
             further = ["covariance"] * (estimate.covariance is not None) + ["where"] * (estimate.where is not None)
             assert list(row) == keys + further
-            assert row["lower"] <= row["estimate"] <= row["upper"]
             assert row["standard_error"] > 0
+        least, most = (-np.inf, np.inf) if estimate.possible is None else estimate.possible
+        assert (least <= estimate.lower).all()
+        assert (estimate.lower <= np.clip(estimate.estimate, least, most)).all()
+        assert (np.clip(estimate.estimate, least, most) <= estimate.upper).all()
+        assert (estimate.upper <= most).all()
+
+    def test_intervals_of_shares_and_of_nothing_else_end_at_0_and_1(self):
+        estimate = self.estimate()
+        assert estimate.possible == ((0.0, 1.0) if estimate.statistic.startswith("frequency") else None)
 
     def test_a_summary_without_reports_has_no_estimate(self):
         empty = next(iter(self.view().parts(1))).reports.take([])

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import shuffledp as sdp
 from cli.running import shuffledp, task_with, write_csv, write_task
 from documents.reading import Page
 from shuffledp.analyzers.exact_intervals import holders_between
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import SHARES, Estimate
 from shuffledp.documents.document import Document, Picture
 from shuffledp.documents.drawing import WIDE
 from shuffledp.documents.strata_document import strata_sections
@@ -150,6 +151,8 @@ def test_intervals_of_few_reports_are_those_of_the_exact_test_cut_where_shares_e
     for (low, high, middle), lower, upper in zip(expected, found.lower, found.upper, strict=True):
         assert lower == max(min(low, middle), 0.0)
         assert upper == min(max(high, middle), 1.0)
+    alone = sdp.FrequencyAnalyzer().estimate(sdp.FrequencyAnalyzer().summarize(release.view))
+    assert ((alone.lower >= 0) & (alone.upper <= 1)).all()  # everybody's intervals by the same rule
 
 
 def test_an_interval_that_ends_where_shares_do_covers_no_less_and_is_never_empty():
@@ -161,11 +164,12 @@ def test_an_interval_that_ends_where_shares_do_covers_no_less_and_is_never_empty
         standard_error=np.full(6, 0.05),
         num_reports=100,
     )
-    inside = wide.within(0.0, 1.0)
+    inside = replace(wide, possible=SHARES)
     assert (inside.estimate == middle).all()
     assert (inside.lower >= 0).all()
     assert (inside.upper <= 1).all()
     assert (inside.upper - inside.lower > 0.05).all()
+    assert (inside.nearest == [0, 0, 0.02, 0.5, 0.99, 1]).all()
     for truth in np.linspace(0, 1, 201):
         covered = (wide.lower <= truth) & (truth <= wide.upper)
         assert ((inside.lower <= truth) & (truth <= inside.upper))[covered].all()

@@ -27,7 +27,7 @@ RELEASE = {"delta": 1e-6, "contact": "Office <b>, ask@example.org"}
 
 def quote(outcome, **about):
     named = [(outcome.column.value, outcome.release)]
-    return quote_of(named, outcome.statements[0], day=DAY, **{"contact": None} | about)
+    return quote_of(named, outcome.statements[0], **{"source": DAY} | about)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_results_stand_beside_the_promise_before_everything_else(yes_no, read):
 def test_the_sentence_to_quote_has_the_results_the_promise_the_people_and_the_day(yes_no):
     no, yes = (f"{100 * share:.2f}%" for share in yes_no.release.estimate.estimate)
     low, high = (f"{100 * ends[0]:.2f}%" for ends in (yes_no.release.estimate.lower, yes_no.release.estimate.upper))
-    said = quote(yes_no, contact="Office")
+    said = quote(yes_no, source=f"Office, {DAY}")
     assert said.startswith(f'Among 10,000 people, {no} ({low} to {high}) answered "No" and {yes} (')
     assert re.search(
         r'\) "Yes" to cheated, estimated with 95% intervals and released by k-rr and a uniform shuffle '
@@ -131,6 +131,26 @@ def test_of_several_questions_each_heads_its_part_and_stands_in_the_quote():
     assert all(f'to the question "{each}"' in document.quote for each in asked.values())
 
 
+def test_a_quote_names_no_impossible_share_and_says_that_an_estimate_was_moved():
+    outcomes = (make_outcome([0] * 6, numbers=SeededSource(seed), release={"delta": 1e-3}) for seed in range(50))
+    outcome = next(each for each in outcomes if each.release.estimate.estimate[0] > 1)
+    assert quote(outcome).startswith('Among 6 people, 100% (83% to 100%) answered "No" and 0% (0% to 17%) "Yes" to')
+    assert "(an estimate outside 0% to 100% is quoted as the nearer end)" in quote(outcome)
+    (results,) = results_of([("", outcome.release)])
+    assert results.rows[0][1:] == ("116%", "83% to 100%")  # unbiased, beside an interval that is possible
+
+
+def test_a_quote_of_possible_shares_alone_says_nothing_of_others(yes_no):
+    assert "quoted as the nearer end" not in quote(yes_no)
+
+
+def test_page_and_quote_say_where_people_were_told_that_the_result_would_be(yes_no):
+    document = column_document(yes_no, day=DAY, result="https://results.example/work")
+    assert document.byline.endswith("People who answered were told that it would be at https://results.example/work.")
+    assert document.quote.endswith(f"(Office <b>, ask@example.org, {DAY}, https://results.example/work).")
+    assert "told" not in column_document(yes_no, day=DAY).byline
+
+
 def test_a_sentence_that_needs_no_epsilon_stands_before_it(yes_no, read):
     first = read.all("section")[0].text
     said = Guess.under(yes_no.statements[0].guarantee).plainly()
@@ -147,6 +167,7 @@ def test_the_most_frequent_of_many_answers_are_quoted():
     assert together in quote(outcome)
     (results,) = results_of([("", outcome.release)])
     assert [row[0] for row in results.rows][:2] == ["d", "b"]
+    assert results.title == "Estimated frequency, with 95% intervals that hold for all 5 together"
     assert results.rest == "and 1 more below; these are the largest, with intervals that hold for all 5 together"
 
 
@@ -206,7 +227,7 @@ def test_nothing_is_quoted_of_a_trial_run():
 def test_a_release_that_promises_nothing_is_not_quoted_as_private(yes_no):
     statement = yes_no.statements[0]
     nothing = replace(statement, guarantee=statement.guarantee.nothing())
-    said = quote_of([("cheated", yes_no.release)], nothing, day=DAY, contact=None)
+    said = quote_of([("cheated", yes_no.release)], nothing, source=DAY)
     assert "without a promise of privacy" in said
     assert "epsilon" not in said
 

@@ -12,9 +12,11 @@ from shuffledp.documents.document import PAGE, TERMINAL, Role, Text
 from shuffledp.documents.estimate_document import estimates_section
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.release_document import column_document
+from shuffledp.documents.strata_document import strata_sections
 from shuffledp.documents.words import wide_intervals
 from shuffledp.survey import Task, plan
 from shuffledp.survey.task_templates import Asked, task_text
+from shuffledp.testing import SeededSource
 
 
 def shares(epsilon0=2.0, **release):
@@ -90,6 +92,34 @@ def test_a_plan_says_where_shuffling_takes_less_than_a_tenth_off(people, shuffle
                      "protects."] * little  # fmt: skip
     if shuffler == "uniform":
         assert (planned.statements[0].guarantee.epsilon >= 0.9 * 2.0) is little
+
+
+def test_a_release_measures_a_small_sample_by_its_exact_intervals():
+    outcome = make_outcome([0] * 6, release={"delta": 1e-3})
+    found = outcome.release.estimate
+    points = f"{50 * (found.upper - found.lower).max():.0f}"
+    lines = [block.text for block in estimates_section(outcome).blocks if isinstance(block, Text)]
+    told = f"A small sample: 6 answers tell a share to about \N{PLUS-MINUS SIGN}{points} percentage points"
+    assert sum(told in line for line in lines if "small sample" in line) == 2  # on the screen and on the page
+
+
+def test_a_release_names_the_regions_where_it_tells_nothing():
+    task = Task.from_dict(
+        shares(minimum_batch=3).to_dict() | {"by": "region", "release": {"delta": 1e-3, "minimum_batch": 3}}
+    )
+    sizes = {"north": 2000, "south": 4}
+    table = {
+        "region": [name for name, size in sizes.items() for _ in range(size)],
+        "v": ["No", "Yes"] * (sum(sizes.values()) // 2),
+    }
+    outcome = task.run(table, source=SeededSource(3)).column
+    (section,) = [each for each in strata_sections(outcome) if each.anchor == "regions"]
+    (danger,) = [each.text for each in section.blocks if isinstance(each, Text) and each.role is Role.DANGER]
+    assert danger == (
+        'This release tells nothing about "No (region south)" and "Yes (region south)": an interval there spans more '
+        "than 50 percentage points."
+    )
+    assert wide_intervals(outcome.release.estimate) == ""
 
 
 def estimate(lower, upper):

@@ -163,7 +163,7 @@ def test_the_quantiles_are_the_main_results_of_a_histogram_and_its_quotation():
     assert [row[0] for row in results.rows] == ["A quarter below", "Half below", "Three quarters below"]
     assert results.rows[1][1] == Scale.of(release.estimate.quantiles).text(release.estimate.quantiles.estimate[1])
     assert results.rest == "and 20 more below"
-    quoted = quote_of([("age", release)], release.statements[0], day="2026-01-02", contact=None)
+    quoted = quote_of([("age", release)], release.statements[0], source="2026-01-02")
     assert quoted.startswith("Among 3,000 people, a quarter are below ")
     assert " in age, estimated with 95% intervals" in quoted
 

@@ -207,8 +207,7 @@ def _fieller(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -
 def _bonferroni(sums: FrequencySums, parts: Floats, wholes: Floats, level: float) -> tuple[Floats, Floats]:
     """Smallest and largest share, where both the part and the rest lie in their intervals."""
     (least, most), (least_rest, most_rest) = (
-        _kept_within(0.0, 1.0, sums.values(weights), sums.intervals(weights, (1 + level) / 2))[1].T
-        for weights in (parts, wholes - parts)
+        sums.intervals(weights, (1 + level) / 2).T for weights in (parts, wholes - parts)
     )
     low = least / np.maximum(least + most_rest, _LEAST_ROW)
     return low, 1 - least_rest / np.maximum(most + least_rest, _LEAST_ROW)

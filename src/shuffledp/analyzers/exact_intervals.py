@@ -84,7 +84,7 @@ def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimat
     if not needs_exact(total, p, q) or np.abs(supports - counts).max() > _WHOLE:
         return None
     low, high = holders_between(counts, total, p, q, level)
-    ends = np.minimum(low / total, estimate.estimate), np.maximum(high / total, estimate.estimate)
+    ends = np.minimum(low / total, estimate.nearest), np.maximum(high / total, estimate.nearest)
     return replace(estimate, interval=np.stack(ends, axis=1), level=level)
 
 

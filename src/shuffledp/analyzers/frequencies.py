@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shuffledp.analyzers.exact_intervals import holders_between, needs_exact
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import SHARES, Estimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.shuffle_models import DummyReports
@@ -69,10 +69,12 @@ class FrequencyAnalyzer:
            "padded" after few rounds, only where answers do not go with that chance.
         2. ``standard_error`` is the error from randomizing, and from a shuffle that adds dummies or loses reports;
            ``sampling_error`` the further error if the batch is a random sample of a population.
-        3. Nothing is clipped: an estimate may be below 0 or above 1. `project_to_simplex` is a separate step.
+        3. No estimate is clipped: it may be below 0 or above 1. `project_to_simplex` is a separate step.
         4. Intervals are normal ones where counts are nearly normal. Of fewer reports, if everybody's is there and no
-           dummies are, they are those of the exact test, and of the estimate if that lies outside: they cover with
+           dummies are, they are those of the exact test, and of the share nearest to the estimate: they cover with
            probability ``level`` or more, whatever the answers are.
+        5. Intervals are around the share nearest to the estimate, and end at 0 and 1, where shares do. So they cover
+           whenever those around the estimate do.
 
     Args:
         level: coverage of the intervals, strictly between 0 and 1.
@@ -140,18 +142,19 @@ class FrequencyAnalyzer:
             estimate=frequency,
             standard_error=np.sqrt(variance * scale**2 + dummy_error**2 + lost_variance),
             sampling_error=np.sqrt(sampling * summary.arrival_share),
-            interval=self._exact_interval(summary, frequency),
+            interval=self._exact_interval(summary, np.clip(frequency, *SHARES)),
+            possible=SHARES,
             level=self.level,
             num_reports=total,
         )
 
-    def _exact_interval(self, summary: FrequencySummary, frequency: Floats) -> Floats | None:
-        """Exact intervals, shape (values, 2), extended to the estimates; None where normal intervals are used."""
+    def _exact_interval(self, summary: FrequencySummary, nearest: Floats) -> Floats | None:
+        """Exact intervals, shape (values, 2), extended to the nearest shares; None where normal intervals are used."""
         p, q, total = summary.model.p, summary.model.q, summary.num_reports
         if summary.dummies is not None or summary.arrival_share < 1 or not needs_exact(total, p, q):
             return None
         low, high = holders_between(summary.counts, total, p, q, self.level)
-        return np.stack([np.minimum(low / total, frequency), np.maximum(high / total, frequency)], axis=1)
+        return np.stack([np.minimum(low / total, nearest), np.maximum(high / total, nearest)], axis=1)
 
 
 def without_dummies(mixed: Floats, dummies: DummyReports) -> tuple[Floats, Floats]:

@@ -33,7 +33,10 @@ class FrequencySums:
         2. `intervals` are normal where the sum over reports is nearly normal whatever the answers are. Of fewer
            reports, if everybody's is there and no dummies are, they are those of an exact test (of one value, or of a
            set of them where a report supports one value at most), or else Cantelli's, for the largest variance that any
-           answers lead to; with the estimate, if that lies outside. These cover with probability ``level`` or more.
+           answers lead to; with the nearest possible value to the estimate, if that lies outside. These cover with
+           probability ``level`` or more.
+        3. A sum lies between its least and its largest weight, and so do the ends of its interval, which is around the
+           nearest possible value to the estimate.
 
     Args:
         summary: of one report or more.
@@ -105,15 +108,18 @@ class FrequencySums:
 
     def intervals(self, weights: Floats, level: float) -> Floats:
         """Ends of the intervals, shape (rows, 2)."""
-        values, spread = self.values(weights), normal_half_width(level) * np.sqrt(self.variances(weights))
-        low, high = values - spread, values + spread
+        possible = weights.min(axis=1), weights.max(axis=1)
+        nearest = np.clip(self.values(weights), *possible)
+        spread = normal_half_width(level) * np.sqrt(self.variances(weights))
+        low, high = nearest - spread, nearest + spread
         few = ~self.nearly_normal(weights)
         exact = few & self._testable(weights)
         low[exact], high[exact] = self._tested(weights[exact] > 0, level)
         rest = few & ~exact
         spread = _cantelli(level) * np.sqrt(self._largest_variances(weights[rest]))
-        low[rest], high[rest] = values[rest] - spread, values[rest] + spread
-        return np.stack([np.minimum(low, values), np.maximum(high, values)], axis=1)
+        low[rest], high[rest] = nearest[rest] - spread, nearest[rest] + spread
+        low, high = np.minimum(low, nearest), np.maximum(high, nearest)
+        return np.stack([np.clip(low, *possible), np.clip(high, *possible)], axis=1)
 
     def estimate(self, weights: Floats, targets: Sequence[str], *, statistic: str, level: float) -> Estimate:
         """Estimate with one row for each row of weights; ``statistic`` names their meaning."""
@@ -125,6 +131,7 @@ class FrequencySums:
             standard_error=np.sqrt(self.variances(weights)),
             sampling_error=np.sqrt(self.sampling_variances(weights)),
             interval=None if all_normal else self.intervals(weights, level),
+            possible=(float(weights.min()), float(weights.max())),
             level=level,
             num_reports=self._summary.num_reports,
         )

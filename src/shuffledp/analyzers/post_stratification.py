@@ -12,7 +12,7 @@ from shuffledp.analyzers.frequencies import FrequencyAnalyzer, FrequencySummary
 from shuffledp.analyzers.means import MeanSummary
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.core.estimates import Estimate, normal_half_width, weighted
+from shuffledp.core.estimates import SHARES, Estimate, normal_half_width, weighted
 from shuffledp.core.flow import Analyzer, Summary, View
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.core.table import Floats, Integers
@@ -100,9 +100,10 @@ class StratifiedAnalyzer:
            of different weights, ``sampling_error``, the further error if the people of each stratum are a random sample
            of its population.
         3. Intervals of people who weigh the same are those of the analyzer. Others are normal ones; of so few reports
-           that frequencies need exact intervals, an end is as far from the estimate as the root of the sum of c_s^2
-           times squared distances: those of the strata's exact ends, or of their normal ones where these are farther.
-        4. No interval of a region's share reaches below 0 or above 1; estimates may, since they are unbiased.
+           that frequencies need exact intervals, an end is as far from the share nearest to the estimate as the root of
+           the sum of c_s^2 times squared distances: those of the strata's exact ends, or of their normal ones where
+           these are farther.
+        4. No interval of a share reaches below 0 or above 1; estimates may, since they are unbiased.
 
     Args:
         analyzer: of frequencies or means of a stratum.
@@ -190,7 +191,7 @@ class StratifiedAnalyzer:
         everybody, regions = self._of(summary, np.arange(len(summary.sizes))), None
         if self.by is not None:
             names, region = np.unique(np.array(summary.regions), return_inverse=True)
-            each = [self._of_region(summary, np.flatnonzero(region == number)) for number in range(len(names))]
+            each = [self._of(summary, np.flatnonzero(region == number)) for number in range(len(names))]
             regions = _one_after_another(each, [{self.by: str(name)} for name in names])
         own = {field.name: getattr(everybody, field.name) for field in fields(Estimate)}
         return StratifiedEstimate(**own, everybody=everybody, regions=regions)
@@ -202,16 +203,6 @@ class StratifiedAnalyzer:
         if np.ptp(weights) > 0:
             together = _weighted(parts, weights, self.analyzer, together)
         return replace(together, statistic=weighted(together.statistic)) if self.weight else together
-
-    def _of_region(self, summary: StratifiedSummary, strata: Integers) -> Estimate:
-        """Estimate for the strata of a region; intervals of shares are clipped to 0 and 1."""
-        found = self._of(summary, strata)
-        if not isinstance(summary.parts[0], FrequencySummary):
-            return found
-        alike = np.ptp(np.array(summary.weights)[strata]) == 0
-        if alike and isinstance(self.analyzer, FrequencyAnalyzer) and found.interval is not None:
-            return replace(found, interval=np.clip(found.interval, 0.0, 1.0))  # of the exact test
-        return found.within(0.0, 1.0)
 
 
 def _stratum(view: View, rows: slice, size: int) -> View:
@@ -237,17 +228,11 @@ def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], toget
     interval = None
     if isinstance(first, FrequencySummary) and needs_exact(as_many, first.model.p, first.model.q):
         # Exact ends stop at the range of the truth: where an estimate lies beyond it, a sum errs no less for that.
-        quantile = normal_half_width(together.level)
-        below, above = (
-            root(
-                [
-                    np.maximum(np.abs(getattr(each, end) - each.estimate), quantile * each.standard_error)
-                    for each in found
-                ]
-            )
-            for end in ("lower", "upper")
-        )
-        interval = np.stack([estimate - below, estimate + above], axis=1)
+        normal = [normal_half_width(together.level) * each.standard_error for each in found]
+        below = root([np.maximum(each.estimate - each.lower, z) for each, z in zip(found, normal, strict=True)])
+        above = root([np.maximum(each.upper - each.estimate, z) for each, z in zip(found, normal, strict=True)])
+        nearest = np.clip(estimate, *SHARES)
+        interval = np.stack([nearest - below, nearest + above], axis=1)
     sampling = [each.sampling_error for each in found if each.sampling_error is not None]
     return Estimate(
         statistic=together.statistic,
@@ -256,6 +241,7 @@ def _weighted(parts: list[Part], weights: Floats, analyzer: Analyzer[Any], toget
         standard_error=root([each.standard_error for each in found]),
         sampling_error=root(sampling) if len(sampling) == len(found) else None,
         interval=interval,
+        possible=found[0].possible,
         level=together.level,
         num_reports=together.num_reports,
     )
@@ -272,6 +258,7 @@ def _one_after_another(estimates: list[Estimate], places: list[dict[str, str]]) 
         standard_error=np.concatenate([each.standard_error for each in estimates]),
         sampling_error=np.concatenate(sampling) if len(sampling) == len(estimates) else None,
         interval=np.concatenate([np.stack([each.lower, each.upper], axis=1) for each in estimates]) if exact else None,
+        possible=estimates[0].possible,
         level=estimates[0].level,
         where=tuple(place for each, place in zip(estimates, places, strict=True) for _ in each.target),
         num_reports=sum(each.num_reports for each in estimates),

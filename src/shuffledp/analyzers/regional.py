@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
-from shuffledp.core.estimates import Estimate, normal_half_width
+from shuffledp.core.estimates import SHARES, Estimate, normal_half_width
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
 from shuffledp.core.shuffle_models import ShuffleModel
@@ -278,17 +278,17 @@ class RegionalAnalyzer:
             shuffling += doubt * np.maximum(most - shuffling, 0.0)
         drawing = np.maximum(spread * per_report - shuffling, 0.0)
         names = [str(target) for target in range(estimate.shape[1])] if estimate.shape[1] > 1 else ["value"]
-        found = Estimate(
+        return Estimate(
             statistic=("frequency" if isinstance(model, FrequencyModel) else "mean") + " by region",
             target=tuple(name for _ in seen for name in names),
             estimate=estimate.ravel(),
             standard_error=np.sqrt(noise * per_report + shuffling).ravel(),
             sampling_error=np.sqrt(drawing).ravel(),
+            possible=SHARES if isinstance(model, FrequencyModel) else None,
             level=self.level,
             where=tuple(self.where[place] for place in seen.tolist() for _ in names),
             num_reports=summary.num_reports,
         )
-        return found.within(0.0, 1.0) if isinstance(model, FrequencyModel) else found
 
 
 def _sums_of(regions: Numbers, columns: Floats, count: int) -> Floats:

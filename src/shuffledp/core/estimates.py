@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from statistics import NormalDist
-from typing import Any, Self, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from shuffledp.core.validate import invalid
 
 _FRAMES = ("pandas", "polars")
 _COLUMNS = ("target", "statistic", "level", "sampling_error", "standard_error", "estimate", "lower", "upper")
+SHARES = (0.0, 1.0)  # where a share of people lies
 _MOST_SHOWN = 4
 _WEIGHTED = " (weighted)"
 
@@ -52,6 +53,7 @@ class Estimate(Shown):
         half_width: shape (rows,), half the width of each interval, where the errors have another law than the normal
             one; None for the normal quantile times ``standard_error``.
         interval: shape (rows, 2), the ends of the intervals, where they do not lie evenly around estimates; else None.
+        possible: the least and the largest value that a truth may have, where intervals end; None for all numbers.
         covariance: shape (rows, rows), of the errors that randomizing and shuffling add, with the squares of
             ``standard_error`` on the diagonal; None where it is not given.
         level: coverage of the intervals, strictly between 0 and 1.
@@ -69,6 +71,7 @@ class Estimate(Shown):
     sampling_error: NDArray[np.float64] | None = None
     half_width: NDArray[np.float64] | None = None
     interval: NDArray[np.float64] | None = None
+    possible: tuple[float, float] | None = None
     covariance: NDArray[np.float64] | None = None
     level: float = 0.95
     where: tuple[Mapping[str, Any], ...] | None = None
@@ -113,24 +116,23 @@ class Estimate(Shown):
         return normal_half_width(self.level) * self.standard_error
 
     @property
+    def nearest(self) -> NDArray[np.float64]:
+        """Possible values nearest to the estimates: the estimates themselves, or an end of ``possible``."""
+        return self.estimate if self.possible is None else np.clip(self.estimate, *self.possible)
+
+    @property
     def lower(self) -> NDArray[np.float64]:
         """Lower ends of the intervals."""
-        return self.estimate - self.margin if self.interval is None else self.interval[:, 0]
+        return self._cut(self.nearest - self.margin if self.interval is None else self.interval[:, 0])
 
     @property
     def upper(self) -> NDArray[np.float64]:
         """Upper ends of the intervals."""
-        return self.estimate + self.margin if self.interval is None else self.interval[:, 1]
+        return self._cut(self.nearest + self.margin if self.interval is None else self.interval[:, 1])
 
-    def within(self, lowest: float, highest: float) -> Self:
-        """Same estimate with intervals clipped to the range of the true value; estimates do not change.
-
-        Of an estimate beyond the range the interval is that around the nearest end of it, so that none is empty. Since
-        the truth is in the range, intervals cover it whenever they did before.
-        """
-        moved = np.clip(self.estimate, lowest, highest) - self.estimate
-        ends = np.stack([self.lower + moved, self.upper + moved], axis=1)
-        return cast(Self, replace(cast(Any, self), interval=np.clip(ends, lowest, highest)))
+    def _cut(self, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ends of intervals, cut to the possible values; a truth that was covered stays so."""
+        return ends if self.possible is None else np.clip(ends, *self.possible)
 
     @property
     def derived(self) -> tuple["Estimate", ...]:

@@ -156,11 +156,11 @@ def style_rows(axes: "Axes", unit: str, most_ticks: int) -> None:
 
 
 def _ends(estimate: Estimate, scale: Scale, shown: NDArray[np.intp]) -> tuple[float, float]:
-    """Round numbers around all intervals; beyond the range of the truth only if an interval is."""
+    """Round numbers around all intervals and estimates; beyond the range of the truth only if one of them is."""
     from matplotlib.ticker import MaxNLocator
 
-    low = scale.factor * float(estimate.lower[shown].min())
-    high = scale.factor * float(estimate.upper[shown].max())
+    low = scale.factor * float(np.minimum(estimate.lower, estimate.estimate)[shown].min())
+    high = scale.factor * float(np.maximum(estimate.upper, estimate.estimate)[shown].max())
     room = (high - low or 1.0) * (1.0 if len(shown) == 1 else 0.02)
     ticks = MaxNLocator(nbins=_MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(low - room, high + room)
     first, last = float(ticks[0]), float(ticks[-1])

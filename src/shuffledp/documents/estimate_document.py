@@ -38,7 +38,8 @@ from shuffledp.survey import ColumnOutcome, ProtocolSection
 
 _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20
-_UNREAD = "nobody is trusted with an answer but the shuffler"
+_RANDOMIZED = "every answer is randomized by itself"
+_SUMMED = "every answer is split into shares, which the shuffler mixes"
 _DRAWN = ("Standard error", "Drawn")
 
 
@@ -141,7 +142,8 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    outside = scale.beyond(estimate) if scale.is_share and arranged is None else ""
+    yield from told(outside, few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
     yield from told(about, why, on=DETAIL)
 
 
@@ -157,7 +159,7 @@ def few_people(outcome: ColumnOutcome) -> str:
     """A warning about results of few people; "" if there are enough."""
     column, people = outcome.column, outcome.model.num_senders
     error = error_through(column.randomizer.expected_error(people), outcome.model.shuffle)
-    return small_sample(column, people, error)
+    return small_sample(column, people, error, outcome.release.estimate)
 
 
 def why_unsampled(release: Release) -> str:
@@ -191,11 +193,7 @@ def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
     found.append(clipping_of(outcome))
     if estimate.covariance is not None and not estimate.is_correlated:
         found.append("The errors that randomizing adds to different coordinates are uncorrelated.")
-    if scale.lies_outside(estimate):
-        found.append(
-            f"The estimates are unbiased and shown as they are. Values outside {scale.range} are impossible: an "
-            "interval that reaches beyond an end only says that the data do not exclude that end."
-        )
+    found.append(scale.beyond(estimate))
     return filter(None, found)
 
 
@@ -295,7 +293,7 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     local = section.local_errors(people) if isinstance(section, ProtocolSection) else {}
     central, trusted = curator.standard_error, f"who sees all answers and adds {curator.mechanism} of the same epsilon"
     errors = [
-        ("This release", _UNREAD if is_protocol else "nobody is trusted with an answer", own, "randomizing"),
+        ("This release", _SUMMED if is_protocol else _RANDOMIZED, own, "randomizing"),
         ("A trusted curator", f"{trusted} and delta", central, "sampling"),
         *((kind, "without any shuffler, each person with epsilon0 = epsilon", error, "both")
           for kind, error in sorted(local.items(), key=lambda item: item[1])),

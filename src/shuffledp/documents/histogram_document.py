@@ -43,7 +43,7 @@ def histogram_on_terminal(estimate: Histogram, scale: Scale) -> Iterator[Block]:
         yield Text(f"Histogram of {bins} bins: on the page and in estimates.csv", on=TERMINAL)
         return
     scale = replace(scale, decimals=max(scale.decimals - 1, min(scale.decimals, 1)))  # one decimal less, for brevity
-    margin = max(np.max(estimate.upper - estimate.estimate), np.max(estimate.estimate - estimate.lower))
+    margin = max(np.max(estimate.upper - estimate.nearest), np.max(estimate.nearest - estimate.lower))
     shares = [f"[{scale.plain(each, unit=False)}]" for each in estimate.estimate]
     between = " ".join(
         text for pair in zip_longest(edge_names(estimate.edges), shares[:bins], fillvalue="") for text in pair
@@ -118,7 +118,8 @@ def _draw(estimate: Histogram, scale: Scale, column: str, even: bool, width: int
     for quantile in () if estimate.quantiles is None else estimate.quantiles.estimate:
         axes.axvline(quantile, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
     axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(min(0.0, float(low.min())) * 1.05, max(float(high.max()), float(center.max())) * 1.05)
+    least = min(0.0, float(low.min()), float(center.min()))
+    axes.set_ylim(least * 1.05, max(float(high.max()), float(center.max())) * 1.05)
     axes.grid(axis="y")
     axes.tick_params(length=0)
     narrow = width <= NARROW

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, in_digits
+from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
 from shuffledp.documents.document import (
@@ -91,12 +91,15 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 )
 
 
-def column_document(outcome: ColumnOutcome, *, day: str = "") -> Document:
-    """The release of one private column; with its ``day`` it also has a sentence to quote."""
+def column_document(outcome: ColumnOutcome, *, day: str = "", result: str | None = None) -> Document:
+    """The release of one private column; with its ``day`` it also has a sentence to quote.
+
+    ``result`` is the address where a collection said that its release will be.
+    """
     sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
     counted = sent(outcome.model, outcome.flow.released)
     summary = f"{counted} about the private {'columns' if outcome.column.columns else 'column'}"
-    return _document(outcome, outcome.column, sections, summary, counted=counted, day=day)
+    return _document(outcome, outcome.column, sections, summary, counted=counted, day=day, result=result)
 
 
 def release_top(release: Release) -> Document:
@@ -139,28 +142,33 @@ def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> N
 
 
 def write_release(
-    outcome: Outcome, folder: Path, *, png: bool = False, figures: bool = True
+    outcome: Outcome, folder: Path, *, png: bool = False, figures: bool = True, result: str | None = None
 ) -> tuple[Outcome, Document]:
-    """Write a page for each private column, and one for all blocks; returns the outcome and the last page."""
+    """Write a page for each private column, and one for all blocks; returns the outcome and the last page.
+
+    ``result`` is the address where a collection said that they will be.
+    """
     columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, png=png, figures=figures)
     day = _today()
     for name, column in outcome.columns.items():
-        documents[name] = document = column_document(column, day=day)
+        documents[name] = document = column_document(column, day=day, result=result)
         columns[name] = column.with_files(folder / name, write(document, folder / name))
     outcome = replace(outcome, columns=columns)
     if not outcome.task.in_blocks:
         return outcome, document
-    document = joint_document(outcome, documents, day=day)
+    document = joint_document(outcome, documents, day=day, result=result)
     return outcome.with_files(folder, write(document, folder)), document
 
 
-def joint_document(outcome: Outcome, columns: Mapping[str, Document], *, day: str = "") -> Document:
+def joint_document(
+    outcome: Outcome, columns: Mapping[str, Document], *, day: str = "", result: str | None = None
+) -> Document:
     """The release of several columns: the joint guarantee for one person, then each column in short."""
     sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
     summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
     counted = count_of(len(columns), "column")
     sections.append(provenance_section(outcome))
-    return _document(outcome, outcome.task, sections, summary, counted=counted, day=day)
+    return _document(outcome, outcome.task, sections, summary, counted=counted, day=day, result=result)
 
 
 def _document(
@@ -171,6 +179,7 @@ def _document(
     *,
     counted: str = "",
     day: str = "",
+    result: str | None = None,
 ) -> Document:
     parts = list(outcome.columns.values()) if isinstance(outcome, Outcome) else [outcome]
     releases = [(part.column.value, part.release) for part in parts]
@@ -188,7 +197,7 @@ def _document(
         results=results_of(releases),
         sections=tuple(sections),
     )
-    about: dict[str, Any] = {"contact": task.release.contact, "questions": questions}
+    about: dict[str, Any] = {"contact": task.release.contact, "result": result, "questions": questions}
     return _released(document, releases, outcome.statements[0], day=day, **about)
 
 
@@ -199,6 +208,7 @@ def _released(
     *,
     day: str,
     contact: str | None = None,
+    result: str | None = None,
     questions: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Document:
     """The document with the day and people of its release, if there was one, and a sentence to quote."""
@@ -206,7 +216,10 @@ def _released(
         return document
     made = document.withdrawn or document.demonstration
     byline = f"{'Made' if made else 'Released'} on {day}{f' by {contact}' if contact else ''}."
-    quote = quote_of(releases, statement, day=day, contact=contact, questions=questions)
+    if result is not None:
+        byline += f" People who answered were told that it would be at {printable(result)}."
+    source = ", ".join(filter(None, [contact, day, result and printable(result)]))
+    quote = quote_of(releases, statement, source=source, questions=questions)
     if quote and document.demonstration:
         quote = f"In a demonstration with made-up answers, which says nothing about real people: {quote}"
     return replace(document, byline=byline, quote=quote)

@@ -44,7 +44,8 @@ def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
         what = "quantile" if _quantiles_of(release) else estimate.statistic
         if isinstance(estimate, CrossTable):
             what = f"{what} of {shortened(' and '.join(estimate.columns), _LONGEST_NAME)}"
-        title = f"Estimated {what}, with {level}" if alone else shortened(name, _LONGEST_NAME)
+        together = f" that hold for all {count(len(estimate.target))} together" * are_chosen
+        title = f"Estimated {what}, with {level}{together}" if alone else shortened(name, _LONGEST_NAME)
         left_out = len(estimate.rows() if _quantiles_of(release) else estimate.target) - len(rows)
         rest = f"and {count(left_out)} more below" if left_out else ""
         if are_chosen:
@@ -57,13 +58,13 @@ def quote_of(
     releases: Sequence[tuple[str, Release]],
     statement: PrivacyStatement,
     *,
-    day: str,
-    contact: str | None,
+    source: str,
     questions: Mapping[str, str | None] = MappingProxyType({}),
 ) -> str:
-    """A sentence with main results, promise, publisher and day; "" if the promise is withdrawn.
+    """A sentence with main results, promise and source; "" if the promise is withdrawn.
 
-    ``questions`` are what people were asked, by the names of the releases; it is quoted as they read it.
+    The ``source`` names publisher, day and address. ``questions`` are what people were asked, by the names of the
+    releases; it is quoted as they read it. Estimates of shares that lie outside 0 and 1 are moved there.
     """
     if statement.withdrawn or any(release.seeded for _, release in releases):
         return ""
@@ -73,16 +74,16 @@ def quote_of(
         clauses += f"; and {count_of(len(releases) - _MOST_QUESTIONS, 'further question')}"
     levels = sorted({f"{release.estimate.level * 100:.4g}%" for _, release in releases})
     weighted = ", counted by weight" * any(is_weighted(release.estimate) for _, release in releases)
-    source = ", ".join(filter(None, [contact, day]))
     return (
         f"Among {_who(models)}{weighted}, {clauses}, estimated with {listed(levels)} intervals and released "
         f"{_protected(statement, models)} ({source})."
     )
 
 
-def _main(release: Release, most: int) -> tuple[tuple[tuple[str, str, str], ...], bool]:
+def _main(release: Release, most: int, *, quoted: bool = False) -> tuple[tuple[tuple[str, str, str], ...], bool]:
     """Name, value and interval of all rows if few, else of the largest; and whether rows were chosen by size.
 
+    A value that is ``quoted`` is the possible one nearest to the estimate.
     What its size has chosen has intervals that hold for all rows together; where these are not known, the first rows
     are taken in their order. Of a histogram those of its quantiles.
     """
@@ -95,10 +96,11 @@ def _main(release: Release, most: int) -> tuple[tuple[tuple[str, str, str], ...]
     if together is not None:
         size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
         estimate, places = together, np.argsort(-size, kind="stable").tolist()
+    values = estimate.nearest if quoted else estimate.estimate
     rows = tuple(
         (
             shortened(estimate.target[place] if len(places) > 1 else estimate.statistic, _LONGEST_NAME),
-            scale.text(estimate.estimate[place]),
+            scale.text(values[place]),
             f"{scale.text(estimate.lower[place])} to {scale.text(estimate.upper[place])}",
         )
         for place in places[:most]
@@ -128,8 +130,8 @@ def _clause(name: str, release: Release, question: str | None) -> str:
     if quantiles := _quantiles_of(release):
         shares = [f"{share} are below {value} ({interval})" for share, value, interval in quantiles[:_MOST_QUOTED]]
         return f"{listed(shares)}{f' in {answers}' * bool(answers)}"
-    rows, are_chosen = _main(release, _MOST_QUOTED)
-    if scale_of(release).is_share:
+    rows, are_chosen = _main(release, _MOST_QUOTED, quoted=True)
+    if (scale := scale_of(release)).is_share:
         shares = [f"{value} ({interval})" for _, value, interval in rows]
         said = ["answered ", *[""] * (len(rows) - 1)]
         answered = listed([f'{share} {word}"{row[0]}"' for share, word, row in zip(shares, said, rows, strict=True)])
@@ -138,6 +140,8 @@ def _clause(name: str, release: Release, question: str | None) -> str:
             most = f", the most frequent of {number} answers, with intervals that hold for all {number} together"
         elif len(rows) < len(estimate.target):
             most = f", the first of {number} answers"
+        if rows != _main(release, _MOST_QUOTED)[0]:
+            most += f" (an estimate outside {scale.range} is quoted as the nearer end)"
         return f"{answered}{f' to {asked}' * bool(asked)}{most}"
     what = f"the {estimate.statistic}{f' of {answers}' * bool(answers)}"
     if len(estimate.target) > 1:

@@ -27,7 +27,7 @@ from shuffledp.documents.document import (
 from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.place_charts import place_name, rows_chart, target_drawn
-from shuffledp.documents.words import Scale, count, number, shortened
+from shuffledp.documents.words import Scale, count, number, shortened, wide_intervals
 from shuffledp.shufflers import StratifiedShuffleModel
 from shuffledp.survey import ColumnOutcome, StrataPlan, Stratified, StratifiedSection
 
@@ -128,9 +128,10 @@ def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate)
         f"{estimate.level * 100:.4g}% of all runs."
     )
     blocks = (
+        *told(wide_intervals(estimate), role=Role.DANGER),
         *_on_terminal(estimate, people, label, name, scale),
         *told(reading, on=PAGE),
-        *told(_outside(estimate, scale)),
+        *told(scale.beyond(estimate) if scale.is_share and not scale.lies_outside(overall) else ""),
         Picture(rows_chart(panels, title, left_out), on=PAGE),
         _every_region(estimate, people, name, scale),
     )
@@ -145,16 +146,6 @@ def _left_out(targets: int, shown: int, regions: int, shown_regions: int, where:
     if shown_regions < regions:
         found.append(f"the {count(shown_regions)} of {count(regions)} regions with most people")
     return f"Shown are {' in '.join(found)}; {where}." if found else ""
-
-
-def _outside(estimate: Estimate, scale: Scale) -> str:
-    """A note that estimates may exceed the range of the truth; "" if none does."""
-    if scale.bounds is None or not scale.is_share:
-        return ""
-    low, high = scale.bounds
-    if ((estimate.estimate >= low) & (estimate.estimate <= high)).all():
-        return ""
-    return f"Estimates are unbiased, so that one may lie outside {scale.range}; intervals end where shares do."
 
 
 def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, scale: Scale) -> Iterable[Block]:

@@ -65,10 +65,15 @@ def hiding(model: ProtocolModel, one: str, many: str) -> str:
     return count_of(model.shuffle.num_honest, f"{honest}{one}", f"{honest}{many}")
 
 
-def small_sample(column: "Column", people: int, error: ExpectedError) -> str:
-    """A warning about wide intervals of a share for this number of people; "" if they are not wide."""
+def small_sample(column: "Column", people: int, error: ExpectedError, found: Estimate | None = None) -> str:
+    """A warning about wide intervals of a share for this number of people; "" if they are not wide.
+
+    Where intervals that were ``found`` are not those of the normal law, the longest of them are meant.
+    """
     local = column.randomizer.randomizer().model
     half = normal_half_width(column.release.level) * error.standard_error
+    if found is not None and found.interval is not None:
+        half = float((found.upper - found.lower).max()) / 2
     if not isinstance(local, FrequencyModel) or half < _WIDE:
         return ""
     who = count_of(people, "answer tells", "answers tell")
@@ -85,7 +90,8 @@ def wide_intervals(estimate: Estimate) -> str:
     names = [f'"{printable(name)}"' for name, is_long in zip(estimate.names, long, strict=True) if is_long]
     span = f"more than {100 * _TELLS_NOTHING:.0f} percentage points"
     if names and all(long):
-        return f"This release tells nothing: every interval spans {span}."
+        of_regions = " about any region" * (estimate.where is not None)
+        return f"This release tells nothing{of_regions}: every interval{' there' * bool(of_regions)} spans {span}."
     more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
     which = listed([*names[:_MOST_NAMED], *more])
     return f"This release tells nothing about {which}: an interval there spans {span}." if names else ""
@@ -196,11 +202,23 @@ class Scale:
         return " to ".join(f"{self.factor * end:,.6g}{self.unit}".replace("-", MINUS) for end in self.bounds)
 
     def lies_outside(self, estimate: Estimate) -> bool:
-        """Whether an interval reaches beyond the range of the truth."""
+        """Whether an estimate or an interval reaches beyond the range of the truth."""
         if self.bounds is None:
             return False
         low, high = self.bounds
-        return bool((estimate.lower < low).any() or (estimate.upper > high).any())
+        least, most = np.minimum(estimate.lower, estimate.estimate), np.maximum(estimate.upper, estimate.estimate)
+        return bool((least < low).any() or (most > high).any())
+
+    def beyond(self, estimate: Estimate) -> str:
+        """A note on estimates and intervals that reach beyond the range of the truth; "" if none does."""
+        if not self.lies_outside(estimate):
+            return ""
+        if self.is_share:
+            return f"Estimates are unbiased, so that one may lie outside {self.range}; intervals end where shares do."
+        return (
+            f"The estimates are unbiased and shown as they are. Values outside {self.range} are impossible: an "
+            "interval that reaches beyond an end only says that the data do not exclude that end."
+        )
 
     def text(self, value: float, *, unit: bool = True) -> str:
         """A number of the estimate with its unit, such as 12.3%."""

@@ -72,7 +72,9 @@ def write_batches(
     try:
         with new_folder(folder, maker=maker) as place:
             batches_of = {each.value: [_batch(each, *one) for one in found[each.value]] for each in task.columns}
-            write_release(release_collected(task, batches_of, refused, place, **beside), place)
+            write_release(
+                release_collected(task, batches_of, refused, place, **beside), place, result=collection.result
+            )
     except (InputDataError, MalformedMessageError) as error:
         seen = {name: sum(inside.reports.num_users for inside, _ in those) for name, those in found.items()}
         if any(seen.values()):
