@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shuffledp as sdp
-from shuffledp.accounting import THEOREMS, examine
+from shuffledp.accounting import SHARP_THEOREMS, THEOREMS, examine
 from shuffledp.accounting.account import protocol_of
 from shuffledp.accounting.theorems.closed_forms import ClosedFormEFMRTT19
 from shuffledp.cli import app as command_line
@@ -80,6 +80,19 @@ def test_no_theorem_promises_less_than_another_says_is_lost():
 def test_no_theorem_promises_less_than_another_says_is_lost_by_any_kind_of_protocol(users, epsilon0, delta):
     found, compared = compare(protocols((epsilon0,), (users,), of=lambda name: name.endswith(str(users))), (delta,))
     assert compared > 30
+    assert found == {}
+
+
+@deep
+@pytest.mark.parametrize(("users", "delta"), [(30, 1e-3), (1000, 1e-6), (30_000, 1e-6), (1_000_000, 1e-9)])
+@pytest.mark.parametrize("epsilon0", [0.1, 1.0, 3.0])
+def test_none_of_those_that_take_seconds_does_either(users, delta, epsilon0):
+    sharp = [each for each in SHARP_THEOREMS if each not in THEOREMS and each.id != "local-dp"]
+    theorems = [*sharp, *(each for each in THEOREMS if each.kind is Kind.LOWER_BOUND)]
+    local = ("ldp", "k-rr, 2", "k-rr, 3", "channel", "laplace", "one-bit-mean")
+    models = protocols((epsilon0,), (users,), local=local, of=lambda name: name == f"uniform, {users}")
+    found, compared = compare(models, (delta,), theorems)
+    assert compared > 0
     assert found == {}
 
 

@@ -7,7 +7,7 @@ loss of the pair is put on a grid, where it can only grow (`shuffledp.accounting
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,8 @@ def compose_releases(
     if count == 1:
         return each[0]
     basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
-    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, **options)
+    profiles = _profiles({place: counted[place] for place in known if known[place].basis.theorem == "swap-bound"})
+    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, profiles=profiles, **options)
     guarantees = [statement.guarantee for statement in each]
     if all(isinstance(pure, CentralDP) and pure.delta == 0 for pure in guarantees):
         adding = min(adding, compose_pure([epsilon_of(pure) for pure in guarantees] * num_releases, delta=delta))
@@ -140,12 +141,22 @@ def compose_pure(losses: Sequence[float], *, delta: float) -> float:
     return smallest_below(remainder, level=delta, limit=limit)
 
 
+def _profiles(models: Mapping[int, ProtocolModel]) -> dict[int, Theorem | None]:
+    """Curves of the swap bound, which take seconds, for the models that it is tightest for."""
+    if not models:
+        return {}
+    from shuffledp.accounting.theorems.swap_profiles import swap_profile
+
+    return {place: swap_profile(model) for place, model in models.items()}
+
+
 def _by_losses(
     models: Sequence[ProtocolModel],
     *,
     delta: float,
     num_releases: int,
     limit: float,
+    profiles: Mapping[int, Theorem | None],
     published_only: bool,
     sharp: bool,
 ) -> float:
@@ -162,13 +173,9 @@ def _by_losses(
     places = [distinct.index(models[first]) for first in firsts]
     options: dict[str, Any] = {"places": places, "delta": delta, "num_releases": num_releases, "left_out": left_out}
     found = min(limit, _total(theorems, distinct, limit=limit, **options))
-    if sharp and not published_only:
-        from shuffledp.accounting.theorems.swap_profiles import swap_profile  # seconds: only where it is asked for
-
-        profiles = [swap_profile(model) for model in distinct]
-        if any(profiles):  # which one is tighter depends on the number of releases
-            mixed = [profile or theorem for profile, theorem in zip(profiles, theorems, strict=True)]
-            found = min(found, _total(mixed, distinct, limit=limit, **options))
+    if profiles:  # which total is less depends on the number of releases
+        mixed = [profiles.get(first) or own for first, own in zip(dict.fromkeys(firsts), theorems, strict=True)]
+        found = min(found, _total(mixed, distinct, limit=limit, **options))
     return found
 
 

@@ -204,3 +204,13 @@ def test_protocols_that_the_bound_is_not_about_have_no_profile():
     assert swap_profiles.swap_profile(IMPERFECT) is None
     assert swap_profiles.swap_profile(any_randomizer(4.0)) is None
     assert swap_profiles.swap_profile(any_randomizer()) is not None
+
+
+@pytest.mark.deep
+def test_releases_of_different_protocols_are_composed_with_it_where_it_is_tightest():
+    models = [
+        any_randomizer(0.5, 5_000),
+        protocol(GivenChannel(rows=((0.6, 0.2, 0.2), (0.2, 0.6, 0.2), (0.2, 0.2, 0.6))), 5_000),
+    ]
+    sharp, plain = (compose_releases(models, delta=1e-6, sharp=each).guarantee.epsilon for each in (True, False))
+    assert 0.9 * plain < sharp < plain
