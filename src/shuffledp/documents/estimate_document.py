@@ -142,8 +142,8 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    outside = scale.beyond(estimate) if scale.is_share and arranged is None else ""
-    yield from told(outside, few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    yield from told(few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    yield from told(scale.beyond(estimate) if scale.is_share else "", on=DETAIL)
     yield from told(about, why, on=DETAIL)
 
 

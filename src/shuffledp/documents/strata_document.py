@@ -131,7 +131,7 @@ def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate)
         *told(wide_intervals(estimate), role=Role.DANGER),
         *_on_terminal(estimate, people, label, name, scale),
         *told(reading, on=PAGE),
-        *told(scale.beyond(estimate) if scale.is_share and not scale.lies_outside(overall) else ""),
+        *told(scale.beyond(estimate) if scale.is_share else ""),
         Picture(rows_chart(panels, title, left_out), on=PAGE),
         _every_region(estimate, people, name, scale),
     )
