@@ -73,7 +73,12 @@ def test_what_is_made_from_a_messy_table_is_planned_and_runs_on_it(survey, tmp_p
     beside = ["--input", survey] if {"groups", "places"} & set(KINDS[case]) else []
     planned = shuffledp("plan", "made.toml", *beside)
     assert planned.code == 0, planned.err
-    done = shuffledp("run", "made.toml", "--input", survey, "--output", "out", "--no-figures")
+    run = ("run", "made.toml", "--input", survey, "--output", "out", "--no-figures")
+    if "Einkommen (€)" in KINDS[case]:  # no range is read from answers: whoever asks has to set it
+        assert "must hold an answer inside the task's range" in refused(3, *run)
+        task = tmp_path / "made.toml"
+        task.write_text(task.read_text(encoding="utf-8").replace("upper = 100", "upper = 9000"), encoding="utf-8")
+    done = shuffledp(*run)
     assert done.code == 0, done.err
 
 
@@ -112,7 +117,7 @@ def test_dates_are_no_categories_and_what_to_do_is_said(survey, tmp_path):
 
 def test_the_smallest_region_sets_the_smallest_batch(survey, tmp_path):
     _, text = made_from(survey, tmp_path, "--value", "Beruf", "--kind", "regions", "--by", "Region")
-    assert "minimum_batch = 20 " in text
+    assert "minimum_batch = 10 " in text  # half of it, so that a few may be missing
 
 
 def test_columns_that_the_table_does_not_have_are_refused_before_anything_is_written(survey, tmp_path):
