@@ -26,7 +26,7 @@ def test_a_release_that_was_half_written_is_gone_after_the_next_start_and_is_the
     parties = Parties()
 
     def killed_while_it_writes():
-        monkeypatch.setattr(releasing, "write_release", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        monkeypatch.setattr(releasing, "write_release", lambda *_, **_further: os.kill(os.getpid(), signal.SIGKILL))
         run(collected, tmp_path, parties, submissions_of(parties))
 
     assert killed(killed_while_it_writes)

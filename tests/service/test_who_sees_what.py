@@ -168,7 +168,7 @@ def session(folder, transport, people=PEOPLE):
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shuffledp.service.releasing.write_release", lambda *_: None)
+        patch.setattr("shuffledp.service.releasing.write_release", lambda *_, **_further: None)
         return {name: session(tmp_path_factory.mktemp(name), name) for name in TRANSPORTS}
 
 
