@@ -61,6 +61,9 @@ Method = Annotated[
         "guesses), monte-carlo."
     ),
 ]
+Figure = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html, .svg or .png, a new file.")
+]
 _LONGEST = 100  # characters of a number
 _PART_OF_LOSS = (
     "whose loss is a part of what one person loses; `shuffledp plan` says how much that is over all columns."
@@ -86,9 +89,7 @@ def account(
     table: Annotated[bool, typer.Option("--table", help="List what each theorem gives, or why it does not.")] = False,
     published_only: Published = False,
     sharp: Annotated[bool, typer.Option("--sharp", help="Work out the bounds that take seconds too.")] = False,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html, .svg or .png, a new file.")
-    ] = None,
+    figure: Figure = None,
     json: Json = False,
 ) -> None:
     """Say how much shuffling buys, without any data.
