@@ -170,7 +170,7 @@ def _run(
     answers: Sequence[Path],
     folder: Path,
     seed: int | None,
-    drawn: dict[str, bool],
+    drawn: dict[str, Any],
     *,
     earlier: Sequence[Path] = (),
     engine: Engine = Engine.ONE_MACHINE,
@@ -294,7 +294,7 @@ def _held(answers: Sequence[Path]) -> "Input":
     return CsvInMemory.of(sys.stdin.buffer)
 
 
-def _drawn(*, png: bool, no_figures: bool) -> dict[str, bool]:
+def _drawn(*, png: bool, no_figures: bool) -> dict[str, Any]:
     """Options for pictures: whether to draw any, and whether to write PNG files too."""
     if png and no_figures:
         raise InvalidParameterError("--png must be left out beside --no-figures, with which there are no pictures.")
