@@ -211,7 +211,8 @@ def test_a_frame_shows_the_interval_on_a_terminal_of_80_letters(release, monkeyp
         shown = str(frame)
     assert shown.splitlines()[0].split()[-2:] == ["lower", "upper"]
     assert all(len(line) <= 80 for line in shown.splitlines()[:3])
-    assert f"{release.estimate.lower[0]:.6f}" in shown
+    lower, upper = map(float, shown.splitlines()[1].split()[-2:])
+    assert (lower, upper) == pytest.approx((release.estimate.lower[0], release.estimate.upper[0]), abs=1e-5)
 
 
 # ---- a picture and a folder -----------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """What is said of few people: what is lost if fewer answer, what shuffling is worth, and what estimates tell."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,11 @@ def test_intervals_of_more_than_half_of_all_are_said_to_tell_nothing():
         'This release tells nothing about "Yes": an interval there spans more than 50 percentage points.'
     )
     assert wide_intervals(estimate([0.25, 0.25], [0.75, 0.75])) == ""
+
+
+def test_a_long_category_is_shortened_in_the_warning_about_wide_intervals():
+    wide = replace(estimate([0.1, 0.2], [0.5, 0.8]), target=("No", "a" * 200))
+    assert "tells nothing about " + '"' + "a" * 39 + '\N{HORIZONTAL ELLIPSIS}":' in wide_intervals(wide)
 
 
 def test_a_release_that_tells_nothing_says_so_first_on_the_screen_and_the_page():

@@ -28,6 +28,7 @@ NO_CURATOR = (
 _WIDE = 0.05  # half-width of a share's interval from which on a warning is given
 _TELLS_NOTHING = 0.5  # length above which a share's interval tells nothing
 _MOST_NAMED = 3
+_LONGEST_NAME = 40
 _BOUGHT = 0.1  # least share of the local loss that shuffling must take off to avoid a warning
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
 
@@ -87,7 +88,9 @@ def wide_intervals(estimate: Estimate) -> str:
     if not estimate.statistic.startswith("frequency"):
         return ""
     long = (estimate.upper - estimate.lower > _TELLS_NOTHING).tolist()
-    names = [f'"{printable(name)}"' for name, is_long in zip(estimate.names, long, strict=True) if is_long]
+    names = [
+        f'"{shortened(name, _LONGEST_NAME)}"' for name, is_long in zip(estimate.names, long, strict=True) if is_long
+    ]
     span = f"more than {100 * _TELLS_NOTHING:.0f} percentage points"
     if names and all(long):
         of_regions = " about any region" * (estimate.where is not None)

@@ -167,9 +167,10 @@ class PostOfficeClient:
                 break
             except OSError:
                 pass
-            if time.monotonic() + wait > until:
+            pause = wait * (0.5 + secrets.randbelow(1000) / 1000)
+            if time.monotonic() + pause > until:
                 break
-            time.sleep(wait * (0.5 + secrets.randbelow(1000) / 1000))
+            time.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
         raise RemoteProtocolError(
             f"the post office, {self._terms.collection.shuffler.url}, must answer; got: {reason}. What is held is "
