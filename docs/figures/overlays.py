@@ -12,7 +12,7 @@ from shuffledp.planning import design_overlays
 
 def picture() -> str:
     """The whole picture as SVG."""
-    return designs_figure(design_overlays(10_000, contacts=40), ".svg").decode()
+    return designs_figure(design_overlays(10_000, contacts=40)).decode()
 
 
 if __name__ == "__main__":

@@ -163,10 +163,10 @@ def test_one_person_gets_no_amplification_and_is_told_so():
     assert "divides that by" not in said
 
 
-@pytest.mark.parametrize("ending", ["html", "svg", "png"])
+@pytest.mark.parametrize("ending", ["html", "svg"])
 def test_a_figure_is_drawn_into_a_new_file(folder, ending):
     assert shuffledp(*LDP, "--figure", f"all.{ending}").out.endswith(f"\nFigure: all.{ending}\n")
-    start = {"html": b"<!DOCTYPE html>", "svg": b"<?xml", "png": b"\x89PNG"}[ending]
+    start = {"html": b"<!DOCTYPE html>", "svg": b"<?xml"}[ending]
     assert (folder / f"all.{ending}").read_bytes().startswith(start)
     assert "--figure must be a file that does not exist yet; got 'all." in refused(2, *LDP, "--figure", f"all.{ending}")
 
@@ -220,7 +220,7 @@ def test_where_nothing_is_lost_there_is_no_figure_to_draw(folder):
         ),
         ((*LDP[1:], "--renyi", "2;8"), "--renyi must be orders with commas between them"),
         ((*LDP[1:], "--honest-fraction", 0), "shuffledp: --honest-fraction must be a finite number above 0; got 0.0."),
-        ((*LDP[1:], "--figure", "all.pdf"), "figure must be one of '.html', '.svg', '.png'"),
+        ((*LDP[1:], "--figure", "all.png"), "figure must be one of '.html', '.svg'"),
         (("task.toml", "--epsilon0", 1), "--epsilon0 must be left out beside a task file"),
         (("task.toml",), "--users must be given"),
     ],

@@ -136,7 +136,12 @@ def test_a_page_without_pictures_says_nothing_of_them(folder, real_page):
     assert "Table of estimates" in page
     names = {"release.html", "estimates.csv", "statement.json", "release.parquet"}
     assert {file.name for file in (folder / "out").iterdir()} == names
-    assert "--png must be left out beside --no-figures" in refused(2, *RUN, "--no-figures", "--png")
+
+
+@pytest.mark.parametrize("arguments", [RUN, ("analyze", *RUN[1:]), ("demo",)], ids=lambda each: each[0])
+def test_a_picture_has_one_form_and_no_option_asks_for_another(folder, arguments):
+    done = shuffledp(*arguments, "--png")
+    assert (done.code, "No such option: --png" in done.err) == (2, True)
 
 
 def test_a_standard_input_that_is_closed_is_said_to_be(folder, monkeypatch):

@@ -24,7 +24,7 @@ def survey() -> ColumnOutcome:
 def survey_folder(survey, tmp_path_factory):
     """The folder with the survey's page."""
     folder = tmp_path_factory.mktemp("survey")
-    write_page(survey, folder, png=True)
+    write_page(survey, folder)
     return folder
 
 

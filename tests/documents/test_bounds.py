@@ -159,16 +159,15 @@ def test_a_page_has_the_promise_the_bracket_three_charts_and_every_theorem(page,
 
 
 @pytest.mark.deep
-def test_a_picture_of_each_format_is_the_same_every_time(found):
+def test_the_picture_of_all_panels_is_the_same_every_time(found):
     svg = figure_of(found, ".svg")
     ET.fromstring(svg)  # noqa: S314
     assert svg == figure_of(found, ".svg")
-    assert figure_of(found, ".png").startswith(b"\x89PNG")
 
 
 def test_another_format_is_refused(found):
     with pytest.raises(InvalidParameterError, match="figure must be one of"):
-        figure_of(found, ".pdf")
+        figure_of(found, ".png")
 
 
 def test_a_local_loss_without_a_family_has_no_panel(monkeypatch, found):

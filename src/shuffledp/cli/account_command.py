@@ -61,15 +61,13 @@ Method = Annotated[
         "guesses), monte-carlo."
     ),
 ]
-Figure = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html, .svg or .png, a new file.")
-]
+Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html or .svg, a new file.")]
 _LONGEST = 100  # characters of a number
 _PART_OF_LOSS = (
     "whose loss is a part of what one person loses; `shuffledp plan` says how much that is over all columns."
 )
 _MAY_ADD = "to which the other columns may add: the same person answers in them too."
-_ENDINGS = (".html", ".svg", ".png")
+_ENDINGS = (".html", ".svg")
 
 
 def account(

@@ -8,7 +8,7 @@ import typer
 from shuffledp.cli.options import Json, print_json, show_document, show_result, whole
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 
-_ENDINGS = (".svg", ".png")
+_ENDINGS = (".svg",)
 
 graph_app = typer.Typer(
     name="graph", help="Graphs of people, along which reports can walk.", no_args_is_help=True, rich_markup_mode=None
@@ -67,7 +67,7 @@ def design(
     epsilon0: Annotated[float, typer.Option(help="Local privacy loss of one report, in nats.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The remainder.")] = 1e-6,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw messages against epsilon: .svg or .png, a new file.")
+        Path | None, typer.Option(metavar="FILE", help="Draw messages against epsilon: a new .svg file.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -89,7 +89,7 @@ def design(
         from shuffledp.files.writing import new_file
 
         with new_file(figure) as file:
-            file.write_bytes(designs_figure(found, figure.suffix.lower()))
+            file.write_bytes(designs_figure(found))
     drawn = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
     files = Section(anchor="files", title="Files", blocks=drawn)
     show_result(found, lambda: designs_document(found).followed_by(files), as_json=json)

@@ -68,7 +68,6 @@ People = Annotated[
 OfColumn = Annotated[
     str | None, typer.Option("--value", metavar="COLUMN", help="For a task of several private columns: which one.")
 ]
-Png = Annotated[bool, typer.Option("--png", help="Write each picture as a PNG file too, beside its SVG file.")]
 NoFigures = Annotated[bool, typer.Option("--no-figures", help="Draw no pictures, neither on the page nor as files.")]
 
 # Option names of randomizer parameters, where they differ from the library's.

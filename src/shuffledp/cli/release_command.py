@@ -15,7 +15,6 @@ from shuffledp.cli.options import (
     Json,
     NoFigures,
     OnEngine,
-    Png,
     Seed,
     TaskFile,
     screen,
@@ -56,7 +55,6 @@ def run(
     output: Folder,
     engine: OnEngine = Engine.ONE_MACHINE,
     earlier: Earlier = None,
-    png: Png = False,
     no_figures: NoFigures = False,
     json: Json = False,
     seed: Seed = None,
@@ -69,10 +67,9 @@ def run(
     from shuffledp.files import new_folder
     from shuffledp.survey import Task
 
-    drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force) as folder:
         _warn_of_release(output, Task.read(task))
-        outcome, document = _run(task, input, folder, seed, drawn, earlier=earlier or (), engine=engine)
+        outcome, document = _run(task, input, folder, seed, not no_figures, earlier=earlier or (), engine=engine)
     show_release(outcome, document, output, as_json=json)
 
 
@@ -117,7 +114,6 @@ def analyze(
     output: Folder,
     engine: OnEngine = Engine.ONE_MACHINE,
     earlier: Earlier = None,
-    png: Png = False,
     no_figures: NoFigures = False,
     json: Json = False,
     force: Force = False,
@@ -128,7 +124,7 @@ def analyze(
     from shuffledp.files import new_folder, stages
     from shuffledp.survey import Task
 
-    asked, drawn = Task.read(task), _drawn(png=png, no_figures=no_figures)
+    asked = Task.read(task)
     with new_folder(output, force=force) as folder:
         _warn_of_release(output, asked)
         if engine is Engine.SPARK:
@@ -136,7 +132,7 @@ def analyze(
         else:
             with watching() as watch:
                 outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
-        outcome, document = write_release(outcome, folder, **drawn)
+        outcome, document = write_release(outcome, folder, figures=not no_figures)
     show_release(outcome, document, output, as_json=json)
 
 
@@ -144,7 +140,6 @@ def demo(
     output: Annotated[Path, typer.Option(help="Folder to make.")] = Path("shuffledp-demo"),
     people: Annotated[int, whole(f"Number of made-up people, from {_FEWEST:,} to {_MOST:,}.")] = 20_000,
     *,
-    png: Png = False,
     no_figures: NoFigures = False,
     json: Json = False,
     seed: Seed = None,
@@ -157,11 +152,10 @@ def demo(
 
     if not _FEWEST <= people <= _MOST:
         raise invalid(f"from {_FEWEST:,} to {_MOST:,}", people=people)
-    drawn = _drawn(png=png, no_figures=no_figures)
     with new_folder(output, force=force, is_ours=_is_demo) as folder:
         task_file, survey = write_survey(folder, people=people)
         with new_folder(folder / _RELEASE, force=False) as release:
-            outcome, document = _run(task_file, [survey], release, seed, drawn, demonstration=True)
+            outcome, document = _run(task_file, [survey], release, seed, not no_figures, demonstration=True)
     show_release(outcome, document, output / _RELEASE, as_json=json)
 
 
@@ -170,7 +164,7 @@ def _run(
     answers: Sequence[Path],
     folder: Path,
     seed: int | None,
-    drawn: dict[str, Any],
+    figures: bool,
     *,
     earlier: Sequence[Path] = (),
     engine: Engine = Engine.ONE_MACHINE,
@@ -186,11 +180,11 @@ def _run(
     given = _held(answers)
     if engine is Engine.SPARK:
         outcome = _on_spark("run_on", task, _in_files(given), folder, seed=seed, earlier=earlier)
-        return write_release(outcome, folder, **drawn)
+        return write_release(outcome, folder, figures=figures)
     further: dict[str, Any] = {"earlier": earlier, "beside": beside, "demonstration": demonstration}
     with watching() as watch:
         outcome = stages.run(task, given, folder, source=_source(seed), watch=watch, **further)
-    return write_release(outcome, folder, **drawn)
+    return write_release(outcome, folder, figures=figures)
 
 
 def _on_spark(done: str, task: "Task", taken: "Path | TableFiles", place: Path, **further: Any) -> Any:
@@ -292,13 +286,6 @@ def _held(answers: Sequence[Path]) -> "Input":
     if sys.stdin is None:  # Python sets it to None if it is closed
         raise InvalidParameterError("--input must be a table where standard input is closed; got -.")
     return CsvInMemory.of(sys.stdin.buffer)
-
-
-def _drawn(*, png: bool, no_figures: bool) -> dict[str, Any]:
-    """Options for pictures: whether to draw any, and whether to write PNG files too."""
-    if png and no_figures:
-        raise InvalidParameterError("--png must be left out beside --no-figures, with which there are no pictures.")
-    return {"png": png, "figures": not no_figures}
 
 
 def _is_demo(folder: Path) -> bool:

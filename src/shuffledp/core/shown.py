@@ -71,14 +71,13 @@ class Saved(Shown):
 
     __slots__ = ()
 
-    def save(self, folder: str | Path, *, png: bool = False) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the folder of the command line, as far as it is in memory: page, pictures, estimates and statements.
 
         The view is not written. The folder appears when it is whole, or not at all.
 
         Args:
             folder: a folder that does not exist yet.
-            png: whether pictures are written as PNG too, beside SVG.
 
         Raises:
             InvalidParameterError: if the folder exists, or cannot be made.
@@ -88,7 +87,7 @@ class Saved(Shown):
             raise invalid("a folder that does not exist yet", folder=str(folder))
         data, page = map(_named, _of_class(SAVED, self))
         with above("folder")(Path(folder)) as place:
-            page(data(self, place), place, png=png)
+            page(data(self, place), place)
 
 
 def above(what: str) -> Callable[..., Any]:

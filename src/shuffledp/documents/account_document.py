@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _SHARE = "All of this is about this release of this column alone: a part of what is promised above for all together."
 _SMALLEST = "The people counted here are those of the smallest stratum, who are hidden least."
-ENDINGS = (".html", ".svg", ".png")
+ENDINGS = (".html", ".svg")
 _FIGURE = "How much shuffling buys"
 _SOLVED = {
     "epsilon0": "The largest local loss that leads there is epsilon0 = {}.",
@@ -271,15 +271,15 @@ def _amplified(curves: Curves, people: int, *, flat: bool) -> Iterable[Block]:
 def figure_of(found: Examination, ending: str, *, published_only: bool = False) -> bytes:
     """All theorems about one release against the number of users, the local loss and delta, as a file.
 
-    A page (".html") has a table too; ".svg" and ".png" are one picture of all panels. With ``published_only`` promises
-    that only this project proves are left out. Refused where nobody loses anything, whatever changes.
+    A page (".html") has a table too; ".svg" is one picture of all panels. With ``published_only`` promises that only
+    this project proves are left out. Refused where nobody loses anything, whatever changes.
     """
     one_of(ENDINGS, figure=ending)
     panels = _panels(found, published_only=published_only)
     if ending == ".html":
         return page_of(_figure_document(found, panels))
     chart = stacked_chart(panels, name="bounds", title=_summary(found) + _one_release(found), who="here")
-    return draw(chart).as_file(ending, heading=_FIGURE)
+    return draw(chart).as_file(heading=_FIGURE)
 
 
 def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:

@@ -1,4 +1,4 @@
-"""The house style of all charts, and their three forms: in a page, as an SVG file, as a PNG file.
+"""The house style of all charts, and their two forms: in a page, and as an SVG file.
 
 Nothing here touches matplotlib's global state: the style is a context, and figures are made without pyplot.
 """
@@ -49,7 +49,6 @@ DARK = {
 _SVG = "http://www.w3.org/2000/svg"
 _POINTS_PER_INCH = 72
 _EDGE = 14  # pixels around a chart in a file
-_SHARPNESS = 2  # PNG pixels per pixel of the page
 _STYLE = {
     "font.family": "DejaVu Sans",  # part of matplotlib, so the layout is the same on every machine
     "font.size": TEXT,
@@ -134,35 +133,21 @@ class Drawn:
 
     def _repr_svg_(self) -> str:
         """The picture for a notebook, on white, under its own title."""
-        return self.as_file(".svg", heading="").decode()
+        return self.as_file().decode()
 
     def save(self, path: str | Path) -> None:
-        """Write the picture, on white, as SVG or PNG.
+        """Write the picture, on white, as an SVG file.
 
         Raises:
-            InvalidParameterError: if the name ends in something else.
+            InvalidParameterError: if the name does not end in .svg.
         """
-        ending = Path(path).suffix.lower()
-        validate.one_of((".svg", ".png"), ending=ending)
-        Path(path).write_bytes(self.as_file(ending, heading=""))
+        validate.one_of((".svg",), ending=Path(path).suffix.lower())
+        Path(path).write_bytes(self.as_file())
 
-    def as_file(self, ending: str, *, heading: str, mark: str | None = None) -> bytes:
-        """The chart on white, as a file that also names its source and may carry a mark.
-
-        ``ending`` is ".svg" or ".png"; the mark are words that must not get lost, such as that the run is withdrawn.
-        """
+    def as_file(self, *, heading: str = "", mark: str | None = None) -> bytes:
+        """SVG file of the chart on white, with its source and any mark: words that must not get lost."""
         title = f"{heading}: {self.chart.title[:1].lower()}{self.chart.title[1:]}" if heading else self.chart.title
-        if ending == ".svg":
-            return _framed(self.wide, title, mark)
-        options = {
-            "facecolor": LIGHT["paper"],
-            "dpi": _SHARPNESS * _POINTS_PER_INCH,
-            "bbox_inches": "tight",
-            "pad_inches": _EDGE / _POINTS_PER_INCH,
-        }
-        with _style({"svg.fonttype": "none"}):
-            _head(self.figure, title, mark)
-            return _saved(self.figure, format="png", metadata={"Software": None}, **options)
+        return _framed(self.wide, title, mark)
 
 
 def draw(chart: Chart) -> Drawn:
@@ -174,16 +159,8 @@ def draw(chart: Chart) -> Drawn:
     return Drawn(chart=chart, wide=wide, narrow=narrow, figure=figure)
 
 
-def _head(figure: "Figure", title: str, mark: str | None) -> None:
-    """Put lines of text above the figure's own area."""
-    for text, above, color in ((title, _EDGE, LIGHT["ink"]), (mark, 2.6 * _EDGE, LIGHT["vermilion"])):
-        if text:
-            height = figure.get_figheight() * _POINTS_PER_INCH
-            figure.text(0.0, 1 + above / height, text, color=color, fontweight="bold", va="bottom")
-
-
 def _framed(document: bytes, title: str, mark: str | None) -> bytes:
-    """An SVG document on white with the lines of `_head` above it, without drawing again."""
+    """An SVG document on white with a title, and any mark, above it."""
     for prefix, name in (("", _SVG), ("xlink", "http://www.w3.org/1999/xlink")):
         ElementTree.register_namespace(prefix, name)
     root = ElementTree.fromstring(document)  # noqa: S314 (what matplotlib has just written)

@@ -38,9 +38,9 @@ def designs_chart(found: OverlayDesigns) -> Chart:
     )
 
 
-def designs_figure(found: OverlayDesigns, ending: str) -> bytes:
-    """The picture as a file; ``ending`` is ".svg" or ".png"."""
-    return draw(designs_chart(found)).as_file(ending, heading="")
+def designs_figure(found: OverlayDesigns) -> bytes:
+    """The picture as an SVG file."""
+    return draw(designs_chart(found)).as_file()
 
 
 def _draw(found: OverlayDesigns, width: int) -> "Figure":

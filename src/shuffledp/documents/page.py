@@ -36,9 +36,7 @@ _MARK_OF_DEMONSTRATION = "DEMONSTRATION: made-up answers"
 _MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
-def write_page(
-    document: Document, folder: Path, name: str, *, png: bool = False, figures: bool = True
-) -> tuple[str, ...]:
+def write_page(document: Document, folder: Path, name: str, *, figures: bool = True) -> tuple[str, ...]:
     """Write a document's page and its charts as SVG files; returns their names, the page first.
 
     The page names no person, no answer and no path; it loads nothing from anywhere and needs no JavaScript. The same
@@ -51,15 +49,13 @@ def write_page(
     """
     if not figures:
         document = _without_pictures(document)
-    endings = (".svg", ".png") if png else (".svg",)
     drawn: dict[str, Drawn] = {}
-    files = {name: page_of(document, drawn=drawn, endings=endings)}
+    files = {name: page_of(document, drawn=drawn)}
     heading = shortened(document.title, _LONGEST_HEADING)
     mark = _MARK_OF_DEMONSTRATION if document.demonstration else None
     mark = "WITHDRAWN: nothing is promised" if document.withdrawn else mark
     for chart in document.charts:
-        for ending in endings:
-            files[f"{chart.name}{ending}"] = drawn[chart.name].as_file(ending, heading=heading, mark=mark)
+        files[f"{chart.name}.svg"] = drawn[chart.name].as_file(heading=heading, mark=mark)
     folder.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():
         (folder / file).write_bytes(content)
@@ -84,14 +80,10 @@ def _undrawn(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(kept)
 
 
-def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, endings: Iterable[str] = (".svg",)) -> bytes:
-    """The HTML of a document.
-
-    ``drawn`` takes up the drawings by the names of their charts, so that each is drawn once; ``endings`` are those of
-    the files that the charts are written to besides.
-    """
+def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None) -> bytes:
+    """HTML of a document; ``drawn`` takes up the drawings by the names of their charts, so that each is drawn once."""
     drawings = {} if drawn is None else drawn
-    environment = _environment(drawings, tuple(endings))
+    environment = _environment(drawings)
     html = environment.get_template("page.html.j2").render(
         page=document,
         sections=_arranged(document),
@@ -104,7 +96,7 @@ def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None, ending
 
 def top_of(document: Document) -> str:
     """The top of a document for a notebook, in the order of its page; styles stay inside."""
-    template = _environment({}, ()).get_template("notebook.html.j2")
+    template = _environment({}).get_template("notebook.html.j2")
     sections = _arranged(document)
     return printable(template.render(page=document, sections=sections, light=LIGHT, dark=DARK), lines=True)
 
@@ -145,7 +137,7 @@ def _is_on_page(blocks: Iterable[Block]) -> bool:
     return any(PAGE in block.on for block in blocks)
 
 
-def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Environment":
+def _environment(drawings: dict[str, Drawn]) -> "Environment":
     """Templates of this package; they escape all values and fail on missing names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -162,7 +154,6 @@ def _environment(drawings: dict[str, Drawn], endings: tuple[str, ...]) -> "Envir
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["files"] = lambda chart: " and ".join(f"{chart.name}{ending}" for ending in endings)
     environment.filters["drawn"] = drawn
     environment.filters["marked"] = _marked
     environment.filters["unbroken"] = _unbroken

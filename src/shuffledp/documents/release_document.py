@@ -132,23 +132,23 @@ def _untitled(release: Release, sections: list[Section], *, day: str = "") -> Do
     return _released(document, [("", release)], release.statements[0], day=day)
 
 
-def write_memory_page(release: Release, folder: Path, *, png: bool = False) -> None:
+def write_memory_page(release: Release, folder: Path) -> None:
     """Write the page of a release without a task, and its picture."""
     estimate = release.estimate
     blocks = drawn_estimates(release, estimate.statistic)
     drawn = Section(anchor="estimates", title="Estimates", blocks=blocks, place=Place.RESULTS)
     sections = [drawn, *filter(None, [errors_section(release)]), model_section(release.model)]
-    page.write_page(_untitled(release, sections, day=_today()), folder, RELEASE_PAGE, png=png)
+    page.write_page(_untitled(release, sections, day=_today()), folder, RELEASE_PAGE)
 
 
 def write_release(
-    outcome: Outcome, folder: Path, *, png: bool = False, figures: bool = True, result: str | None = None
+    outcome: Outcome, folder: Path, *, figures: bool = True, result: str | None = None
 ) -> tuple[Outcome, Document]:
     """Write a page for each private column, and one for all blocks; returns the outcome and the last page.
 
     ``result`` is the address where a collection said that they will be.
     """
-    columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, png=png, figures=figures)
+    columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, figures=figures)
     day = _today()
     for name, column in outcome.columns.items():
         documents[name] = document = column_document(column, day=day, result=result)
