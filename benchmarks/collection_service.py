@@ -35,7 +35,7 @@ from shuffledp.service.intake import Row
 from shuffledp.service.opening import opened
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import shuffler_app
-from shuffledp.service.sqlite_store import SqliteStore
+from shuffledp.service.report_store import ReportStore
 from shuffledp.survey import Collection, Service, Task
 from shuffledp.wire.binary_http import BinaryRequest
 from shuffledp.wire.blind_rsa import blind_sign
@@ -98,7 +98,7 @@ def reports(count: int) -> list[bytes]:
 
 async def ours(folder: Path, listening: socket.socket, *, asked: Collection = ASKED) -> None:
     """The shuffler."""
-    store, log = SqliteStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
+    store, log = ReportStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
     desk = Desk(asked, store, SHUFFLER, beside=folder, log=log)
     app = shuffler_app([desk], log=log, gateway_keys=[GATEWAY])
     await serve_all([Endpoint(app=app, listening=listening)])
@@ -111,7 +111,7 @@ async def behind_a_relay(folder: Path, listening: socket.socket) -> None:
 
 async def bare(folder: Path, listening: socket.socket) -> None:
     """As little as does the same: fixed lengths, digests, one write for whatever waits, and an empty answer."""
-    store, length = SqliteStore(folder, num_columns=1, remembers=False), len(reports(1)[0])
+    store, length = ReportStore(folder, num_columns=1, remembers=False), len(reports(1)[0])
     waiting: list[tuple[list[list[Row]], asyncio.Future[None]]] = []
     writing: list[asyncio.Task[None]] = []
 
@@ -295,7 +295,7 @@ def release() -> None:
 async def _release() -> None:
     log = EventLog(lambda _: None)
     with tempfile.TemporaryDirectory() as name:
-        large, small = (SqliteStore(Path(name) / each, num_columns=1, remembers=False) for each in ("large", "small"))
+        large, small = (ReportStore(Path(name) / each, num_columns=1, remembers=False) for each in ("large", "small"))
         ciphertext = os.urandom(71)
         for _ in range(0, LARGE, 1000):
             large.commit([[Row(os.urandom(16), b"\0\0", ciphertext)] for _ in range(1000)])

@@ -42,7 +42,7 @@ LEVELS = (
     Level("laws", ("laws",)),
     Level("parts", ("randomizers", "shufflers", "analyzers", "accounting", "leakage")),
     Level("the flow", ("pipeline",)),
-    Level("wholes", ("planning", "attacks", "wire")),
+    Level("wholes", ("planning", "attacks", "wire", "store")),
     Level("survey", ("survey",)),
     Level("edges", ("files", "documents")),
     Level("the device in a browser", ("client",)),

@@ -17,8 +17,8 @@ from shuffledp.service.desk import Desk, terms_of
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder
 from shuffledp.service.reception import Reception
+from shuffledp.service.report_store import ReportStore
 from shuffledp.service.shuffler_app import shuffler_app
-from shuffledp.service.sqlite_store import SqliteStore
 from shuffledp.wire.grammar import (
     UPLOAD_TYPE,
     Extension,
@@ -85,7 +85,7 @@ async def shuffler(folder, parties=None, *, clock=None, store=None, gateway_keys
     parties, logged = parties or Parties(), Logged()
     collection, log = parties.collection, EventLog(logged.write)
     several = len(collection.task.columns)
-    store = store or SqliteStore(folder / "store", num_columns=several, remembers=collection.every is not None)
+    store = store or ReportStore(folder / "store", num_columns=several, remembers=collection.every is not None)
     desk = Desk(collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties))
     keys = gateway_keys or [each for each in (parties.gateway_key,) if each]
     app = shuffler_app([desk], log=log, gateway_keys=keys)

@@ -88,8 +88,8 @@ def test_a_batch_is_there_once_wherever_the_process_is_killed(tmp_path, before_c
         store = BatchStore(tmp_path)
         die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
         if before_commit:
-            kept = store._run
-            store._run = lambda statement, *values: die() if "INSERT" in statement else kept(statement, *values)
+            kept = store.run
+            store.run = lambda statement, *values: die() if "INSERT" in statement else kept(statement, *values)
         take(store, manifest())
         die()
 

@@ -25,7 +25,7 @@ from shuffledp.service.issuer_app import IssuingDesk
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.own_token import OwnToken
 from shuffledp.service.running import run_issuer
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 from shuffledp.survey import WebPage
 from shuffledp.wire.keys import ShufflerKey, from_text, in_text
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE, PendingToken, TokenCheck, TokenResponse

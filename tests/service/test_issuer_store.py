@@ -21,7 +21,7 @@ from shuffledp.service.event_log import EventLog
 from shuffledp.service.invitations import digest_of
 from shuffledp.service.issuer_app import IssuingDesk
 from shuffledp.service.issuer_store import IssuerStore
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 from shuffledp.wire.keys import from_text
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken
 
@@ -64,7 +64,7 @@ def test_of_two_people_who_took_part_nobody_tells_who_was_first(tmp_path):
     for number in range(TIMES):
         codes = codes_of(PEOPLE)
         store = invited(tmp_path / str(number), codes)
-        store._run("PRAGMA synchronous = OFF")
+        store.run("PRAGMA synchronous = OFF")
         for code in codes:
             assert store.use(COLLECTION, code, code)
         raw = content(tmp_path / str(number))

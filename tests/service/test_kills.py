@@ -12,7 +12,7 @@ import pytest
 from service.at_work import looks_sealed
 from service.processes import place
 from shuffledp.service.intake import Count
-from shuffledp.service.sqlite_store import SqliteStore
+from shuffledp.service.report_store import ReportStore
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest
 
 CLIENTS = 8
@@ -72,7 +72,7 @@ def test_every_acknowledged_report_is_stored_once_however_often_the_shuffler_is_
         where.running["shuffler"].end()
     assert len(crowd.acknowledged) == count
     folder = tmp_path / "shuffler" / where.parties.collection.id.hex()
-    with closing(SqliteStore(folder, num_columns=1, remembers=False)) as store:
+    with closing(ReportStore(folder, num_columns=1, remembers=False)) as store:
         assert store.waiting == count
         assert store.counts()[Count.STORED] == count
         assert store.counts()[Count.DUPLICATE] >= 1

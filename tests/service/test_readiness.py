@@ -17,7 +17,7 @@ from shuffledp.service import readiness
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.readiness import Readiness
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 from shuffledp.wire.grammar import UploadRequest
 
 
@@ -138,17 +138,17 @@ def test_trying_leaves_nothing(tmp_path):
     before = sorted(path.name for path in (tmp_path / "analyzer").rglob("*"))
     store.try_to_store()
     assert sorted(path.name for path in (tmp_path / "analyzer").rglob("*")) == before
-    assert store._run("SELECT name FROM sqlite_master WHERE name = 'room'").fetchall() == []
+    assert store.run("SELECT name FROM sqlite_master WHERE name = 'room'").fetchall() == []
     store.close()
 
 
 def test_a_post_office_tries_too(tmp_path):
     async def test():
         boxes = Mailboxes(tmp_path)
-        boxes._database.execute("PRAGMA max_page_count = 1")
+        boxes._letters.run("PRAGMA max_page_count = 1")
         with pytest.raises(StorageError, match="did not take"):
             await boxes.try_to_store()
-        boxes._database.execute("PRAGMA max_page_count = 1000")
+        boxes._letters.run("PRAGMA max_page_count = 1000")
         await boxes.try_to_store()
         await boxes.close()
 

@@ -19,10 +19,10 @@ from service.test_analyzer_app import posted
 from service.test_store import killed
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.service.batch_store import BatchStore
-from shuffledp.service.digest_keys import keyed
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.reception import Reception
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
+from shuffledp.store.digest_keys import keyed
 from shuffledp.wire.grammar import BatchedReport, BatchManifest
 
 pytestmark = pytest.mark.usefixtures("without_a_page")
@@ -140,7 +140,7 @@ def test_a_key_that_a_full_disk_did_not_take_is_made_again_and_no_digest_is_with
     assert store.seen.in_other_batches(made, [b"a" * 16]) == [False]
     (key,) = tmp_path.glob("*.key")
     assert key.stat().st_size == 32
-    ((digest,),) = store._run("SELECT digest FROM seen").fetchall()
+    ((digest,),) = store.run("SELECT digest FROM seen").fetchall()
     assert digest == keyed(b"a" * 16, key.read_bytes()) != keyed(b"a" * 16, b"")
     store.close()
 
@@ -160,14 +160,14 @@ def test_a_key_that_was_cut_off_is_made_again_before_its_first_digest_and_refuse
 
 def test_digests_are_written_in_their_own_order_and_not_in_that_of_the_batch(tmp_path):
     store, written = BatchStore(tmp_path), []
-    run_statement = store.seen._run
+    run_statement = store.run
 
     def recorded(statement, *values):
         if statement.startswith("INSERT"):
             written.append(values[2])
         return run_statement(statement, *values)
 
-    store.seen._run = recorded
+    store.run = recorded
     made = BatchManifest(bytes(32), 0, bytes(16), 0, 50, 0, 0, 0, bytes(32), b"uniform", b"1")
     store.seen.in_other_batches(made, [bytes([number]) for number in range(50)])
     store.close()
@@ -212,12 +212,12 @@ class Dying(BatchStore):
 
     left = None
 
-    def _run(self, statement, *values):
+    def run(self, statement, *values):
         if self.left is not None:
             if not self.left:
                 os.kill(os.getpid(), signal.SIGKILL)
             self.left -= 1
-        return super()._run(statement, *values)
+        return super().run(statement, *values)
 
 
 async def started(folder, parties, store):

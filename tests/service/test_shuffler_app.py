@@ -11,12 +11,12 @@ import pytest
 
 from service.at_work import Clock, looks_sealed, reports_of, run, sealed, shuffler
 from service.given import Parties, task, task_near_an_order, task_of_two
-from service.test_group_commit import Memory
+from service.test_report_queue import Memory
 from shuffledp.service.batches import Phase
 from shuffledp.service.intake import Count
+from shuffledp.service.report_store import ReportStore
 from shuffledp.service.shuffler_app import MOST_SUBMISSIONS, metrics_app
-from shuffledp.service.sqlite_store import SqliteStore
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.grammar import Extension, Report, ReportError, SignedManifest, Submission, UploadRequest
 from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
@@ -332,7 +332,7 @@ def test_a_close_is_answered_well_when_it_is_on_the_disk_and_refused_while_the_d
             def fails(*_):
                 raise StorageError("full")
 
-            full.setattr(SqliteStore, "enter", fails)
+            full.setattr(ReportStore, "enter", fails)
             await ask()
         await ask()
         return found
@@ -344,7 +344,7 @@ def stored_phase(folder):
     """The phase that a process would find that starts now, after this one was killed."""
     copy = folder / "copy"
     shutil.copytree(folder / "store", copy)
-    with closing(SqliteStore(copy, num_columns=1, remembers=False)) as store:
+    with closing(ReportStore(copy, num_columns=1, remembers=False)) as store:
         found = store.phase
     shutil.rmtree(copy)
     return found
@@ -381,7 +381,7 @@ def test_a_disk_that_is_full_just_after_the_end_was_written_ends_a_collection_on
             def fails(_):
                 raise StorageError("full")
 
-            full.setattr(SqliteStore, "tidy", fails)
+            full.setattr(ReportStore, "tidy", fails)
             for _ in range(3):
                 with suppress(StorageError):
                     await here.desk.advance()
@@ -435,7 +435,7 @@ def test_a_collection_goes_on_where_the_process_ended(tmp_path):
     async def test():
         async with shuffler(tmp_path, parties) as here:
             await here.send(*(looks_sealed(parties.collection) for _ in range(11)))
-            await here.desk._commit.do(lambda: here.desk._store.enter(Phase.CLOSING))
+            await here.desk._queue.do(here.desk._store.enter, Phase.CLOSING)
         async with shuffler(tmp_path, parties) as again:
             await again.desk.advance()
             return await again.status(), again.logged.events

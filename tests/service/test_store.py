@@ -16,15 +16,15 @@ import pytest
 from service.sealed import rows
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.randomness.permutations import random_permutation
-from shuffledp.service import sqlite_store
+from shuffledp.service import report_store
 from shuffledp.service.batches import Phase
 from shuffledp.service.intake import Count
-from shuffledp.service.sqlite_store import SqliteStore
-from shuffledp.service.store import StorageError
+from shuffledp.service.report_store import ReportStore
+from shuffledp.store.database import StorageError
 from shuffledp.wire.grammar import ReportError
 
 
-def opened(folder, *, num_columns=1, remembers=False, kind=SqliteStore):
+def opened(folder, *, num_columns=1, remembers=False, kind=ReportStore):
     return closing(kind(folder, num_columns=num_columns, remembers=remembers))
 
 
@@ -71,7 +71,7 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path):
     known = [rows(number=number) for number in range(50)]
 
     def run():
-        store = SqliteStore(tmp_path, num_columns=1, remembers=False)
+        store = ReportStore(tmp_path, num_columns=1, remembers=False)
         store.commit(known)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -85,7 +85,7 @@ def test_a_folder_from_before_there_were_tokens_takes_them(tmp_path):
     stored, spending = rows(), [replace(each, token=b"token") for each in rows(number=2)]
     with opened(tmp_path) as store:
         store.commit([stored])
-        store._run("DROP TABLE spent")
+        store.run("DROP TABLE spent")
     with opened(tmp_path) as store:
         assert store.commit([stored, spending]) == [Count.DUPLICATE, Count.STORED]
         again = [replace(each, token=b"token") for each in rows(number=3)]
@@ -104,8 +104,8 @@ def test_the_columns_of_a_submission_are_stored_together_or_not_at_all(tmp_path)
 
 def test_every_write_is_on_the_disk_before_it_returns(tmp_path):
     with opened(tmp_path) as store:
-        assert store._rows("PRAGMA synchronous") == [(2,)]  # FULL: a power cut loses nothing that was acknowledged
-        assert store._rows("PRAGMA journal_mode") == [("wal",)]
+        assert store.rows("PRAGMA synchronous") == [(2,)]  # FULL: a power cut loses nothing that was acknowledged
+        assert store.rows("PRAGMA journal_mode") == [("wal",)]
 
 
 def test_rows_do_not_lie_in_the_order_in_which_they_came(tmp_path):
@@ -129,7 +129,7 @@ def order_on_disk(folder, came):
 @pytest.mark.parametrize("ends", ["tidy", "close", "kill"])
 def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
     came = [rows(number=number) for number in range(25)]  # of one page: in more there is less order to be seen
-    store = SqliteStore(tmp_path, num_columns=1, remembers=False)
+    store = ReportStore(tmp_path, num_columns=1, remembers=False)
     for each in came:
         store.commit([each])
     assert abs(order_on_disk(tmp_path, came)) > 0.99
@@ -138,7 +138,7 @@ def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
         assert abs(order_on_disk(tmp_path, came)) < 0.85  # 4 standard errors
     if ends == "kill":
         store._database.close()
-        store = SqliteStore(tmp_path, num_columns=1, remembers=False)
+        store = ReportStore(tmp_path, num_columns=1, remembers=False)
         assert abs(order_on_disk(tmp_path, came)) < 0.85
     store.close()
     assert abs(order_on_disk(tmp_path, came)) < 0.85
@@ -146,9 +146,9 @@ def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
 
 @pytest.mark.parametrize("length", [200, 1400, 9000])
 def test_among_very_many_long_reports_do_not_lie_one_behind_the_other_as_they_came(tmp_path, monkeypatch, length):
-    monkeypatch.setattr(sqlite_store, "_MOST_WRITTEN_ANEW", 0)
+    monkeypatch.setattr(report_store, "_MOST_WRITTEN_ANEW", 0)
     came = [(replace(rows()[0], ciphertext=os.urandom(length)),) for _ in range(200)]
-    store = SqliteStore(tmp_path, num_columns=1, remembers=False, longest=len(came[0][0].ciphertext))
+    store = ReportStore(tmp_path, num_columns=1, remembers=False, longest=len(came[0][0].ciphertext))
     for each in came:
         store.commit([each])
     store.tidy()
@@ -209,7 +209,7 @@ def test_extensions_stay_at_their_places_while_ciphertexts_change_them(tmp_path)
 
 
 def test_a_large_batch_is_kept_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_store, "_BYTES_OF_PART", 500)
+    monkeypatch.setattr(report_store, "_BYTES_OF_PART", 500)
     with opened(tmp_path) as store:
         store.commit([rows() for _ in range(30)])
         store.release(30, drawn, signed)
@@ -298,17 +298,17 @@ def killed(run):
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-class Dying(SqliteStore):
+class Dying(ReportStore):
     """Is killed before one of its statements."""
 
     left = None
 
-    def _run(self, statement, *values):
+    def run(self, statement, *values):
         if self.left is not None:
             if not self.left:
                 os.kill(os.getpid(), signal.SIGKILL)
             self.left -= 1
-        return super()._run(statement, *values)
+        return super().run(statement, *values)
 
 
 def dies_at(folder, statement, doing):
@@ -358,8 +358,8 @@ def test_the_end_is_whole_or_absent_wherever_the_process_is_killed(tmp_path):
 def test_a_second_process_refuses_to_start(tmp_path):
     with opened(tmp_path) as store:
         program = (
-            "import sys; from pathlib import Path; from shuffledp.service.sqlite_store import SqliteStore\n"
-            "SqliteStore(Path(sys.argv[1]), num_columns=1, remembers=False)"
+            "import sys; from pathlib import Path; from shuffledp.service.report_store import ReportStore\n"
+            "ReportStore(Path(sys.argv[1]), num_columns=1, remembers=False)"
         )
         second = subprocess.run(
             [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
@@ -374,7 +374,7 @@ def test_an_open_collection_without_its_key_is_refused(tmp_path):
         store.commit([rows()])
     (tmp_path / "seen.key").unlink()
     with pytest.raises(LocalProtocolError, match="it is gone"):
-        SqliteStore(tmp_path, num_columns=1, remembers=False)
+        ReportStore(tmp_path, num_columns=1, remembers=False)
 
 
 def test_an_open_collection_with_a_key_that_was_cut_off_is_refused(tmp_path):
@@ -382,7 +382,7 @@ def test_an_open_collection_with_a_key_that_was_cut_off_is_refused(tmp_path):
         store.commit([rows()])
     (tmp_path / "seen.key").write_bytes(b"")
     with pytest.raises(LocalProtocolError, match="of 32 bytes; it is cut off"):
-        SqliteStore(tmp_path, num_columns=1, remembers=False)
+        ReportStore(tmp_path, num_columns=1, remembers=False)
 
 
 @contextmanager
@@ -419,4 +419,4 @@ def test_nothing_of_a_group_is_stored_on_a_full_disk_and_all_of_it_when_there_is
 def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="must be writable"):
-        SqliteStore(tmp_path / "file" / "store", num_columns=1, remembers=False)
+        ReportStore(tmp_path / "file" / "store", num_columns=1, remembers=False)

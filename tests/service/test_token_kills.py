@@ -25,14 +25,14 @@ from shuffledp.service.issuer_app import IssuingDesk
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.own_token import OwnToken
 from shuffledp.service.reception import Reception
-from shuffledp.service.sqlite_store import SqliteStore
+from shuffledp.service.report_store import ReportStore
 from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.grammar import ReportError, UploadRequest
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, TokenCheck, TokenRequest
 
-ISSUING = (IssuingDesk, "sign"), [(IssuerStore, "_run"), (issuer_app, "blind_sign")]
-INTAKE = (Desk, "upload"), [(SqliteStore, "_run")]
-RECEPTION = (Reception, "take"), [(BatchStore, "_run"), (Incoming, "publish"), (reception, "write_batches")]
+ISSUING = (IssuingDesk, "sign"), [(IssuerStore, "run"), (issuer_app, "blind_sign")]
+INTAKE = (Desk, "upload"), [(ReportStore, "run")]
+RECEPTION = (Reception, "take"), [(BatchStore, "run"), (Incoming, "publish"), (reception, "write_batches")]
 MOMENTS_OF_ISSUING = 8  # before and after: all of it, the mark of the invitation, its reading, and the signature
 MOMENTS_OF_INTAKE = 16  # all of it; beginning, token, report, token, report, count, commit
 # All of it; whether it is there and before the last, its body, its row; what is complete and seen before, the release.
@@ -91,7 +91,7 @@ def killed(where, role, plan, at, attempt):
 
 def store_of(where):
     folder = where.folder / "shuffler" / where.parties.collection.id.hex()
-    return closing(SqliteStore(folder, num_columns=1, remembers=False))
+    return closing(ReportStore(folder, num_columns=1, remembers=False))
 
 
 def upload_of(where):

@@ -15,8 +15,8 @@ from service.test_shuffler_app import altered, one_test, problem
 from shuffledp.core.statement_terms import Trust
 from shuffledp.service.batches import Phase
 from shuffledp.service.intake import Count
-from shuffledp.service.sqlite_store import SqliteStore
-from shuffledp.service.store import StorageError
+from shuffledp.service.report_store import ReportStore
+from shuffledp.store.database import StorageError
 from shuffledp.wire.grammar import ReportError, UploadRequest, UploadResponse
 
 
@@ -113,7 +113,7 @@ def test_a_token_is_not_lost_where_its_report_is_not_stored(tmp_path, monkeypatc
     async def result(here):
         wrong = altered(looks_sealed(parties.collection), payload=b"x" * 99)
         first = refused(await post(here, wrong, token))
-        taken, insert = looks_sealed(parties.collection), SqliteStore._run
+        taken, insert = looks_sealed(parties.collection), ReportStore.run
         with monkeypatch.context() as full:
 
             def fails(self, statement, *values):
@@ -121,7 +121,7 @@ def test_a_token_is_not_lost_where_its_report_is_not_stored(tmp_path, monkeypatc
                     raise StorageError("full")
                 return insert(self, statement, *values)
 
-            full.setattr(SqliteStore, "_run", fails)
+            full.setattr(ReportStore, "run", fails)
             second = await post(here, looks_sealed(parties.collection), token)
         return first, second, refused(await post(here, taken, token))
 
@@ -171,10 +171,10 @@ def test_of_tokens_only_keyed_digests_are_kept_and_after_the_close_nothing(tmp_p
         async with shuffler(tmp_path, parties) as here:
             for token in tokens:
                 await post(here, looks_sealed(parties.collection), token)
-            during, kept = left(), here.desk._store._rows("SELECT token FROM spent")
+            during, kept = left(), here.desk._store.rows("SELECT token FROM spent")
             await here.desk.stop_intake()
             await here.desk.advance()
-            return during, kept, here.desk._store._rows("SELECT token FROM spent"), await here.status()
+            return during, kept, here.desk._store.rows("SELECT token FROM spent"), await here.status()
 
     during, kept, after, status = run(test)
     assert len(kept) == count

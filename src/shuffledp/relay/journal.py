@@ -18,8 +18,8 @@ from shuffledp.relay.links import LinkKeys
 from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import Letters, MemberState, begin
 from shuffledp.relay.terms import RelayTerms
-from shuffledp.service.answered import write_down
 from shuffledp.shufflers.relay_protocol import RelayState
+from shuffledp.store.private_files import write_private
 
 
 class Journal:
@@ -81,14 +81,14 @@ class Journal:
 
     def write(self, state: MemberState) -> None:
         """Write the state to disk in place of the earlier state, before this returns."""
-        write_down(self._file, json.dumps(_written(state)).encode(), durable=self._durable)
+        write_private(self._file, json.dumps(_written(state)).encode(), durable=self._durable)
 
     def keep_letter(self, stage: int, sender: str, letter: bytes) -> Path:
         """Path of a file that keeps an invalid letter as it came, without secrets that open other letters."""
         kept = self._file.with_name(f"{self._file.stem}.{stage}.letter")
         to = self._terms.directory.entries[self._person].name
         said = {"collection": self._terms.collection_id.hex(), "stage": stage, "from": sender, "to": to}
-        write_down(kept, json.dumps(said | {"letter": letter.hex()}).encode(), durable=self._durable)
+        write_private(kept, json.dumps(said | {"letter": letter.hex()}).encode(), durable=self._durable)
         return kept
 
     def end(self) -> None:

@@ -3,7 +3,7 @@
 In reading order. Decisions without clock, disk or network: `intake` (store or refuse a submission),
 `batches` (when reports leave), `batch_order` (in which order), `public_columns` (public data beside a report).
 
-The shuffler: `store` and `sqlite_store` (its memory), `group_commit` (many requests, one write to the disk),
+The shuffler: `report_store` (its memory), `report_queue` (many requests, one write to the disk),
 `desk` (a collection at work), `gateway` (requests through a relay), `shuffler_app` (all over HTTP), `forwarder`
 (batches on their way).
 

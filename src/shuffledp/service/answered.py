@@ -7,7 +7,6 @@ is refused, since a shuffler that refuses what it keeps would otherwise see the 
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,8 +15,8 @@ import httpx
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.files.devices import Sent
-from shuffledp.files.writing import sync
 from shuffledp.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
+from shuffledp.store.private_files import write_private
 from shuffledp.survey import Collection
 from shuffledp.wire.grammar import UploadRequest, UploadResponse
 
@@ -63,7 +62,7 @@ class Answered:
 
     def about_to_send(self, body: bytes) -> None:
         """Write down a sealed request, on the disk before this returns."""
-        write_down(self._pending, body)
+        write_private(self._pending, body)
 
     def stored(self) -> None:
         """Remember only that the shuffler has stored the request."""
@@ -73,25 +72,6 @@ class Answered:
     def outdated(self) -> None:
         """Forget a request that can never be opened, so that the answer is sealed anew."""
         self._pending.unlink(missing_ok=True)
-
-
-def write_down(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file that only its owner may read, whole or not at all.
-
-    If ``durable``, the file is on the disk under its name before this returns.
-    """
-    partial = path.with_suffix(".partial")
-    with suppress(FileNotFoundError):
-        partial.unlink()
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "wb") as file:
-        file.write(data)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    partial.replace(path)
-    if durable:
-        sync(path.parent)
 
 
 def answer_once(

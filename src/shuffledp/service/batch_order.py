@@ -18,7 +18,7 @@ from shuffledp.files.shuffling import shuffler_for
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.service.public_columns import public_table
-from shuffledp.service.store import Draw
+from shuffledp.service.report_store import Draw
 from shuffledp.survey import Column, Task
 from shuffledp.wire.grammar import Extension
 from shuffledp.wire.presentation import Sequence

@@ -3,21 +3,21 @@
 import os
 import sqlite3
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
-from typing import IO, Any, Self
+from typing import IO, Self
 
-from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
-from shuffledp.service.seen_reports import SeenReports
-from shuffledp.service.store import StorageError, make_private, transaction, try_to_store
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.service.seen_reports import SEEN_TABLE, SeenReports
+from shuffledp.store.database import Database, StorageError
+from shuffledp.store.private_files import make_private, sync_folder
 from shuffledp.wire.grammar import BatchManifest
 
 Received = tuple[BatchManifest, Path]  # manifest of a batch, and the file of its body
 
-_DATABASE, _BODIES, _PARTIAL = "batches.sqlite", "batches", ".partial"
+_BODIES, _PARTIAL = "batches", ".partial"
 _TRIED = 1 << 16  # bytes written to test the free space
 _DIGITS = 12  # digits of a file name
 _TABLE = (
@@ -26,7 +26,7 @@ _TABLE = (
 )
 
 
-class BatchStore:
+class BatchStore(Database):
     """Store that takes each batch exactly once, despite repeated or broken transfers.
 
     A body is a file; a batch is there when its row is committed, and not before. Only one thread may use it at a time.
@@ -35,7 +35,6 @@ class BatchStore:
         folder: folder of the store, made if it is not there; for its owner only.
 
     Attributes:
-        thread: thread for work on the store.
         seen: digests of reports by batch, for collections that have not ended.
         name: name of the folder, which marks files made elsewhere for this store.
 
@@ -44,24 +43,20 @@ class BatchStore:
         StorageError: if the disk cannot be written to.
     """
 
+    file, owner = "batches.sqlite", "the analyzer"
+    in_use = "batches must belong to one process; another one has them open."
+    tables = (_TABLE, SEEN_TABLE)
+
     def __init__(self, folder: Path) -> None:
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix="batches")
+        super().__init__(folder)
         self._bodies = folder / _BODIES
-        self.name = sha256(os.fsencode(folder.resolve())).hexdigest()[:_DIGITS]
         try:
-            make_private(folder)
-            self._bodies.mkdir(mode=0o700, exist_ok=True)
-            (folder / _DATABASE).touch(mode=0o600)
-            self._database = sqlite3.connect(
-                folder / _DATABASE, isolation_level=None, check_same_thread=False, timeout=0
-            )
-        except (OSError, sqlite3.OperationalError):
-            raise StorageError("the folder of the analyzer must be writable; it is not.") from None
-        for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
-            self._run(f"PRAGMA {pragma}")
-        self._run(_TABLE)
-        self.seen = SeenReports(folder, self._run)
-        known = {self._body(batch) for (batch,) in self._run("SELECT batch FROM batches WHERE NOT done")}
+            make_private(self._bodies)
+        except OSError:
+            raise StorageError(f"the folder of {self.owner} must be writable; it is not.") from None
+        self.name = sha256(os.fsencode(folder.resolve())).hexdigest()[:_DIGITS]
+        self.seen = SeenReports(folder, self)
+        known = {self._body(batch) for (batch,) in self.run("SELECT batch FROM batches WHERE NOT done")}
         for path in self._bodies.iterdir():  # of a process that ended before a batch was stored, or after it was done
             if path not in known:
                 path.unlink()
@@ -72,7 +67,7 @@ class BatchStore:
 
     def has(self, manifest: BatchManifest) -> bool:
         """Whether the batch was stored before."""
-        return bool(self._run("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id).fetchall())
+        return self.finds("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id)
 
     def take(self, manifest: BatchManifest, incoming: "Incoming") -> bool:
         """Whether a completely received batch is stored now; False if it was stored before.
@@ -89,7 +84,7 @@ class BatchStore:
         incoming.publish(self._body(manifest.batch_id))
         row = manifest.batch_id, manifest.collection_id, manifest.number, manifest.column, manifest.encode()
         try:
-            self._run("INSERT INTO batches(batch, collection, number, column, manifest) VALUES(?, ?, ?, ?, ?)", *row)
+            self.run("INSERT INTO batches(batch, collection, number, column, manifest) VALUES(?, ?, ?, ?, ?)", *row)
         except sqlite3.IntegrityError:
             self._body(manifest.batch_id).unlink()
             raise RemoteProtocolError("a batch must have a number of its own; another has it.") from None
@@ -98,7 +93,7 @@ class BatchStore:
     def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
         """Batches of all columns for each number that is complete and not done, in order."""
         found: dict[int, list[Received]] = {}
-        rows = self._run(
+        rows = self.run(
             "SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done ORDER BY number, column",
             collection_id,
         )
@@ -109,15 +104,15 @@ class BatchStore:
     def done(self, batches: Iterable[Received]) -> None:
         """Remove the bodies of batches that are released or never will be; the batches stay known."""
         for manifest, path in batches:
-            self._run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
+            self.run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
             path.unlink(missing_ok=True)
 
     def end(self, collection_id: bytes) -> None:
         """Remove all bodies of a collection that has ended, and forget the digests of its reports."""
-        with transaction(self._run):
-            self._run("UPDATE batches SET done = 1 WHERE collection = ?", collection_id)
+        with self.transaction():
+            self.run("UPDATE batches SET done = 1 WHERE collection = ?", collection_id)
             self.seen.forget(collection_id)
-        for (batch,) in self._run("SELECT batch FROM batches WHERE collection = ?", collection_id).fetchall():
+        for (batch,) in self.rows("SELECT batch FROM batches WHERE collection = ?", collection_id):
             self._body(batch).unlink(missing_ok=True)
         self.seen.destroy_unused_keys()
 
@@ -130,16 +125,11 @@ class BatchStore:
         with self.incoming() as incoming:
             incoming.write(bytes(_TRIED))
             incoming.sync()
-        try_to_store(self._run)
-
-    def close(self) -> None:
-        """Close the store and its thread."""
-        self.thread.shutdown()
-        self._database.close()
+        super().try_to_store()
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
         """Refuse a batch behind the empty batch that ends its column."""
-        rows = self._run("SELECT manifest FROM batches WHERE collection = ?", manifest.collection_id).fetchall()
+        rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", manifest.collection_id)
         last = {each.number for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports}
         if last and (manifest.num_reports or manifest.number not in last):
             raise RemoteProtocolError(
@@ -148,14 +138,6 @@ class BatchStore:
 
     def _body(self, batch: bytes) -> Path:
         return self._bodies / batch.hex()
-
-    def _run(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        try:
-            return self._database.execute(statement, values)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise LocalProtocolError("batches must belong to one process; another one has them open.") from None
-            raise StorageError(f"the disk did not take what was written ({error.sqlite_errorname}).") from None
 
 
 class Incoming:
@@ -204,10 +186,6 @@ class Incoming:
         self.sync()
         try:
             self._path.replace(path)
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            sync_folder(path.parent)
         except OSError:
             raise StorageError("the disk did not take a batch.") from None

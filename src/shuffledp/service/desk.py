@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from secrets import token_bytes
 
@@ -34,11 +33,12 @@ from shuffledp.service.batches import (
     step,
 )
 from shuffledp.service.event_log import EventLog, Happened
-from shuffledp.service.group_commit import GroupCommit
 from shuffledp.service.http_messages import Problem, Refused
 from shuffledp.service.intake import Count, Row, Terms, counted_as, refusal
 from shuffledp.service.public_columns import shapes_of
-from shuffledp.service.store import Made, Outgoing, StorageError, Store
+from shuffledp.service.report_queue import ReportQueue
+from shuffledp.service.report_store import Made, Outgoing, ReportStore
+from shuffledp.store.database import StorageError
 from shuffledp.survey import Collection
 from shuffledp.wire.grammar import (
     ID_BYTES,
@@ -75,7 +75,7 @@ class Desk:
     def __init__(
         self,
         collection: Collection,
-        store: Store,
+        store: ReportStore,
         key: ShufflerKey,
         *,
         beside: Path,
@@ -84,7 +84,7 @@ class Desk:
     ) -> None:
         self.collection, self.terms = collection, terms_of(collection)
         self._store, self._key, self._log, self._clock = store, key, log, clock
-        self._commit = GroupCommit(store, stored=self._stored)
+        self._queue = ReportQueue(store, stored=self._stored)
         self._draw = draw_for(collection.task, beside)
         issuer = collection.issuer
         self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
@@ -119,19 +119,19 @@ class Desk:
             if nonce and len(request.submissions) > 1:
                 raise MalformedMessageError("an upload must be of one submission, which its token is for; it has more.")
         except MalformedMessageError:
-            self._commit.count(Count.MALFORMED)
+            self._queue.count(Count.MALFORMED)
             raise
         now = self._clock()
         errors = [refusal(each, self.terms, phase=self._phase, now=now) for each in request.submissions]
         taken = [_rows(each, nonce) for each, error in zip(request.submissions, errors, strict=True) if error is None]
-        results = iter(await self._commit.store(taken) if taken else ())
+        results = iter(await self._queue.store(taken) if taken else ())
         refused = []
         for submission, error in zip(request.submissions, errors, strict=True):
             result = next(results) if error is None else error
             if isinstance(result, ReportError):
                 refused.append(ReportStatus(submission.id, result))
             if error is not None:
-                self._commit.count(counted_as(error))
+                self._queue.count(counted_as(error))
         return UploadResponse.to(request, tuple(refused)).encode()
 
     def _nonce(self, authorization: str) -> bytes:
@@ -142,7 +142,7 @@ class Desk:
             token = Token.of_shown(authorization)
             self._check(token)
         except RemoteProtocolError:
-            self._commit.count(Count.REFUSED)
+            self._queue.count(Count.REFUSED)
             raise Refused(Problem.OTHER_TOKEN) from None
         return token.nonce
 
@@ -159,7 +159,7 @@ class Desk:
 
     async def counts(self) -> dict[Count, int]:
         """Counts of submissions so far."""
-        return dict(await self._commit.do(self._store.counts))
+        return dict(await self._queue.do(self._store.counts))
 
     async def try_to_store(self) -> None:
         """Test whether the disk takes data; without effect once nothing of the collection is left.
@@ -168,7 +168,7 @@ class Desk:
             StorageError: if the disk does not take data.
         """
         if not self._is_clean:
-            await self._commit.do(self._store.try_to_store)
+            await self._queue.do(self._store.try_to_store)
 
     async def stop_intake(self) -> None:
         """Close the collection before its date; the phase is on the disk when this returns, and `run` does the rest.
@@ -207,29 +207,29 @@ class Desk:
             while self._phase is Phase.OPEN and self._rule.every is not None and self._waiting >= self._rule.every:
                 await self._happened(Stored(self._waiting))
             if self._phase is Phase.CLOSING:
-                await self._commit.drain()
+                await self._queue.drain()
                 await self._happened(Drained(self._store.waiting, self._store.batches))
             if self._phase in (Phase.CLOSED, Phase.DESTROYED) and not self._is_clean:
                 await self._happened(Delivered(len(await self.outgoing())))
 
     async def outgoing(self) -> list[Outgoing]:
         """Batches on their way to the analyzer."""
-        return await self._commit.do(self._store.outgoing)
+        return await self._queue.do(self._store.outgoing)
 
     async def part(self, outgoing: Outgoing, number: int) -> bytes | None:
         """Part of the body of a batch; None after the last part."""
-        return await self._commit.do(partial(self._store.part, outgoing, number))
+        return await self._queue.do(self._store.part, outgoing, number)
 
     async def delivered(self, outgoing: Outgoing) -> None:
         """Forget a batch that the analyzer has acknowledged."""
         async with self._one_at_a_time:
-            await self._commit.do(partial(self._store.delivered, outgoing))
+            await self._queue.do(self._store.delivered, outgoing)
             self._log(Happened.DELIVERED)
             await self._happened(Delivered(len(await self.outgoing())))
 
     async def close(self) -> None:
         """Close the store after all accepted submissions are on the disk."""
-        await self._commit.close()
+        await self._queue.close()
 
     async def _happened(self, event: Event) -> None:
         phase, decisions = step(self._phase, event, self._rule)
@@ -240,20 +240,20 @@ class Desk:
     async def _carry_out(self, decision: Decision, phase: Phase) -> None:
         match decision:
             case StopIntake():
-                await self._commit.do(partial(self._store.enter, phase))
+                await self._queue.do(self._store.enter, phase)
                 self._phase = phase  # from now on, submissions are late
                 self._log(Happened.CLOSING)
             case MakeBatch(size):
-                await self._commit.do(partial(self._store.release, size, self._draw, self._signed))
+                await self._queue.do(self._store.release, size, self._draw, self._signed)
                 self._log(Happened.BATCH_MADE, size)
                 self.batch_made.set()
             case End():
-                await self._commit.do(partial(self._store.end, phase, self._signed))
+                await self._queue.do(self._store.end, phase, self._signed)
                 if phase is Phase.DESTROYED:
                     self._log(Happened.NOT_RELEASED)
                 self.batch_made.set()
             case Clean():
-                await self._commit.do(partial(self._store.clean, phase))
+                await self._queue.do(self._store.clean, phase)
                 self._is_clean = True
 
     def _signed(self, made: Made) -> bytes:

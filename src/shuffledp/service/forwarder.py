@@ -11,7 +11,7 @@ import httpx
 from shuffledp.service.certificates import trusted
 from shuffledp.service.desk import Desk
 from shuffledp.service.event_log import EventLog, Happened
-from shuffledp.service.store import Outgoing
+from shuffledp.service.report_store import Outgoing
 from shuffledp.wire.grammar import BATCH_TYPE
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 300.0  # seconds

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.readiness import Readiness, Try
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 from shuffledp.survey import Collection
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.keys import from_text

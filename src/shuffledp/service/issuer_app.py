@@ -4,12 +4,9 @@
 as a bearer. ``POST /collections/ID/close`` closes the collection for the holder of its shuffler's key.
 """
 
-import asyncio
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import partial
-from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -37,8 +34,6 @@ from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.closing import CLOSE_TYPE
 from shuffledp.wire.keys import IssuerKey, from_text, in_text
 from shuffledp.wire.tokens import BLIND_RSA, ISSUANCE_REQUEST, ISSUANCE_RESPONSE, TokenRequest, TokenResponse, key_id
-
-Result = TypeVar("Result")
 
 _BEARER = re.compile("Bearer ([A-Za-z0-9_-]{1,64})")
 _MOST_BYTES = 1 << 10
@@ -84,7 +79,7 @@ class IssuingDesk:
         if self.has_ended:
             return
         good = lists.codes - lists.cancelled
-        late = await self._do(partial(self._store.invite, self.collection.id, good, lists.cancelled))
+        late = await self._store.thread.do(self._store.invite, self.collection.id, good, lists.cancelled)
         self._codes = frozenset(good)
         if late:
             self._log(Happened.CANCELLED_TOO_LATE, late)
@@ -95,7 +90,7 @@ class IssuingDesk:
         Raises:
             StorageError: if the disk does not take data.
         """
-        await self._do(self._store.try_to_store)
+        await self._store.thread.do(self._store.try_to_store)
 
     async def close(self) -> None:
         """End signing before the date, and forget who has taken part."""
@@ -106,7 +101,7 @@ class IssuingDesk:
         """Destroy the stored invitations of the collection, if it has ended."""
         if self.has_ended:
             self._is_closed = True  # even if the clock goes back
-            await self._do(partial(self._store.close_collections, [self.collection.id]))
+            await self._store.thread.do(self._store.close_collections, [self.collection.id])
             self._codes = frozenset()
 
     async def sign(self, bearer: str, body: bytes) -> bytes:
@@ -124,14 +119,10 @@ class IssuingDesk:
             raise Refused(Problem.NOT_AUTHORIZED)
         if (request.token_type, request.truncated_token_key_id) != (BLIND_RSA, self._key_id):
             raise Refused(Problem.NOT_SIGNED)
-        if not await self._do(partial(self._store.use, self.collection.id, digest, body)):
+        if not await self._store.thread.do(self._store.use, self.collection.id, digest, body):
             raise Refused(Problem.NOT_AUTHORIZED if self.has_ended else Problem.INVITATION_USED)
-        signature = await self._do(partial(blind_sign, self._key.private_key, request.blinded_msg))
+        signature = await self._store.thread.do(blind_sign, self._key.private_key, request.blinded_msg)
         return TokenResponse(signature).encode()
-
-    async def _do(self, work: Callable[[], Result]) -> Result:
-        """Result of work in the only thread that may touch the store."""
-        return await asyncio.get_running_loop().run_in_executor(self._store.thread, work)
 
 
 def _code(bearer: str) -> bytes:

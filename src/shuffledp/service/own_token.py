@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 
 from shuffledp.core.errors import LocalProtocolError, MalformedMessageError, RemoteProtocolError
-from shuffledp.service.answered import write_down
 from shuffledp.service.client import asked, try_way
 from shuffledp.service.invitations import Invitation
+from shuffledp.store.private_files import write_private
 from shuffledp.survey import Collection
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, Token, TokenResponse
 
@@ -51,7 +51,7 @@ class OwnToken:
         if to is not None and invitation.token is None:
             try_way(self._collection, to, patience=patience)
         token = invitation.ready_token() or self._signed(invitation, client, patience)
-        write_down(self._token, token.encode())
+        write_private(self._token, token.encode())
         self._asked.unlink(missing_ok=True)
         return token
 
@@ -65,7 +65,7 @@ class OwnToken:
         if issuer is None:
             raise LocalProtocolError("a collection must have an issuer to have tokens; this one has none.")
         if not self._asked.exists():
-            write_down(self._asked, PendingToken.new(collection.challenge, issuer.key.public).encode())
+            write_private(self._asked, PendingToken.new(collection.challenge, issuer.key.public).encode())
         pending = PendingToken.decode(self._asked.read_bytes())
         url, bearer = f"{issuer.url}{collection.path}/token-request", f"Bearer {invitation.code}"
         body = pending.request.encode()

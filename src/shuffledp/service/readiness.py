@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from shuffledp.service.event_log import EventLog, Happened
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 
 Try = Callable[[], Awaitable[object]]  # writes and deletes data; raises StorageError if the disk is full
 

@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
 from shuffledp.files.writing import remove_left_over
@@ -21,8 +19,6 @@ from shuffledp.wire.grammar import (
     SignedManifest,
 )
 from shuffledp.wire.keys import AnalyzerKey, from_text, verify
-
-Result = TypeVar("Result")
 
 _AT_ONCE = 2  # batches being received at once
 # Longest manifest with its signature: fixed fields, two texts with their lengths, signature.
@@ -86,7 +82,7 @@ class Reception:
                     incoming.write(rest)
                     async for part in parts:
                         await asyncio.to_thread(incoming.write, part)
-                    is_new = await self._do(partial(self._store.take, manifest, incoming))
+                    is_new = await self._store.thread.do(self._store.take, manifest, incoming)
         except TimeoutError:
             raise Refused(Problem.TOO_SLOW) from None
         except RemoteProtocolError:
@@ -102,7 +98,7 @@ class Reception:
         Raises:
             StorageError: if the disk does not take data.
         """
-        await self._do(self._store.try_to_store)
+        await self._store.thread.do(self._store.try_to_store)
 
     async def _head(self, parts: AsyncIterator[bytes]) -> tuple[BatchManifest, bytes]:
         """Manifest of a batch, checked before more is read, and the bytes of the body that came with it."""
@@ -123,9 +119,9 @@ class Reception:
     async def release(self) -> None:
         """Write the releases of all complete batches; those written before are skipped."""
         async with self._one_at_a_time:
-            complete = partial(self._store.complete, self.collection.id, len(self.collection.task.columns))
+            num_columns = len(self.collection.task.columns)
             released: list[Sequence[Received]] = []  # kept for the release over all batches
-            for batches in await self._do(complete):
+            for batches in await self._store.thread.do(self._store.complete, self.collection.id, num_columns):
                 number = batches[0][0].number
                 if not all(manifest.num_reports for manifest, _ in batches):
                     await self._end(number, released)
@@ -139,14 +135,14 @@ class Reception:
                 if written and several:
                     released.append(batches)
                 else:
-                    await self._do(partial(self._store.done, batches))
+                    await self._store.thread.do(self._store.done, batches)
 
     async def _end(self, number: int, released: Sequence[Sequence[Received]]) -> None:
         """End the collection; if several batches were released, write the release over all of them."""
         if number == 0:
             self._log(Happened.NOT_RELEASED)
         if len(released) < 2 or await self._is_written(self._folder / "together", released) is not None:
-            await self._do(partial(self._store.end, self.collection.id))
+            await self._store.thread.do(self._store.end, self.collection.id)
 
     async def _is_written(self, folder: Path, several: Sequence[Sequence[Received]]) -> bool | None:
         """Whether a release of these batches is written, now or before; None if a later try may succeed."""
@@ -177,7 +173,3 @@ class Reception:
     def _in_others(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
         """Whether each report of a batch came in another batch, asked in the thread of the store."""
         return self._store.thread.submit(self._store.seen.in_other_batches, manifest, ids).result()
-
-    async def _do(self, work: Callable[[], Result]) -> Result:
-        """Result of work on the store, in the only thread that may touch it."""
-        return await asyncio.get_running_loop().run_in_executor(self._store.thread, work)

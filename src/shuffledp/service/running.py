@@ -18,11 +18,11 @@ from shuffledp.service.invited_lists import Lists, Seen, read_lists, seen
 from shuffledp.service.issuer_app import IssuingDesk, issuer_app
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.reception import Reception
+from shuffledp.service.report_store import ReportStore
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import metrics_app, shuffler_app
-from shuffledp.service.sqlite_store import SqliteStore
-from shuffledp.service.store import StorageError
 from shuffledp.service.web_pages import WithPages, read_pages
+from shuffledp.store.database import StorageError
 from shuffledp.survey import Collection
 from shuffledp.wire.keys import IssuerKey, in_text
 
@@ -54,7 +54,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             named_keys([key], collection.shuffler.key)
             if collection.gateway is not None:
                 named_keys(gateway_keys, collection.gateway)
-            store = SqliteStore(
+            store = ReportStore(
                 Path(config.state) / collection.id.hex(),
                 num_columns=len(collection.task.columns),
                 remembers=collection.every is not None,

@@ -5,16 +5,15 @@ and once the collection is over no key. They are stored before the batch is rele
 process is killed, a repeated batch finds its own reports, and a later batch finds them taken.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from shuffledp.service.digest_keys import destroy_key, keyed, read_key, write_key
-from shuffledp.service.store import transaction
+from shuffledp.store.database import Database
+from shuffledp.store.digest_keys import destroy_key, keyed, read_key, write_key
 from shuffledp.wire.grammar import BatchManifest
 
 _KEY = "-seen.key"
-_TABLE = (
+SEEN_TABLE = (
     "CREATE TABLE IF NOT EXISTS seen(collection BLOB, column INTEGER, digest BLOB, number INTEGER, "
     "PRIMARY KEY(collection, column, digest)) WITHOUT ROWID"
 )
@@ -25,12 +24,11 @@ class SeenReports:
 
     Args:
         folder: folder of the database; keys lie beside it, for their owner only.
-        run: function that runs a statement in the database.
+        database: database with the `SEEN_TABLE`.
     """
 
-    def __init__(self, folder: Path, run: Callable[..., Any]) -> None:
-        self._folder, self._run = folder, run
-        run(_TABLE)
+    def __init__(self, folder: Path, database: Database) -> None:
+        self._folder, self._database = folder, database
         self.destroy_unused_keys()  # left by a process that ended
 
     def in_other_batches(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:
@@ -46,18 +44,18 @@ class SeenReports:
         digests = [keyed(each, key) for each in ids]
         others = set()
         of = "SELECT number FROM seen WHERE collection = ? AND column = ? AND digest = ?"
-        with transaction(self._run):
+        with self._database.transaction():
             for digest in sorted(set(digests)):  # not in the order of the batch
                 row = manifest.collection_id, manifest.column, digest
-                if self._run("INSERT OR IGNORE INTO seen VALUES(?, ?, ?, ?)", *row, manifest.number).rowcount:
+                if self._database.run("INSERT OR IGNORE INTO seen VALUES(?, ?, ?, ?)", *row, manifest.number).rowcount:
                     continue
-                if self._run(of, *row).fetchone() != (manifest.number,):
+                if self._database.run(of, *row).fetchone() != (manifest.number,):
                     others.add(digest)
         return [digest in others for digest in digests]
 
     def forget(self, collection_id: bytes) -> None:
         """Delete the digests of a collection that has ended; inside a transaction."""
-        self._run("DELETE FROM seen WHERE collection = ?", collection_id)
+        self._database.run("DELETE FROM seen WHERE collection = ?", collection_id)
 
     def destroy_unused_keys(self) -> None:
         """Destroy the keys of collections without digests: not used yet, or forgotten."""
@@ -72,7 +70,7 @@ class SeenReports:
         return read_key(path)
 
     def _any(self, collection_id: bytes) -> bool:
-        return bool(self._run("SELECT 1 FROM seen WHERE collection = ? LIMIT 1", collection_id).fetchall())
+        return self._database.finds("SELECT 1 FROM seen WHERE collection = ? LIMIT 1", collection_id)
 
     def _path(self, collection_id: bytes) -> Path:
         return self._folder / f"{collection_id.hex()}{_KEY}"

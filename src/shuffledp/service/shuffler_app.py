@@ -31,7 +31,7 @@ from shuffledp.service.http_messages import (
     whole_body,
 )
 from shuffledp.service.intake import Count
-from shuffledp.service.store import StorageError
+from shuffledp.store.database import StorageError
 from shuffledp.wire.binary_http import field
 from shuffledp.wire.closing import CLOSE_TYPE
 from shuffledp.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE

@@ -5,15 +5,16 @@ from hashlib import blake2b
 from pathlib import Path
 
 from shuffledp.core.errors import LocalProtocolError
-from shuffledp.service.store import StorageError
-from shuffledp.wire.grammar import ID_BYTES
+from shuffledp.store.database import StorageError
+from shuffledp.store.private_files import sync_folder, write_private
 
 _KEY_BYTES = 32
+_DIGEST_BYTES = 16  # as many as of an id
 
 
 def keyed(id_: bytes, key: bytes) -> bytes:
     """Digest of an id under a key, as long as the id."""
-    return blake2b(id_, key=key, digest_size=ID_BYTES).digest()
+    return blake2b(id_, key=key, digest_size=_DIGEST_BYTES).digest()
 
 
 def read_key(path: Path) -> bytes:
@@ -37,16 +38,10 @@ def write_key(path: Path) -> None:
     Raises:
         StorageError: if the disk did not take it.
     """
-    part = path.with_name(f"{path.name}.partial")
     try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(os.urandom(_KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        _sync_folder(path.parent)
+        write_private(path, os.urandom(_KEY_BYTES))
+        sync_folder(path.parent)
     except OSError:
-        part.unlink(missing_ok=True)
         raise StorageError("the disk did not take the key of digests.") from None
 
 
@@ -62,14 +57,6 @@ def destroy_key(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         path.unlink()
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError:
         raise StorageError("the disk did not let the key of digests go.") from None
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -6,10 +6,12 @@ import threading
 import pytest
 
 from service.sealed import rows
-from shuffledp.service import group_commit
-from shuffledp.service.group_commit import GroupCommit
+from shuffledp.service import report_queue
 from shuffledp.service.intake import Count
-from shuffledp.service.store import StorageError
+from shuffledp.service.report_queue import ReportQueue
+from shuffledp.store import group_commit
+from shuffledp.store.database import StorageError
+from shuffledp.store.group_commit import StoreThread
 from shuffledp.wire.grammar import ReportError
 
 
@@ -18,6 +20,7 @@ class Memory:
 
     def __init__(self):
         self.groups, self.counted, self.waiting, self.fails = [], {}, 0, None
+        self.thread = StoreThread(1)
         self.go_on, self.tidied = threading.Event(), threading.Event()
         self.go_on.set()
 
@@ -44,7 +47,7 @@ def run(test, **given):
     memory, told = Memory(), []
 
     async def main():
-        commit = GroupCommit(memory, stored=told.append, **given)
+        commit = ReportQueue(memory, stored=told.append, **given)
         try:
             return await test(commit, memory)
         finally:
@@ -140,7 +143,7 @@ def test_after_draining_began_everything_is_late_and_what_was_taken_is_stored():
 
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_the_order_in_which_things_came_is_soon_taken_off_the_disk_also_if_more_come_all_the_time(monkeypatch, goes_on):
-    monkeypatch.setattr(group_commit, "_UNTIDY_SECONDS", 0.1)
+    monkeypatch.setattr(report_queue, "_UNTIDY_SECONDS", 0.1)
 
     async def test(commit, memory):
         await commit.store([rows()])
