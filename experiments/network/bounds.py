@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 import shuffledp as sdp
+from experiments.network.printed_formulas import FLAGS, PrintedFormula, printed_all, printed_single
 from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
-from shuffledp.planning.printed_formulas import FLAGS, PrintedFormula, printed_all, printed_single
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
 

@@ -8,11 +8,11 @@ import numpy as np
 import shuffledp as sdp
 from experiments.network.bounds import corrected, everybody, printed, printed_squares, uniform
 from experiments.network.graphs import graph_of
+from experiments.network.printed_formulas import printed_all
 from experiments.network.swap_reveal import SwapReveal
 from experiments.showing import COLORS, new_chart, progress, series
 from shuffledp.laws import position_distribution
 from shuffledp.people.graphs import Graph
-from shuffledp.planning.printed_formulas import printed_all
 from shuffledp.testing import SeededSource
 
 PARTS = "graphs"

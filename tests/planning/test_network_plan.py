@@ -12,7 +12,6 @@ from shuffledp.people.graphs import Graph
 from shuffledp.planning import NetworkShuffle, fewest_rounds, network_plan, plan_walk
 from shuffledp.planning.network_plan import shufflers_of_parts
 from shuffledp.planning.network_rounds import model_of
-from shuffledp.planning.printed_formulas import printed_formulas
 from shuffledp.randomizers import KaryRandomizedResponse
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
@@ -109,19 +108,6 @@ def test_handing_in_all_is_advised_where_it_is_better_in_all_respects():
 @pytest.mark.deep
 def test_what_handing_in_all_would_guarantee_is_worked_out_for_the_same_rounds():
     assert planned((COMPLETE,), protocol="single").epsilon_of_all == planned((COMPLETE,)).epsilon
-
-
-@pytest.mark.parametrize(("protocol", "theorems"), [("all", ["5.3", "5.4"]), ("single", ["5.5"])])
-def test_what_the_paper_prints_is_listed_in_both_versions(protocol, theorems):
-    weak = KaryRandomizedResponse(epsilon0=0.05, domain_size=2)
-    shuffler = walk(COMPLETE, randomizer=weak, protocol=protocol).shuffler(3)
-    found = printed_formulas(shuffler, weak.model, DELTA)
-    assert [each.theorem for each in found] == [name for name in theorems for _ in range(2)]
-    for plain, local in zip(found[::2], found[1::2], strict=True):
-        assert plain.local_delta == 0 < local.local_delta < DELTA
-        assert plain.epsilon < local.epsilon
-        assert plain.delta == local.delta == DELTA
-        assert plain.flag
 
 
 @pytest.mark.parametrize(

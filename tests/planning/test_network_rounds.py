@@ -137,7 +137,6 @@ def test_nothing_is_claimed_of_walks_whose_reports_wait_together():
     assert {row.epsilon for row in planned.by_rounds} == {1.0}
     assert planned.fewest_rounds is None
     assert [part.epsilon for part in planned.parts] == [1.0]
-    assert planned.printed == ()
     assert planned.mixing_time == pytest.approx(mixing_time(GRAPH, 1 - 0.9**2))  # that of one report by itself
     assert not plan_walk(walk(RING, offline=0.1), 9, delta=DELTA).two_sides
     model = model_of(shuffler, BIT.model)

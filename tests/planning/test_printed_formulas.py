@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from shuffledp.accounting.theorems.network_limits import first_hop_delta
-from shuffledp.planning import printed_formulas
-from shuffledp.planning.printed_formulas import FLAGS, largest_local_delta, printed_all, printed_single
 from soundness.exact_walks import GRAPHS, neighbors_of, positions, stationary, step_of
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # experiments are run from a checkout and never installed
 
+from experiments.network import printed_formulas
 from experiments.network.bounds import printed_simplified, printed_squares, squares_bound
+from experiments.network.printed_formulas import FLAGS, largest_local_delta, printed_all, printed_single
 
 VECTORS = json.loads((Path(__file__).parents[1] / "golden" / "network.json").read_text(encoding="utf-8"))
 PRINTED, CURVES = VECTORS["printed_formulas"], VECTORS["table4_curves"]

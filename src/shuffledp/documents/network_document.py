@@ -39,7 +39,6 @@ from shuffledp.documents.words import NOTHING, count
 from shuffledp.laws.walk_distributions import MIXING_TOLERANCE, MixingRounds
 from shuffledp.people.graphs import GraphDescription, PartDescription
 from shuffledp.planning.network_plan import NetworkPlan
-from shuffledp.planning.printed_formulas import PrintedFormula
 from shuffledp.survey import ColumnOutcome
 
 _GAP = {"all": ("People who hold none, expected", "hold\nnone")}
@@ -59,7 +58,7 @@ def network_plan_blocks(plan: NetworkPlan, delta: float, bits: int | None, *, ta
     if not table:
         return sentences
     parts = (_parts(plan),) if len(plan.parts) > 1 else ()
-    return (*sentences, _rounds(plan), *parts, *told(*map(_printed, plan.printed), role=Role.NOTE))
+    return (*sentences, _rounds(plan), *parts)
 
 
 def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tuple[Text, ...]:
@@ -224,16 +223,6 @@ def _parts(plan: NetworkPlan, *, on: Medium = Medium.BOTH) -> Table:
     )
     caption = "Parts of the graph, which no report leaves; the promise is that of the weakest"
     return Table(caption, heads, rows, label="Parts of the graph", titled=True, on=on)
-
-
-def _printed(each: PrintedFormula) -> str:
-    """The value printed in the paper, for comparison."""
-    local = f" for reports that are (epsilon0, delta0)-private with delta0 up to {each.local_delta:.3g}"
-    local *= bool(each.local_delta)
-    return (
-        f"To compare with, not to rely on: Theorem {each.theorem} of Liew et al.{local} prints epsilon = "
-        f"{each.epsilon:.4g} here, with delta = {each.delta:g}. It is {each.flag}."
-    )
 
 
 def graph_document(found: GraphDescription, mixing: MixingOfParts, name: str, *, weighted: bool) -> Document:

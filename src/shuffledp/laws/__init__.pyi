@@ -13,10 +13,8 @@ from .explicit import mallows_law as mallows_law
 from .explicit import noisy_sort_law as noisy_sort_law
 from .explicit import shuffle_around as shuffle_around
 from .mallows_sampling import DISTANCES as DISTANCES
-from .mallows_sampling import MallowsStream as MallowsStream
 from .mallows_sampling import sample_mallows as sample_mallows
 from .mallows_sampling import sample_mallows_blocks as sample_mallows_blocks
-from .mallows_sampling import stream_buffer as stream_buffer
 from .moments import kendall_corner_law as kendall_corner_law
 from .moments import kendall_inversions as kendall_inversions
 from .moments import kendall_kept_in_interval as kendall_kept_in_interval

@@ -23,7 +23,6 @@ from shuffledp.randomness.sources import RandomSource
 Words = NDArray[np.uint64]
 
 RELATIVE_ERROR = 2.0**-46  # what a float function may lose: over a hundred times what log1p, expm1 and exp do lose
-LARGEST_CODE = 2**40  # larger codes of a stream without end are replaced by it: no buffer is so long
 _CHUNK_WORDS = 2**16
 _UNIT = 2.0**-64
 _ARGUMENT_ERROR = 2.0**-49  # of u (1 - q^m): sixteen times what rounding does
@@ -82,11 +81,11 @@ def settled_floor(
 # ---- Lehmer codes ----------------------------------------------------------------------------------------------------
 
 
-def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, remaining: int | None = None) -> None:
+def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, remaining: int) -> None:
     """Fill ``codes`` with independent integers V of law Pr[V = v] proportional to exp(-concentration v).
 
-    V is below ``remaining`` in place 0, below ``remaining - 1`` in place 1, and so on; for None it has no limit, up to
-    `LARGEST_CODE`, which stands for everything above it. The concentration is above 0 and finite.
+    V is below ``remaining`` in place 0, below ``remaining - 1`` in place 1, and so on. The concentration is above 0 and
+    finite.
     """
     draw = _draw_for(codes.size)
     scratch = np.empty(min(codes.size, _CHUNK_WORDS), dtype=np.uint64)
@@ -94,55 +93,51 @@ def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, r
         part = codes[start : start + _CHUNK_WORDS]
         words = scratch[: part.size]
         source.fill(words)
-        limit = LARGEST_CODE if remaining is None else remaining - start
-        draw(part, words, float(concentration), limit, remaining is not None)
+        draw(part, words, float(concentration), remaining - start)
         for place in np.flatnonzero(part < 0).tolist():
-            exact = None if remaining is None else limit - place
-            part[place] = _settled_code(concentration, exact, int(words[place]), source)
+            part[place] = _settled_code(concentration, remaining - start - place, int(words[place]), source)
     scratch.fill(0)
 
 
-def _draw(codes: Integers, words: Words, theta: float, limit: int, truncated: bool) -> None:
+def _draw(codes: Integers, words: Words, theta: float, limit: int) -> None:
     """Codes by inversion of their distribution function in floats; -1 where float errors may change the result.
 
     With u uniform, v = floor(-log(1 - u (1 - q^m)) / theta) has Pr[v >= i] = (q^i - q^m) / (1 - q^m).
     """
     for place in range(codes.size):
-        m = limit - place if truncated else limit
+        m = limit - place
         span = theta * m
         u = float(words[place]) * _UNIT
-        if truncated and span < _NEARLY_UNIFORM:
+        if span < _NEARLY_UNIFORM:
             x, error = u * m, RELATIVE_ERROR * m
         else:
-            filled = -math.expm1(-span) if truncated else 1.0
+            filled = -math.expm1(-span)
             gap = 1.0 - u * filled
             if gap < _NEARLY_ONE:
                 codes[place] = -1
                 continue
             x = -math.log1p(-u * filled) / theta
             error = RELATIVE_ERROR * x + _ARGUMENT_ERROR * filled / (gap * theta)
-        top = float(m - 1 if truncated else m)
+        top = float(m - 1)
         least = min(max(np.floor(x - error), 0.0), top)
         codes[place] = int(least) if least == min(np.floor(x + error), top) else -1
 
 
 _draw_compiled = compiled(_draw)
-_draw_for: Callable[[int], Callable[[Integers, Words, float, int, bool], None]] = plain_until_worth_compiling(
+_draw_for: Callable[[int], Callable[[Integers, Words, float, int], None]] = plain_until_worth_compiling(
     _draw, _draw_compiled, items=20_000
 )
 
 
-def _settled_code(concentration: float, remaining: int | None, word: int, source: RandomSource) -> int:
+def _settled_code(concentration: float, remaining: int, word: int, source: RandomSource) -> int:
     theta = Decimal(concentration)
 
     def value(u: Decimal) -> Decimal:
-        filled = Decimal(1) if remaining is None else 1 - (-theta * remaining).exp()
-        left = 1 - u * filled
+        left = 1 - u * (1 - (-theta * remaining).exp())
         return -left.ln() / theta if left > 0 else Decimal("Infinity")
 
-    most = LARGEST_CODE if remaining is None else remaining - 1
     # A small concentration makes 1 - exp(...) lose digits, and its quotient errors grow.
-    return settled_floor(value, word, source, most=most, digits=3 * max(0, -theta.adjusted()))
+    return settled_floor(value, word, source, most=remaining - 1, digits=3 * max(0, -theta.adjusted()))
 
 
 class ItemsLeft(Protocol):

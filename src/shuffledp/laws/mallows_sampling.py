@@ -1,4 +1,4 @@
-"""Exact Mallows sampling for Kendall's, Hamming's and Cayley's distance, at once and as a stream."""
+"""Exact Mallows sampling for Kendall's, Hamming's and Cayley's distance."""
 
 import math
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
-from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
 from shuffledp.laws.exact_draws import (
@@ -26,7 +26,6 @@ from shuffledp.randomness.sources import RandomSource, high_product, resolve_sou
 
 DISTANCES = ("kendall", "hamming", "cayley")
 
-_LEAST_OF_STREAM = 1e-300
 _CHUNK = 2**16
 _AT_A_TIME = 2**20  # places of a permutation
 
@@ -69,7 +68,7 @@ def sample_mallows(
     """
     validate.integer_at_least(0, num_items=num_items)
     if num_items >= 2**31:
-        raise invalid("below 2**31; a longer file goes through MallowsStream", num_items=num_items)
+        raise invalid("below 2**31", num_items=num_items)
     validate.nonnegative(concentration=concentration)
     validate.one_of(DISTANCES, distance=distance)
     return _whole(_parts(int(num_items), float(concentration), distance, resolve_source(source)))
@@ -140,122 +139,6 @@ def mallows_parts(sizes: Integers, thetas: Floats, distance: str, source: Random
             ranks[low - start : high - start] = low + drawn
         yield ranks
         first = after
-
-
-class MallowsStream:
-    """Streaming Kendall-Mallows sampler, for an unknown number of items that arrive in order.
-
-    Before each departure a geometric number V is drawn; the V-th of the items still here leaves as soon as it has
-    arrived. When no more come, those that remain leave in the order of a Mallows permutation of their own: given that V
-    exceeds what remains, the law has no memory. All departures together have the law of `sample_mallows`, exactly.
-
-    How many items wait is random; `stream_buffer` says what is rarely exceeded. (A buffer that is never exceeded would
-    make some outputs impossible: no finite loss could be stated.)
-
-    Args:
-        concentration: 0, or 1e-300 or more, infinity included.
-        source: None is the cryptographic source.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-
-    Example:
-        >>> stream = MallowsStream(2.0)
-        >>> early, late = stream.take(1000), stream.finish()
-        >>> sorted([*early, *late]) == list(range(1000))
-        True
-    """
-
-    def __init__(self, concentration: float, *, source: RandomSource | None = None) -> None:
-        validate.nonnegative(concentration=concentration)
-        if 0 < concentration < _LEAST_OF_STREAM:
-            raise invalid("0, or 1e-300 or more", concentration=concentration)
-        self._concentration = float(concentration)
-        self._source = resolve_source(source)
-        self._waiting = np.empty(0, dtype=np.int64)
-        self._pending: int | None = None
-        self._arrived = 0
-        self._finished = False
-
-    @property
-    def num_waiting(self) -> int:
-        """Number of items in the buffer, which depends on the secret draws."""
-        return self._waiting.size
-
-    def take(self, count: int) -> Integers:
-        """Add ``count`` further items.
-
-        Long batches are best: each costs time for everybody who waits. Returns the numbers, by arrival from 0 on, of
-        the items that leave now, in order.
-
-        Raises:
-            InvalidParameterError: if ``count`` is not an integer of 0 or more.
-            LocalProtocolError: after `finish`.
-        """
-        validate.integer_at_least(0, count=count)
-        self._check_open()
-        here = np.append(self._waiting, np.arange(self._arrived, self._arrived + int(count), dtype=np.int64))
-        self._arrived += int(count)
-        leaving = here[self._places(here.size)]
-        self._waiting = here[np.isin(here, leaving, assume_unique=True, invert=True)] if leaving.size else here
-        return leaving
-
-    def finish(self) -> Integers:
-        """Remaining items by their numbers, in the order in which they leave; no more items arrive."""
-        self._check_open()
-        self._finished = True
-        order = sample_mallows(self._waiting.size, self._concentration, source=self._source)
-        return self._waiting[order]
-
-    def _places(self, here: int) -> Integers:
-        """Places of the leaving items among those in the buffer; the code that must wait is kept."""
-        if self._concentration == math.inf:
-            return np.arange(here, dtype=np.int64)
-        if self._concentration == 0 or (self._pending is not None and self._pending >= here):
-            return np.empty(0, dtype=np.int64)
-        codes = np.empty(here + 1, dtype=np.int64)
-        if self._pending is None:
-            draw_codes(self._concentration, codes, self._source)
-        else:
-            codes[0] = self._pending
-            draw_codes(self._concentration, codes[1:], self._source)
-        left = here - np.arange(here + 1)
-        waits = int(np.flatnonzero(codes >= left)[0])  # the last one always waits: no item is left
-        self._pending = int(codes[waits])
-        places = codes[:waits].copy()
-        codes.fill(0)
-        items_left(here).take(places)
-        return places
-
-    def _check_open(self) -> None:
-        if self._finished:
-            raise LocalProtocolError("the stream is finished; make a new one for other items.")
-
-
-def stream_buffer(num_items: int, concentration: float, probability: float) -> int:
-    """Buffer size that a `MallowsStream` exceeds with at most the given probability.
-
-    A code exceeds b with probability exp(-b * concentration) at most, and there is one for each item. The result is the
-    least b with n exp(-b * concentration) <= probability, and n at most; the items of one batch come on top.
-
-    Args:
-        num_items: n, 1 or more.
-        concentration: above 0; infinity is allowed.
-        probability: strictly between 0 and 1.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-
-    Example:
-        >>> stream_buffer(10**6, 0.001, 1e-6)
-        27632
-    """
-    validate.integer_at_least(1, num_items=num_items)
-    validate.nonnegative(concentration=concentration)
-    validate.open_probability(probability=probability)
-    if concentration == 0:
-        return int(num_items)
-    return min(int(num_items), math.ceil((math.log(num_items) - math.log(probability)) / concentration))
 
 
 # ---- Hamming's and Cayley's distance, drawn without error ------------------------------------------------------------

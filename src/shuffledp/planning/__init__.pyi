@@ -30,7 +30,6 @@ from .network_plan import NetworkPlan as NetworkPlan
 from .network_plan import AfterRounds as AfterRounds
 from .network_plan import PartOfGraph as PartOfGraph
 from .network_plan import Risk as Risk
-from .printed_formulas import PrintedFormula as PrintedFormula
 from .overlay_designs import design_overlays as design_overlays
 from .overlay_designs import OverlayDesigns as OverlayDesigns
 from .overlay_designs import RandomGraph as RandomGraph

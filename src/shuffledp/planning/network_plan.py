@@ -28,7 +28,6 @@ from shuffledp.planning.network_rounds import (
     why_no_rounds,
 )
 from shuffledp.planning.planned_churn import PlannedChurn, plan_as_dict
-from shuffledp.planning.printed_formulas import PrintedFormula, printed_formulas
 from shuffledp.shufflers import RandomWalkShuffler
 
 _FEW = 10  # reports; an estimate from fewer is useless
@@ -129,7 +128,6 @@ class NetworkPlan(Described):
         by_rounds: ascending; the planned rounds among them.
         parts: the largest first, at most 64 of them.
         risks: if people collude, the planned share of them first.
-        printed: the paper's formulas; empty for several graphs or in parts.
         links: what slots of links cost; None where reports go one by one, and whoever watches follows them.
         churn: what is planned of people who go offline; None where everybody is online.
     """
@@ -154,7 +152,6 @@ class NetworkPlan(Described):
     by_rounds: tuple[AfterRounds, ...]
     parts: tuple[PartOfGraph, ...]
     risks: tuple[Risk, ...]
-    printed: tuple[PrintedFormula, ...]
     links: LinksPlan | None = None
     churn: PlannedChurn | None = None
 
@@ -273,7 +270,6 @@ def plan_walk(
         by_rounds=tuple(rows),
         parts=_parts(walk, shuffler, delta, own),
         risks=risks_of(shuffler, local, walk.colluding + walk.fakes / walk.num_users),
-        printed=printed_formulas(shuffler, local, delta) if everything.is_connected else (),
         links=plan_links(shuffler, local, own.epsilon),
         churn=PlannedChurn.of(shuffler),
     )

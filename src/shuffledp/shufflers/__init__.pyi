@@ -13,7 +13,6 @@ from .mallows import MallowsShuffleModel as MallowsShuffleModel
 from .mallows import MallowsShuffler as MallowsShuffler
 from .noisy_sort import NoisySortShuffleModel as NoisySortShuffleModel
 from .noisy_sort import NoisySortShuffler as NoisySortShuffler
-from .streaming import MallowsReportStream as MallowsReportStream
 from .imperfect import CayleyShuffler as CayleyShuffler
 from .imperfect import ComposedShuffler as ComposedShuffler
 from .imperfect import DelayShuffler as DelayShuffler

@@ -12,14 +12,7 @@ The square root of S in 5.3 follows the paper's Lemma 5.1; Theorem 6.1 prints (n
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
-from shuffledp.core.described import Described
-from shuffledp.core.local_models import LocalModel
-from shuffledp.laws import position_distribution
-from shuffledp.people.graphs import Graph
-from shuffledp.shufflers import RandomWalkShuffler
+from dataclasses import dataclass
 
 FLAGS = {
     "5.3": "false after finitely many rounds: on a complete graph of N people and one more who knows but one of them, "
@@ -33,13 +26,11 @@ FLAGS = {
     "S less the sum of pi^2 is 0.08719, and (1 - alpha)^8 is 0.07952",
 }
 
-_LARGEST = 20.0  # epsilon0 beyond which the formulas overflow
 _LOCAL_FACTOR = 8  # of epsilon0, in the versions for randomizers with a local delta
-_LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrintedFormula(Described):
+class PrintedFormula:
     """Printed theorem evaluated for one set of numbers: to compare with, never a guarantee.
 
     Args:
@@ -112,50 +103,3 @@ def largest_local_delta(*, epsilon0: float, delta1: float) -> float:
 
 def _remainder(num_users: int, epsilon: float, delta1: float) -> float:
     return num_users * (math.exp(epsilon) + 1) * delta1 if delta1 else 0.0
-
-
-def printed_formulas(shuffler: RandomWalkShuffler, local: LocalModel, delta: float) -> tuple[PrintedFormula, ...]:
-    """Printed Theorems 5.3 and 5.4, or 5.5, for the least spread start; each with and without a local delta.
-
-    Theorem 5.6 prints the same formula as 5.5.
-
-    The shuffler is along one graph; delta is that in all, of equal parts.
-    """
-    graph, epsilon0 = shuffler.graph, local.epsilon0
-    if not isinstance(graph, Graph) or epsilon0 > _LARGEST or shuffler.dropout or shuffler.offline:
-        return ()
-    worst = shuffler.bounds.likeness.worst_start
-    start = int(graph.degrees.argmin()) if worst is None else worst
-    law = position_distribution(graph, start, shuffler.num_rounds, laziness=shuffler.laziness)
-    squares, people = float(law @ law), graph.num_users
-
-    def all_of(spread: float | None) -> Callable[[float, float], PrintedFormula]:
-        return lambda loss, share: printed_all(
-            epsilon0=loss, num_users=people, squares=squares, delta=share, delta2=share, spread=spread
-        )
-
-    def single(loss: float, share: float) -> PrintedFormula:
-        return printed_single(epsilon0=loss, num_users=people, squares=squares, delta=share)
-
-    if shuffler.protocol == "all":
-        formulas = [(all_of(None), 2), (all_of(float(law.max() / law[law > 0].min())), 2)]
-    else:
-        formulas = [(single, 1)]
-    return tuple(
-        found for formula, shares in formulas for found in _both_versions(formula, epsilon0, people, delta, shares)
-    )
-
-
-def _both_versions(
-    formula: Callable[[float, float], PrintedFormula], epsilon0: float, people: int, delta: float, shares: int
-) -> list[PrintedFormula]:
-    """Both versions of a formula: without a local delta, and with one whose cost is an equal share of delta."""
-    found = [replace(formula(epsilon0, delta / shares), delta=delta)]
-    if _LOCAL_FACTOR * epsilon0 <= _LARGEST:
-        share = delta / (shares + 1)
-        local = formula(_LOCAL_FACTOR * epsilon0, share)
-        if local.epsilon < _LARGEST_EXPONENT:
-            each = share / (people * (math.exp(local.epsilon) + 1))
-            most = largest_local_delta(epsilon0=epsilon0, delta1=each)
-            found.append(replace(local, delta=delta, local_delta=most))
-    return found
