@@ -149,39 +149,6 @@ def larger_of_two(balls: int, first: float, second: float) -> float:
     return total
 
 
-def largest_of_three(balls: int, shares: list[float]) -> float:
-    """Expected largest load of three bins that hold all balls, over the number of balls in the first two.
-
-    Given their sum M, the first holds X ~ Bin(M, s), and the last c = n - M: E max(X, M - X, c)
-    = c + E[X - c; X >= a] + E[M - X - c; M - X >= b] with a, b = M / 2 or c + 1, the larger, rounded so that not both
-    are. It is smooth in M below and above 2 n / 3, of even and of odd M.
-
-    The shares must be above 0 and sum to 1, and be so near each other that each bin may be the fullest: few balls may
-    fall into any, or terms less smooth than the nodes take them for.
-    """
-    first, second, last = shares
-    both = first + second
-    low, high = window(balls, both)
-    low, high, edge = max(low, 0), min(high, balls), 2 * balls // 3
-    smoothness = _BLOCK * math.sqrt(balls * both * last) / 32  # near the edge terms are less smooth
-    total = 0.0
-    for start, end in ((low, min(edge - 1, high)), (max(low, edge), high)):
-        for odd in (0, 1):
-            nodes, weights = integer_quadrature(max(0, (end - start - odd) // 2 + 1), smoothness)
-            held = start + odd + 2 * nodes
-            total += float((binomial(held, balls, both) * weights) @ _beyond(held, balls - held, first / both))
-    return balls * last + total
-
-
-def _beyond(held: Integers, least: Integers, share: float) -> Floats:
-    """Expected excess of the larger of two loads with a given sum over a given number."""
-    total = np.zeros(held.size)
-    for chance, half in ((share, (held + 1) // 2), (1 - share, held // 2 + 1)):
-        place = np.maximum(half, least + 1)
-        total += _exceeding(held, place, chance, least)
-    return total
-
-
 def _exceeding(trials: Integers, place: Integers, chance: float, least: "Integers | Floats") -> Floats:
     """Partial expectation E[X - c; X >= a], X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), mean close to c."""
     from scipy.special import betainc

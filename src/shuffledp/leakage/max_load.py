@@ -23,7 +23,6 @@ from shuffledp.leakage.count_probabilities import (
     central_binomial,
     integer_quadrature,
     larger_of_two,
-    largest_of_three,
     poisson,
     window,
 )
@@ -133,9 +132,6 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
         (weight,) = weights
         if sum(kind.count for kind in fullest) == 2 and rest > 0:
             return weight * larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
-        shares = [kind.probability for kind in fullest for _ in range(kind.count)]
-        if len(shares) == 3 and rest == 0 and len(fullest) > 1:
-            return weight * largest_of_three(balls, shares)
         return weight * _Loads(balls, tuple(replace(kind, weight=1.0) for kind in fullest), rest).common_weight()
     return _Loads(balls, fullest, rest).any_weights()
 
