@@ -28,14 +28,14 @@ from starlette.types import Receive, Scope, Send
 
 from shuffledp.core.flow import Reports
 from shuffledp.core.instants import written
+from shuffledp.service.batch_opening import open_batch
 from shuffledp.service.batch_order import draw_for
-from shuffledp.service.desk import Desk, terms_of
+from shuffledp.service.collection_at_shuffler import CollectionAtShuffler, terms_of
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.intake import Row
-from shuffledp.service.opening import opened
+from shuffledp.service.report_store import ReportStore
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import shuffler_app
-from shuffledp.service.report_store import ReportStore
 from shuffledp.survey import Collection, Service, Task
 from shuffledp.wire.binary_http import BinaryRequest
 from shuffledp.wire.blind_rsa import blind_sign
@@ -99,8 +99,8 @@ def reports(count: int) -> list[bytes]:
 async def ours(folder: Path, listening: socket.socket, *, asked: Collection = ASKED) -> None:
     """The shuffler."""
     store, log = ReportStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
-    desk = Desk(asked, store, SHUFFLER, beside=folder, log=log)
-    app = shuffler_app([desk], log=log, gateway_keys=[GATEWAY])
+    at_shuffler = CollectionAtShuffler(asked, store, SHUFFLER, beside=folder, log=log)
+    app = shuffler_app([at_shuffler], log=log, gateway_keys=[GATEWAY])
     await serve_all([Endpoint(app=app, listening=listening)])
 
 
@@ -271,7 +271,7 @@ def opening() -> None:
         del body
         before, start = _used(), time.perf_counter()
         model = ASKED.task.column.randomizer.randomizer().model
-        found = opened(Path(file.name), LARGE, model, [KEY], collection_id=ASKED.id, column=0)
+        found = open_batch(Path(file.name), LARGE, model, [KEY], collection_id=ASKED.id, column=0)
         clock, used = time.perf_counter() - start, _used() - before
     if len(found.reports) != LARGE:
         raise SystemExit("reports were lost")
@@ -299,13 +299,13 @@ async def _release() -> None:
         ciphertext = os.urandom(71)
         for _ in range(0, LARGE, 1000):
             large.commit([[Row(os.urandom(16), b"\0\0", ciphertext)] for _ in range(1000)])
-        desk = Desk(ASKED, small, SHUFFLER, beside=Path(name), log=log)
+        at_shuffler = CollectionAtShuffler(ASKED, small, SHUFFLER, beside=Path(name), log=log)
         start, waits = time.perf_counter(), [0.0]
         draw = draw_for(ASKED.task, Path(name))
         moving = asyncio.create_task(asyncio.to_thread(large.release, LARGE, draw, lambda _: b""))
         while not moving.done():
             asked = time.perf_counter()
-            await desk.upload(reports(1)[0])
+            await at_shuffler.upload(reports(1)[0])
             waits.append(time.perf_counter() - asked)
         seconds = time.perf_counter() - start
     print(

@@ -18,7 +18,7 @@ from service.processes import place
 from service.relay import Relay
 from shuffledp.files.parquet import read_view
 from shuffledp.service import client as sending
-from shuffledp.service.own_token import OwnToken
+from shuffledp.service.device_token import DeviceToken
 from shuffledp.testing import RecordedSource
 from shuffledp.wire.grammar import UploadRequest
 
@@ -55,7 +55,7 @@ def send_all(where, folder, invitations=()):
         own.mkdir()
         with sending.new_client(to=collection) as client:
             if invitations:
-                token = OwnToken(collection, own).get(invitations[number], client, patience=10.0).shown()
+                token = DeviceToken(collection, own).get(invitations[number], client, patience=10.0).shown()
             upload = sealed(collection, [randomized(number)], config=where.parties.analyzer_key.config)
             body = UploadRequest(tuple(upload)).encode()
             assert sending.upload(collection, body, client, patience=10.0, token=token).refused == ()

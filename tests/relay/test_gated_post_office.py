@@ -14,7 +14,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.relay.mailboxes import Mailboxes
 from shuffledp.relay.post_office import PostOffice
-from shuffledp.relay.releasing_relayed import gathered, view_of
+from shuffledp.relay.relay_release import gather_hand_ins, view_of
 from shuffledp.relay.rounds import HandInRefusedError
 from shuffledp.relay.sealed_hand_ins import sealed_hand_in
 from shuffledp.relay.terms import ANALYST, in_slots
@@ -68,19 +68,19 @@ async def taking_part(office, **unlike):
 async def released(office):
     """The record, the view, and what is stated of it."""
     keys = [office.circle.analyst]
-    found = await gathered(office.terms, office.transport(), keys)
+    found = await gather_hand_ins(office.terms, office.transport(), keys)
     view, _ = view_of(office.terms, found, keys)
     stated = account(ProtocolModel(local=COIN.model, shuffle=view.shuffle), delta=DELTA)
     assert stated.guarantee.epsilon == 0.9
-    return found.recorded, view
+    return found.attendance, view
 
 
 def test_members_who_are_late_are_away_then_and_there_again_afterwards(tmp_path):
     async def work(office):
         ends = await taking_part(office, _2=Slow(office, late=(2, 5)), _4=Slow(office, late=(3,)))
         assert ends == [None] * PEOPLE
-        recorded, view = await released(office)
-        away = {(stage, person) for stage, person in zip(*np.nonzero(~recorded.online), strict=True)}
+        attendance, view = await released(office)
+        away = {(stage, person) for stage, person in zip(*np.nonzero(~attendance.online), strict=True)}
         assert away == {(2, 2), (5, 2), (3, 4)}
         assert sorted(view.reports["value"].tolist()) == [0, 0, 0, 1, 1, 1]  # nothing is lost
 
@@ -92,9 +92,9 @@ def test_where_a_member_is_gone_for_good_the_others_hand_in_what_they_hold(tmp_p
     async def work(office):
         ends = await taking_part(office, _3=Slow(office, gone=since))
         assert [type(end) for end in ends] == [*[type(None)] * 3, RemoteProtocolError, *[type(None)] * 2]
-        recorded, view = await released(office)
-        assert recorded.num_away == 1
-        assert recorded.online[since:, 3].sum() == 0
+        attendance, view = await released(office)
+        assert attendance.num_away == 1
+        assert attendance.online[since:, 3].sum() == 0
         assert 3 not in view.labels.tolist()
         assert len(view) == 5 or since
         assert 1 <= len(view) <= 6
@@ -121,8 +121,8 @@ def test_what_somebody_hands_in_who_was_away_in_the_last_round_is_left_out(tmp_p
         ends = await taking_part(office, _3=Slow(office, gone=ROUNDS), _5=WithAnother(office))
         assert isinstance(ends[3], RemoteProtocolError)
         assert 3 in await office.store.senders(last)
-        recorded, view = await released(office)
-        assert recorded.num_away == 1
+        attendance, view = await released(office)
+        assert attendance.num_away == 1
         assert 3 not in view.labels.tolist()
 
     in_step(tmp_path, work, lambda stage: {3} if stage >= ROUNDS else set())
@@ -135,7 +135,7 @@ def test_a_gate_that_stays_shut_is_refused_by_everybody_and_by_the_analyst(tmp_p
         assert len(refused) == 3
         assert len({str(each) for each in refused}) == 1
         with pytest.raises(HandInRefusedError, match=r"it is shut: 3 of 6 members were away"):
-            await gathered(office.terms, office.transport(), [office.circle.analyst])
+            await gather_hand_ins(office.terms, office.transport(), [office.circle.analyst])
         assert await office.store.senders(office.terms.hand_in_stage) == set()
 
     in_step(tmp_path, work, lambda stage: {1, 3, 5} if stage else set(), gate=0.8)
@@ -155,8 +155,8 @@ def test_a_server_that_drops_a_members_letters_is_noticed_agreed_on_and_counted_
         assert [*others, last] == [None] * 5
         assert isinstance(dropped, HandInRefusedError)
         assert "a member must be there in the last round" in str(dropped)
-        recorded, view = await released(office)
-        assert recorded.online[:, 4].tolist() == [True] * 3 + [False] * (ROUNDS - 2)
+        attendance, view = await released(office)
+        assert attendance.online[:, 4].tolist() == [True] * 3 + [False] * (ROUNDS - 2)
         assert 4 not in view.labels.tolist()
 
     in_step(tmp_path, work, lambda stage: {4} if stage >= 3 else set())
@@ -176,8 +176,8 @@ def test_a_server_that_says_a_letter_was_sent_and_withholds_it_loses_its_recipie
         assert isinstance(ends[2], RemoteProtocolError)
         assert "must hand out" in str(ends[2])
         assert [end for person, end in enumerate(ends) if person != 2] == [None] * 5
-        recorded, view = await released(office)
-        assert recorded.online[:, 2].tolist() == [True] * 4 + [False] * (ROUNDS - 3)
+        attendance, view = await released(office)
+        assert attendance.online[:, 2].tolist() == [True] * 4 + [False] * (ROUNDS - 3)
         assert 2 not in view.labels.tolist()
 
     in_step(tmp_path, work, lambda stage: {2} if stage >= 4 else set())

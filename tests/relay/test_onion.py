@@ -14,11 +14,11 @@ from relay.test_post_office import Office, everybody
 from relay.together import Together, sealed_reports, terms_of
 from shuffledp.core.errors import InputDataError, InvalidParameterError, LocalProtocolError
 from shuffledp.laws import sample_walks
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.journal import Journal, begun
 from shuffledp.relay.links import Link
 from shuffledp.relay.onion import LAYER_BYTES, next_holder, peeled, wrapped
-from shuffledp.relay.recorded import record_of
-from shuffledp.relay.releasing_relayed import HandIns, gathered, view_of
+from shuffledp.relay.relay_release import HandIns, gather_hand_ins, view_of
 from shuffledp.relay.rounds import finish
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import from_slots, in_slots
@@ -134,7 +134,7 @@ def with_letter(together, sender, recipient, onions):
     terms, state, stage = together.terms, together.states[sender], together.stage
     link = Link(collection_id=terms.collection_id, sender=sender, recipient=recipient)
     inside = in_slots(tuple(onions), terms.slots[stage - 1], terms.carried_bytes(stage))
-    letter = link.seal(state.keys.outward[recipient], stage, state.recorded.digest + inside)
+    letter = link.seal(state.keys.outward[recipient], stage, state.attendance.digest + inside)
     return together.mail_of(recipient) | {sender: letter}
 
 
@@ -239,7 +239,7 @@ def released(together, circle):
     letters = {state.person: state.letters[-2] for state in together.states}
     keys = [circle.analyst]
     opened = {person: opened_hand_in(together.terms, keys, person, letter) for person, letter in letters.items()}
-    found = HandIns(recorded=together.states[0].recorded, by_member=opened)
+    found = HandIns(attendance=together.states[0].attendance, by_member=opened)
     return view_of(together.terms, found, keys)[0]
 
 
@@ -331,7 +331,7 @@ def test_through_a_post_office_all_reports_come_to_the_analyst_and_colluders_are
         async with office.open():
             assert await everybody(office) == [None] * 6
             keys = [office.circle.analyst]
-            return view_of(office.terms, await gathered(office.terms, office.transport(), keys), keys)
+            return view_of(office.terms, await gather_hand_ins(office.terms, office.transport(), keys), keys)
 
     view, collected = asyncio.run(running())
     assert sorted(view.reports.columns["value"].tolist()) == [0, 0, 0, 1, 1, 1]

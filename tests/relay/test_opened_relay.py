@@ -6,7 +6,7 @@ import pytest
 
 from relay.test_post_office import everybody, in_office
 from shuffledp.core.errors import InputDataError
-from shuffledp.relay.releasing_relayed import gathered, write_relayed
+from shuffledp.relay.relay_release import gather_hand_ins, write_relay_release
 from shuffledp.relay.rounds import HandInRefusedError
 from shuffledp.survey import EarlierRelease
 
@@ -31,11 +31,11 @@ def test_reports_that_were_opened_and_not_released_are_counted_by_their_own_loss
     async def work(office):
         await everybody(office)
         keys = [office.circle.analyst]
-        found = await gathered(office.terms, office.transport(), keys)
+        found = await gather_hand_ins(office.terms, office.transport(), keys)
         holder = next(person for person, several in found.by_member.items() if several)
         found.by_member[holder] = found.by_member[holder][1:]
         with pytest.raises(InputDataError, match=r"got 5. Nothing was released. Reports were seen: count that with"):
-            write_relayed(office.terms, found, keys, tmp_path / "release")
+            write_relay_release(office.terms, found, keys, tmp_path / "release")
 
     in_office(tmp_path, work)
     said = json.loads((tmp_path / "release" / "statement.json").read_text())
@@ -53,10 +53,10 @@ def test_a_hand_in_that_is_none_names_its_member_and_what_the_others_handed_in_c
         await everybody(office)
         keys = [office.circle.analyst]
         changing = Changing(office.transport(), lambda letter: letter[:-1] + bytes([letter[-1] ^ 1]))
-        found = await gathered(office.terms, changing, keys)
+        found = await gather_hand_ins(office.terms, changing, keys)
         name = office.terms.directory.entries[2].name
         with pytest.raises(InputDataError, match=f"what member {name} hands in must be signed .* Reports were seen"):
-            write_relayed(office.terms, found, keys, tmp_path / "release")
+            write_relay_release(office.terms, found, keys, tmp_path / "release")
 
     in_office(tmp_path, work)
     assert EarlierRelease.read(tmp_path / "release" / "statement.json").headline.guarantee.epsilon == 1.0
@@ -74,6 +74,6 @@ def test_a_relay_that_stops_before_the_hand_in_says_that_nothing_was_seen(tmp_pa
         office.clock = lambda: began + (1e4 if office.office._came >= set(range(6)) - {4} else 0.0)
         await everybody(office)
         with pytest.raises(HandInRefusedError, match=r"Nothing is handed in. So the analyst has seen no report"):
-            await gathered(office.terms, office.transport(), [office.circle.analyst])
+            await gather_hand_ins(office.terms, office.transport(), [office.circle.analyst])
 
     in_office(tmp_path, work)

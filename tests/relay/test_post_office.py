@@ -10,6 +10,7 @@ import pytest
 from relay.members import Circle
 from relay.together import Together, sealed_reports, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.http_transport import SharedHttpTransport
 from shuffledp.relay.journal import Journal
 from shuffledp.relay.mailboxes import Mailboxes, Posted
@@ -17,8 +18,7 @@ from shuffledp.relay.member import take_part
 from shuffledp.relay.post_office import AFTER_RESTART, LONGEST_ANSWER, PostOffice, signed_letters
 from shuffledp.relay.post_office_app import LETTERS_TYPE, post_office_app
 from shuffledp.relay.post_office_client import PostOfficeClient
-from shuffledp.relay.recorded import record_of
-from shuffledp.relay.releasing_relayed import gathered, view_of
+from shuffledp.relay.relay_release import gather_hand_ins, view_of
 from shuffledp.relay.rounds import HandInRefusedError
 from shuffledp.service.client import LONGEST_WAIT
 from shuffledp.service.event_log import EventLog
@@ -131,7 +131,7 @@ def test_all_reports_come_to_the_analyst_and_the_view_is_that_of_the_simulated_w
     async def work(office):
         assert await everybody(office) == [None] * 6
         keys = [office.circle.analyst]
-        found = await gathered(office.terms, office.transport(), keys)
+        found = await gather_hand_ins(office.terms, office.transport(), keys)
         view, collected = view_of(office.terms, found, keys)
         assert sorted(view.reports.columns["value"].tolist()) == [0, 0, 0, 1, 1, 1]
         assert view.shuffle.kind == "network"
@@ -253,7 +253,7 @@ def test_where_a_member_is_gone_for_good_the_others_refuse_to_hand_in(tmp_path):
         assert {str(end) for end in ends} == {str(ends[0])}
         assert "1 of 6 members were" in str(ends[0])
         with pytest.raises(HandInRefusedError, match=r"1 of 6 members were"):
-            await gathered(office.terms, office.transport(), [office.circle.analyst])
+            await gather_hand_ins(office.terms, office.transport(), [office.circle.analyst])
         jumps.cancel()
 
     in_office(tmp_path, work)

@@ -10,9 +10,9 @@ import pytest
 from relay.members import Circle
 from relay.together import terms_of
 from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.http_transport import SharedHttpTransport
 from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
-from shuffledp.relay.recorded import record_of
 from shuffledp.service.client import LONGEST_WAIT
 
 PEOPLE = 6

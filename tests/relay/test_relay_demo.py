@@ -7,7 +7,7 @@ import pytest
 from cli.running import shuffledp
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.relay import relay_demonstration
-from shuffledp.relay.recorded import Recorded, record_of
+from shuffledp.relay.attendance import Attendance, record_of
 from shuffledp.relay.relay_demonstration import demonstration
 
 
@@ -44,7 +44,7 @@ def test_a_demonstration_ends_with_its_page_and_the_statement_of_the_walk(tmp_pa
 )
 def test_a_demonstration_that_fails_says_how_many_were_late_and_what_helps(gone, advice):
     records = tuple(record_of(set(range(8)) - away, 8) for away in (set(), *gone))
-    said = relay_demonstration._why_not(Recorded(bytes(32), 8, records), 2)
+    said = relay_demonstration._why_not(Attendance(bytes(32), 8, records), 2)
     assert advice in said
     assert ("take more people" in said) == ("late" not in said)
     assert ("less to do" in said) == ("late" in said)

@@ -14,7 +14,7 @@ from relay.together import sealed_reports, terms_of
 from shuffledp.relay.http_transport import HttpTransport
 from shuffledp.relay.member_processes import Member, run_members
 from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
-from shuffledp.relay.releasing_relayed import gathered
+from shuffledp.relay.relay_release import gather_hand_ins
 from shuffledp.service.demonstration import end, free_ports, started, wait_for
 
 PEOPLE = 8
@@ -68,7 +68,7 @@ class Processes:
     def handed_in(self):
         with closing(HttpConnection(self.terms.collection.shuffler.url)) as to:
             client = PostOfficeClient(self.terms, to, None, patience=30.0, patience_of_stage=60.0)
-            found = asyncio.run(gathered(self.terms, HttpTransport(client), [self.circle.analyst]))
+            found = asyncio.run(gather_hand_ins(self.terms, HttpTransport(client), [self.circle.analyst]))
         return Counter(each.encode() for several in found.by_member.values() for each in several)
 
 

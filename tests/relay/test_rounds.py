@@ -11,8 +11,8 @@ from relay.together import Together, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.core.instants import written
 from shuffledp.laws import sample_walks
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.links import Link
-from shuffledp.relay.recorded import record_of
 from shuffledp.relay.rounds import HandInRefusedError, LetterRefusedError, begin, finish, prepare
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import RelayTerms
@@ -150,13 +150,13 @@ def test_slots_that_hold_what_no_member_can_have_to_pass_on_name_their_sender():
     }
     rest = bytes((slots - 1) * (1 + size))
     for first in bad.values():
-        letter = link.seal(state.keys.outward[person], 1, state.recorded.digest + first + rest)
+        letter = link.seal(state.keys.outward[person], 1, state.attendance.digest + first + rest)
         with pytest.raises(
             LetterRefusedError, match=r"slots must hold reports that .* one of round 1 does not"
         ) as seen:
             received(together, person, mail={sender: letter})
         assert (seen.value.sender, seen.value.letter) == (sender, letter)
-    good = state.recorded.digest + b"\x01" + together.reports[0] + rest
+    good = state.attendance.digest + b"\x01" + together.reports[0] + rest
     received(together, person, mail={sender: link.seal(state.keys.outward[person], 1, good)})
 
 

@@ -11,8 +11,8 @@ from relay.members import Circle
 from relay.test_post_office import Office, everybody
 from relay.together import Together
 from shuffledp.core.errors import RemoteProtocolError, UndecryptableReportError
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.links import Link
-from shuffledp.relay.recorded import record_of
 from shuffledp.relay.terms import ANALYST
 from shuffledp.testing import SeededSource
 from shuffledp.wire.grammar import HpkeCiphertext

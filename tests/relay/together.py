@@ -1,6 +1,6 @@
 """Everybody's part in a relay, in one process and without any transport."""
 
-from shuffledp.relay.recorded import record_of
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.rounds import begin, finish, prepare
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.wire.hpke import Sealer

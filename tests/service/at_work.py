@@ -13,10 +13,10 @@ from service.given import Parties
 from shuffledp.core.flow import Reports
 from shuffledp.service.analyzer_app import analyzer_app
 from shuffledp.service.batch_store import BatchStore
-from shuffledp.service.desk import Desk, terms_of
+from shuffledp.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.service.collection_at_shuffler import CollectionAtShuffler, terms_of
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder
-from shuffledp.service.reception import Reception
 from shuffledp.service.report_store import ReportStore
 from shuffledp.service.shuffler_app import shuffler_app
 from shuffledp.wire.grammar import (
@@ -61,7 +61,7 @@ class Shuffler:
     """A shuffler, and how it is asked."""
 
     parties: Parties
-    desk: Desk
+    at_shuffler: CollectionAtShuffler
     client: httpx.AsyncClient
     logged: Logged
 
@@ -86,28 +86,32 @@ async def shuffler(folder, parties=None, *, clock=None, store=None, gateway_keys
     collection, log = parties.collection, EventLog(logged.write)
     several = len(collection.task.columns)
     store = store or ReportStore(folder / "store", num_columns=several, remembers=collection.every is not None)
-    desk = Desk(collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties))
+    at_shuffler = CollectionAtShuffler(
+        collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties)
+    )
     keys = gateway_keys or [each for each in (parties.gateway_key,) if each]
-    app = shuffler_app([desk], log=log, gateway_keys=keys)
+    app = shuffler_app([at_shuffler], log=log, gateway_keys=keys)
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://shuffler") as client:
-            yield Shuffler(parties, desk, client, logged)
+            yield Shuffler(parties, at_shuffler, client, logged)
     finally:
-        await desk.close()
+        await at_shuffler.close()
 
 
 @asynccontextmanager
 async def analyzer(folder, parties, *, keys=None, earlier=()):
-    """An analyzer as an HTTP client that reaches it, its reception and its log."""
+    """An analyzer as an HTTP client that reaches it, its collection and its log."""
     logged, store = Logged(), BatchStore(folder / "batches")
     log = EventLog(logged.write)
     keys = keys or [parties.analyzer_key]
     try:
-        reception = Reception(parties.collection, keys, store, folder / "release", log=log, earlier=earlier)
-        app = analyzer_app([reception], keys, log=log)
+        at_analyzer = CollectionAtAnalyzer(
+            parties.collection, keys, store, folder / "release", log=log, earlier=earlier
+        )
+        app = analyzer_app([at_analyzer], keys, log=log)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
-            yield client, reception, logged
+            yield client, at_analyzer, logged
     finally:
         store.close()
 
@@ -117,9 +121,9 @@ async def collected(folder, parties, submissions, **further):
     async with shuffler(folder, parties) as here, analyzer(folder, parties, **further) as (client, _, logged):
         for start in range(0, len(submissions), 200):
             await here.send(*submissions[start : start + 200])
-        await here.desk.stop_intake()
-        await here.desk.advance()
-        assert await Forwarder(here.desk, client, log=EventLog(here.logged.write)).send_all()
+        await here.at_shuffler.stop_intake()
+        await here.at_shuffler.advance()
+        assert await Forwarder(here.at_shuffler, client, log=EventLog(here.logged.write)).send_all()
         return here.logged, logged
 
 

@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture
 def without_a_page(monkeypatch):
     """Releases without their page, which takes longest; also in processes that are copies of this one."""
-    monkeypatch.setattr("shuffledp.service.releasing.write_release", lambda *_, **_further: None)
+    monkeypatch.setattr("shuffledp.service.batch_release.write_release", lambda *_, **_further: None)

@@ -15,7 +15,7 @@ from service.given import Parties
 from shuffledp.files.key_files import write_key
 from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ShufflerConfig
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.running import run_analyzer, run_issuer, run_shuffler
+from shuffledp.service.run_services import run_analyzer, run_issuer, run_shuffler
 
 _SECONDS = 30.0
 _UNTOUCHED = bytes(1 << 16)  # memory that is there, and in which nobody has written

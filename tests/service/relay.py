@@ -3,7 +3,7 @@
 import threading
 from contextlib import contextmanager
 
-from shuffledp.service.demonstration_relay import LoopbackRelay
+from shuffledp.service.loopback_relay import LoopbackRelay
 
 
 class Relay(LoopbackRelay):

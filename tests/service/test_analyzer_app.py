@@ -21,11 +21,11 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.files import stages
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ReportsWriter
-from shuffledp.service import forwarder, reception
+from shuffledp.service import collection_at_analyzer, forwarder
+from shuffledp.service.batch_release import is_released
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder
 from shuffledp.service.public_columns import extensions_of
-from shuffledp.service.releasing import is_released
 from shuffledp.survey import DataFlow
 from shuffledp.wire.grammar import (
     BATCH_TYPE,
@@ -60,10 +60,10 @@ async def batch_of(folder, parties, submissions):
     """The first batch of a collection, as it is sent."""
     async with shuffler(folder, parties) as here:
         await here.send(*submissions)
-        await here.desk.stop_intake()
-        await here.desk.advance()
-        first, *_ = await here.desk.outgoing()
-        return first.manifest, await here.desk.part(first, 0)
+        await here.at_shuffler.stop_intake()
+        await here.at_shuffler.advance()
+        first, *_ = await here.at_shuffler.outgoing()
+        return first.manifest, await here.at_shuffler.part(first, 0)
 
 
 # ---- the whole way --------------------------------------------------------------------------------------------------
@@ -164,10 +164,10 @@ def test_what_the_analyzer_finds_malformed_or_twice_is_counted_with_what_the_shu
         async with shuffler(tmp_path, parties) as here, analyzer(tmp_path, parties) as (client, _, _):
             await here.send(*good, *nonsense)
             await here.send(*good[:5])
-            await here.desk.stop_intake()
-            await here.desk.advance()
-            first, *_ = await here.desk.outgoing()
-            body = await here.desk.part(first, 0)
+            await here.at_shuffler.stop_intake()
+            await here.at_shuffler.advance()
+            first, *_ = await here.at_shuffler.outgoing()
+            body = await here.at_shuffler.part(first, 0)
             told = SignedManifest.decode(first.manifest).manifest
             one = body[: len(body) // told.num_reports]
             again = replace(told, num_reports=45, body_sha256=hashlib.sha256(body + 2 * one).digest())
@@ -320,13 +320,13 @@ def test_of_several_batches_each_has_a_release_and_together_they_promise_what_th
 
     async def test():
         async with shuffler(tmp_path, parties) as here, analyzer(tmp_path, parties) as (client, _, logged):
-            sender = Forwarder(here.desk, client, log=EventLog(here.logged.write))
+            sender = Forwarder(here.at_shuffler, client, log=EventLog(here.logged.write))
             for start in range(0, 52, 15):
                 await here.send(*sent[start : start + 15])
-                await here.desk.advance()
+                await here.at_shuffler.advance()
                 assert await sender.send_all()
-            await here.desk.stop_intake()
-            await here.desk.advance()
+            await here.at_shuffler.stop_intake()
+            await here.at_shuffler.advance()
             assert await sender.send_all()
             assert await sender.send_all()
             return logged.events
@@ -387,8 +387,8 @@ def test_a_batch_that_its_shuffler_did_not_sign_or_that_is_changed_is_refused_an
         stranger = ShufflerKey.generate().sign(signed.manifest).encode()
         other = parties.shuffler_key.sign(replace(signed.manifest, collection_id=bytes(32))).encode()
         beyond = parties.shuffler_key.sign(replace(signed.manifest, column=1)).encode()
-        async with analyzer(tmp_path, parties) as (client, reception, logged):
-            log = reception._log
+        async with analyzer(tmp_path, parties) as (client, at_analyzer, logged):
+            log = at_analyzer._log
             answers = {
                 "stranger": await posted(client, parties, stranger + body),
                 "other": await posted(client, parties, other + body),
@@ -456,10 +456,10 @@ def test_batches_wait_for_an_analyzer_that_is_away_and_none_is_lost_or_doubled_b
                 return answer
 
             async with httpx.AsyncClient(transport=httpx.MockTransport(moody)) as weak:
-                sender = Forwarder(here.desk, weak, log=EventLog(here.logged.write))
+                sender = Forwarder(here.at_shuffler, weak, log=EventLog(here.logged.write))
                 await here.send(*submissions_of(parties))
-                await here.desk.stop_intake()
-                await here.desk.advance()
+                await here.at_shuffler.stop_intake()
+                await here.at_shuffler.advance()
                 running = asyncio.create_task(sender.run())
                 while (await here.status())["phase"] != "released":
                     await asyncio.sleep(0.002)
@@ -476,14 +476,14 @@ def test_batches_wait_for_an_analyzer_that_is_away_and_none_is_lost_or_doubled_b
 def test_an_address_that_nothing_can_have_is_a_failed_delivery_and_stops_nobody(tmp_path, wrong):
     async def test():
         async with shuffler(tmp_path) as here:
-            await here.desk.stop_intake()
-            await here.desk.advance()
+            await here.at_shuffler.stop_intake()
+            await here.at_shuffler.advance()
 
             def never(_):
                 raise wrong
 
             async with httpx.AsyncClient(transport=httpx.MockTransport(never)) as client:
-                return await Forwarder(here.desk, client, log=EventLog(here.logged.write)).send_all()
+                return await Forwarder(here.at_shuffler, client, log=EventLog(here.logged.write)).send_all()
 
     assert run(test) is False
 
@@ -498,11 +498,11 @@ def test_a_long_answer_is_not_read_and_takes_no_memory_of_the_shuffler(tmp_path)
 
     async def test():
         async with shuffler(tmp_path) as here:
-            await here.desk.stop_intake()
-            await here.desk.advance()
+            await here.at_shuffler.stop_intake()
+            await here.at_shuffler.advance()
             transport = httpx.MockTransport(lambda _: httpx.Response(200, content=long()))
             async with httpx.AsyncClient(transport=transport) as client:
-                return await Forwarder(here.desk, client, log=EventLog(here.logged.write)).send_all()
+                return await Forwarder(here.at_shuffler, client, log=EventLog(here.logged.write)).send_all()
 
     assert run(test, seconds=5)
     assert len(read) < 10
@@ -581,7 +581,7 @@ def test_a_release_that_cannot_be_written_stops_nobody_and_its_batch_is_kept(tmp
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(reception, "write_batches", full)
+    monkeypatch.setattr(collection_at_analyzer, "write_batch_release", full)
     _, logged = run(collected, tmp_path, parties, submissions_of(parties))
     assert logged.events[:2] == [("batch-received", 40), ("release-failed", 1)]
     bodies = (tmp_path / "batches" / "batches").iterdir()

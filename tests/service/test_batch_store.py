@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from service.test_store import killed
+from service.test_report_store import killed
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.wire.grammar import BatchManifest

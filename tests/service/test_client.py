@@ -13,8 +13,8 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, Rem
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.in_memory import CsvInMemory
-from shuffledp.service.answered import Answered, answer_once
 from shuffledp.service.client import Receipt, asked, reason_of, send
+from shuffledp.service.device_memory import DeviceMemory, answer_once
 from shuffledp.service.http_messages import Problem
 from shuffledp.service.public_columns import public_table
 from shuffledp.survey import Collection, Task
@@ -135,7 +135,7 @@ def alone(collection):
 
 
 def test_a_device_that_was_cut_off_sends_the_same_report_and_randomizes_nothing_again(collection, tmp_path):
-    memory, cut = Answered(collection.id, tmp_path), Shuffler(*[httpx.ConnectError("")] * 100)
+    memory, cut = DeviceMemory(collection.id, tmp_path), Shuffler(*[httpx.ConnectError("")] * 100)
     with pytest.raises(RemoteProtocolError):
         answer_once(collection, lambda: alone(collection), memory, cut.client(), patience=0.01)
     shuffler = Shuffler()
@@ -148,20 +148,20 @@ def test_a_device_that_was_cut_off_sends_the_same_report_and_randomizes_nothing_
 
 
 def test_a_device_answers_once(collection, tmp_path):
-    memory = Answered(collection.id, tmp_path)
+    memory = DeviceMemory(collection.id, tmp_path)
     answer_once(collection, lambda: alone(collection), memory, Shuffler().client(), patience=1)
     with pytest.raises(LocalProtocolError, match="has answered the collection already"):
         answer_once(collection, lambda: alone(collection), memory, Shuffler().client(), patience=1)
 
 
 def test_what_is_remembered_after_it_is_stored_is_that_alone(collection, tmp_path):
-    memory = Answered(collection.id, tmp_path)
+    memory = DeviceMemory(collection.id, tmp_path)
     answer_once(collection, lambda: alone(collection), memory, Shuffler().client(), patience=1)
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(f"{collection.id.hex()}.answered", b"")]
 
 
 def test_a_report_that_could_not_be_stored_stays_to_be_sent(collection, tmp_path):
-    memory, shuffler = Answered(collection.id, tmp_path), Shuffler(refusing(ReportError.REPORT_DROPPED))
+    memory, shuffler = DeviceMemory(collection.id, tmp_path), Shuffler(refusing(ReportError.REPORT_DROPPED))
     found = answer_once(collection, lambda: alone(collection), memory, shuffler.client(), patience=1)
     assert found.refused == {ReportError.REPORT_DROPPED: 1}
     assert memory.pending() == shuffler.bodies[0]
@@ -169,7 +169,7 @@ def test_a_report_that_could_not_be_stored_stays_to_be_sent(collection, tmp_path
 
 @pytest.mark.parametrize("error", ReportError)
 def test_a_refused_report_is_sent_again_as_it_is_so_that_no_refusal_makes_a_second_one(collection, tmp_path, error):
-    memory, shuffler, randomized = Answered(collection.id, tmp_path), Shuffler(*[refusing(error)] * 9), []
+    memory, shuffler, randomized = DeviceMemory(collection.id, tmp_path), Shuffler(*[refusing(error)] * 9), []
     for _ in range(3):
         found = answer_once(
             collection, lambda: randomized.append(1) or alone(collection), memory, shuffler.client(), patience=1
@@ -181,7 +181,7 @@ def test_a_refused_report_is_sent_again_as_it_is_so_that_no_refusal_makes_a_seco
 
 def test_a_report_to_a_key_that_has_expired_meanwhile_is_forgotten_and_the_next_goes_to_its_successor(tmp_path):
     parties = Parties.with_successor(task_of_two())
-    collection, memory = parties.collection, Answered(parties.collection.id, tmp_path)
+    collection, memory = parties.collection, DeviceMemory(parties.collection.id, tmp_path)
     with pytest.raises(RemoteProtocolError):
         answer_once(
             collection, lambda: alone(collection), memory, Shuffler(httpx.ConnectError("")).client(), patience=0
@@ -198,7 +198,7 @@ def test_a_report_to_a_key_that_has_expired_meanwhile_is_forgotten_and_the_next_
 def test_a_device_that_can_remember_nothing_sends_nothing(collection, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidParameterError, match="state must be a folder"):
-        Answered(collection.id, tmp_path / "file")
+        DeviceMemory(collection.id, tmp_path / "file")
 
 
 def test_all_submissions_have_one_length(collection):

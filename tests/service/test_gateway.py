@@ -22,7 +22,7 @@ from shuffledp.service import client as sending
 from shuffledp.service import gateway
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.intake import Count
-from shuffledp.service.relayed import ThroughRelay
+from shuffledp.service.oblivious_transport import ObliviousTransport
 from shuffledp.service.shuffler_app import shuffler_app
 from shuffledp.wire.binary_http import BinaryRequest, BinaryResponse
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
@@ -70,7 +70,7 @@ def test_what_comes_through_the_gateway_is_stored_and_answered_as_what_comes_dir
         submission = looks_sealed(here.parties.collection)
         request = request_of(here.parties.collection, submission)
         answers = [(await through(here, request))[0] for _ in range(2)]
-        return answers, await here.desk.counts(), here.logged.lines
+        return answers, await here.at_shuffler.counts(), here.logged.lines
 
     answers, counts, lines = result
     assert [each.status for each in answers] == [200, 200]
@@ -113,7 +113,9 @@ def test_what_is_wrong_inside_is_told_inside(tmp_path):
             "response": BinaryResponse(200).encode(),
             "garbage": b"\xff" * 2000,
         }
-        return {name: await through(here, request) for name, request in requests.items()}, await here.desk.counts()
+        return {
+            name: await through(here, request) for name, request in requests.items()
+        }, await here.at_shuffler.counts()
 
     answers, counts = result
     assert {name: told(inside) for name, (inside, _) in answers.items()} == {
@@ -150,7 +152,7 @@ def test_what_cannot_be_opened_is_told_outside(tmp_path):
             "long": await here.post(body + bytes(1 << 25), **post),
             "type": await here.post(body, path="/gateway", media_type="message/bhttp"),
             "get": await here.client.get("/gateway"),
-        }, await here.desk.counts()
+        }, await here.at_shuffler.counts()
 
     answers, counts = result
     assert {name: problem(answer) for name, answer in answers.items()} == {
@@ -210,7 +212,7 @@ def test_a_key_that_had_its_time_gives_way_to_the_successor_that_the_collection_
                 request = request_of(parties.collection, looks_sealed(parties.collection))
                 found.append((await through(here, request, config=key.config))[1])
             found.append(await here.client.get("/ohttp-keys"))
-        return found, await here.desk.counts()
+        return found, await here.at_shuffler.counts()
 
     found, counts = result
     both, last = encode_keys([old.config, new.config]), encode_keys([new.config])
@@ -229,7 +231,7 @@ def test_a_request_about_one_collection_comes_by_no_key_of_another(tmp_path):
     async def test():
         async with shuffler(tmp_path / "mine", mine) as first, shuffler(tmp_path / "theirs", theirs) as second:
             log, keys = EventLog(print), [mine.gateway_key, other]
-            app = shuffler_app([first.desk, second.desk], log=log, gateway_keys=keys)
+            app = shuffler_app([first.at_shuffler, second.at_shuffler], log=log, gateway_keys=keys)
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://a") as client:
                 both = replace(first, client=client)
                 found = []
@@ -264,7 +266,7 @@ class Answering(httpx.MockTransport):
         return httpx.Response(200, content=self.change(exchange.seal(response.encode())), headers=self.headers)
 
     def client_for(self, parties, **further):
-        return httpx.Client(transport=ThroughRelay(parties.collection, httpx.Client(transport=self), **further))
+        return httpx.Client(transport=ObliviousTransport(parties.collection, httpx.Client(transport=self), **further))
 
 
 def send_to(relay, parties, **further):
@@ -327,7 +329,7 @@ def test_each_attempt_is_sealed_anew_around_the_same_report(monkeypatch):
 
     body = UploadRequest((looks_sealed(parties.collection),)).encode()
     outer = httpx.Client(transport=httpx.MockTransport(sometimes))
-    with httpx.Client(transport=ThroughRelay(parties.collection, outer)) as client:
+    with httpx.Client(transport=ObliviousTransport(parties.collection, outer)) as client:
         sending.upload(parties.collection, body, client, patience=5.0)
     assert {each.content for each in relay.inside} == {body}
     assert len({each.content for each in relay.outside}) == len(relay.outside) == 3
@@ -353,7 +355,7 @@ def test_mutated_requests_store_nothing_whether_they_are_changed_outside_or_insi
                 elif (changed := mutated(body, chance)) != body:
                     inside, answer = None, await here.post(changed, path="/gateway", media_type=OHTTP_REQUEST)
                 found.add((answer.status_code, inside and inside.status, len(answer.content)))
-            return found, here.desk._store.waiting, here.logged.lines
+            return found, here.at_shuffler._store.waiting, here.logged.lines
 
     found, waiting, lines = run(test, seconds=1800)
     if where == "outside":

@@ -18,13 +18,13 @@ from shuffledp.files.key_files import write_key
 from shuffledp.service import client as sending
 from shuffledp.service import invitations, issuer_app
 from shuffledp.service.config import IssuerConfig
+from shuffledp.service.device_token import DeviceToken
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.invitations import Invitation, Invited, digest_of
 from shuffledp.service.invited_lists import Lists
-from shuffledp.service.issuer_app import IssuingDesk
+from shuffledp.service.issuer_app import CollectionAtIssuer
 from shuffledp.service.issuer_store import IssuerStore
-from shuffledp.service.own_token import OwnToken
-from shuffledp.service.running import run_issuer
+from shuffledp.service.run_services import run_issuer
 from shuffledp.store.database import StorageError
 from shuffledp.survey import WebPage
 from shuffledp.wire.keys import ShufflerKey, from_text, in_text
@@ -34,8 +34,8 @@ from shuffledp.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE, PendingTo
 class Issuing:
     """An issuer at work, in this process."""
 
-    def __init__(self, parties, desk, client, made, logged):
-        self.parties, self.desk, self.client, self.made, self.logged = parties, desk, client, made, logged
+    def __init__(self, parties, at_issuer, client, made, logged):
+        self.parties, self.at_issuer, self.client, self.made, self.logged = parties, at_issuer, client, made, logged
         self.challenge, self.public = parties.collection.challenge, parties.issuer_key.public
 
     def pending(self):
@@ -59,13 +59,13 @@ async def issuing(folder, parties=None, people=3, *, made=None, now=None):
     made = made or invitations.invited(parties.collection, people)
     store = IssuerStore(folder / "issuer")
     clock, log = {} if now is None else {"now": lambda: now[0]}, EventLog(logged.write)
-    desk = IssuingDesk(parties.collection, parties.issuer_key, store, log=log, **clock)
-    app = issuer_app.issuer_app([desk], log=log)
+    at_issuer = CollectionAtIssuer(parties.collection, parties.issuer_key, store, log=log, **clock)
+    app = issuer_app.issuer_app([at_issuer], log=log)
     try:
-        await desk.take(listed(made[1]))
+        await at_issuer.take(listed(made[1]))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://issuer") as client:
-            yield Issuing(parties, desk, client, made, logged)
+            yield Issuing(parties, at_issuer, client, made, logged)
     finally:
         store.close()
 
@@ -144,12 +144,12 @@ def test_after_the_close_no_token_is_signed_and_what_was_remembered_goes(tmp_pat
             body = here.pending().request.encode()
             code = here.made[0][0].code
             first = await here.ask(code, body)
-            assert not here.desk.has_ended
+            assert not here.at_issuer.has_ended
             now[0] = parties.now + timedelta(days=2)
             late = await here.ask(code, body)
             digest = digest_of(from_text(code, name="code"))
             kept = on_disk(tmp_path, digest)
-            await here.desk.forget()
+            await here.at_issuer.forget()
             return first, late, kept, on_disk(tmp_path, digest)
 
     first, late, kept, left = run(test)
@@ -169,7 +169,7 @@ def test_a_full_disk_signs_nothing(tmp_path, monkeypatch):
 
     async def test():
         async with issuing(tmp_path) as here:
-            monkeypatch.setattr(here.desk._store, "use", fails)
+            monkeypatch.setattr(here.at_issuer._store, "use", fails)
             return await here.ask(here.made[0][0].code, here.pending().request.encode())
 
     assert problem(run(test)) == (503, "unavailable")
@@ -210,9 +210,9 @@ def test_a_device_asks_in_the_same_words_until_it_has_its_token_and_asks_no_more
     ((invitation,), _), issuer = invitations.invited(parties.collection, 1), Answering(parties, losing=3)
     with httpx.Client(transport=issuer) as client:
         with pytest.raises(RemoteProtocolError, match=r"issuer\.example must answer; got: no answer"):
-            OwnToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)
-        first = OwnToken(parties.collection, tmp_path).get(invitation, client, patience=5.0)
-        own = OwnToken(parties.collection, tmp_path)
+            DeviceToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)
+        first = DeviceToken(parties.collection, tmp_path).get(invitation, client, patience=5.0)
+        own = DeviceToken(parties.collection, tmp_path)
         assert own.get(None, client, patience=0.0) == first
     TokenCheck(parties.collection.challenge, [parties.issuer_key.public])(first)
     assert len(issuer.bodies) == 4
@@ -231,7 +231,7 @@ def test_an_issuer_that_signs_with_another_key_is_found_out(tmp_path):
     parties, issuer = WithTokens(key=key), Answering(WithTokens(key=other))
     (invitation,), _ = invitations.invited(parties.collection, 1)
     with httpx.Client(transport=issuer) as client, pytest.raises(RemoteProtocolError, match="must sign what it was"):
-        OwnToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)
+        DeviceToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)
 
 
 # ---- invitations ----------------------------------------------------------------------------------------------------

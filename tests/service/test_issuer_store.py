@@ -16,10 +16,10 @@ from service.at_work import Logged, run
 from service.issuing import WithTokens
 from service.processes import place, until
 from service.test_issuer import on_disk
-from shuffledp.service import invitations, running
+from shuffledp.service import invitations, run_services
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.invitations import digest_of
-from shuffledp.service.issuer_app import IssuingDesk
+from shuffledp.service.issuer_app import CollectionAtIssuer
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.store.database import StorageError
 from shuffledp.wire.keys import from_text
@@ -141,7 +141,7 @@ def events(where):
 
 
 def test_lists_are_taken_in_and_invitations_cancelled_while_the_issuer_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_SECONDS_BETWEEN_LISTS", 0.02)
+    monkeypatch.setattr(run_services, "_SECONDS_BETWEEN_LISTS", 0.02)
     with place(tmp_path, kind=WithTokens) as where:
         config, folder = tmp_path / "issuer.toml", tmp_path / "lists"
         config.write_text(config.read_text().replace("invited.json", "lists"))
@@ -164,10 +164,10 @@ def test_lists_are_taken_in_and_invitations_cancelled_while_the_issuer_runs(tmp_
 
 
 def test_a_list_that_a_full_disk_did_not_take_is_tried_again_and_the_log_says_so_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_SECONDS_BETWEEN_LISTS", 0.0)
+    monkeypatch.setattr(run_services, "_SECONDS_BETWEEN_LISTS", 0.0)
     parties, logged, left = WithTokens(), Logged(), [3]
     store, log = IssuerStore(tmp_path / "state"), EventLog(logged.write)
-    desk = IssuingDesk(parties.collection, parties.issuer_key, store, log=log)
+    at_issuer = CollectionAtIssuer(parties.collection, parties.issuer_key, store, log=log)
     _, told = invitations.invited(parties.collection, 1)
     (tmp_path / "invited.json").write_text(told.written())
     invite = store.invite
@@ -181,7 +181,7 @@ def test_a_list_that_a_full_disk_did_not_take_is_tried_again_and_the_log_says_so
     monkeypatch.setattr(store, "invite", full_at_first)
 
     async def test():
-        following = asyncio.create_task(running._follow_lists([tmp_path / "invited.json"], None, [desk], log))
+        following = asyncio.create_task(run_services._follow_lists([tmp_path / "invited.json"], None, [at_issuer], log))
         while ("lists-taken", 1) not in logged.events:
             await asyncio.sleep(0.001)
         following.cancel()

@@ -9,10 +9,10 @@ import pytest
 from service.at_work import analyzer, collected, run
 from service.given import Parties
 from service.test_analyzer_app import submissions_of
-from service.test_store import killed, opened
+from service.test_report_store import killed, opened
 from shuffledp.files import new_folder
 from shuffledp.relay.mailboxes import Mailboxes
-from shuffledp.service import releasing
+from shuffledp.service import batch_release
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.issuer_store import IssuerStore
 
@@ -26,16 +26,16 @@ def test_a_release_that_was_half_written_is_gone_after_the_next_start_and_is_the
     parties = Parties()
 
     def killed_while_it_writes():
-        monkeypatch.setattr(releasing, "write_release", lambda *_, **_further: os.kill(os.getpid(), signal.SIGKILL))
+        monkeypatch.setattr(batch_release, "write_release", lambda *_, **_further: os.kill(os.getpid(), signal.SIGKILL))
         run(collected, tmp_path, parties, submissions_of(parties))
 
     assert killed(killed_while_it_writes)
     assert len(hidden(tmp_path)) == 1
 
     async def started_again():
-        async with analyzer(tmp_path, parties) as (_, reception, _):
+        async with analyzer(tmp_path, parties) as (_, at_analyzer, _):
             assert hidden(tmp_path) == []
-            await reception.release()
+            await at_analyzer.release()
 
     run(started_again)
     assert (tmp_path / "release" / "statement.json").exists()

@@ -11,7 +11,7 @@ import pytest
 from service.at_work import Logged, looks_sealed, run, shuffler
 from service.issuing import WithTokens
 from service.processes import place, until
-from service.test_store import small_disk
+from service.test_report_store import small_disk
 from shuffledp.relay.mailboxes import Mailboxes
 from shuffledp.service import readiness
 from shuffledp.service.batch_store import BatchStore
@@ -53,7 +53,7 @@ def test_a_service_is_not_ready_while_its_disk_is_full_and_says_so_in_its_log_at
 def test_while_nothing_can_be_stored_a_shuffler_says_so_and_afterwards_takes_the_same_report(tmp_path):
     async def test():
         async with shuffler(tmp_path) as here:
-            database = here.desk._store._database
+            database = here.at_shuffler._store._database
             report = looks_sealed(here.parties.collection)
             body = UploadRequest((report,)).encode()
             (pages,) = database.execute("PRAGMA page_count").fetchone()
@@ -67,7 +67,7 @@ def test_while_nothing_can_be_stored_a_shuffler_says_so_and_afterwards_takes_the
             lines = list(here.logged.events)
             database.execute("PRAGMA max_page_count = 100000")
             after = [await here.client.get("/readyz"), await here.post(body)]
-            return [each.status_code for each in (before, *answers, *after)], lines, await here.desk.counts()
+            return [each.status_code for each in (before, *answers, *after)], lines, await here.at_shuffler.counts()
 
     codes, lines, _ = run(test)
     assert codes == [200, 503, 200, 503, 200, 200]

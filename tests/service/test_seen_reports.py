@@ -16,11 +16,11 @@ import pytest
 from service.at_work import Logged, analyzer, reports_of, run, sealed
 from service.given import Parties, task, task_of_two
 from service.test_analyzer_app import posted
-from service.test_store import killed
+from service.test_report_store import killed
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.service.batch_store import BatchStore
+from shuffledp.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.reception import Reception
 from shuffledp.store.database import StorageError
 from shuffledp.store.digest_keys import keyed
 from shuffledp.wire.grammar import BatchedReport, BatchManifest
@@ -44,9 +44,9 @@ def signed(parties, sent, number, *, column=0, num_reports=None):
 
 
 async def answers(folder, parties, batches):
-    async with analyzer(folder, parties) as (client, reception, logged):
+    async with analyzer(folder, parties) as (client, at_analyzer, logged):
         codes = [(await posted(client, parties, each)).status_code for each in batches]
-        reception._log.flush()
+        at_analyzer._log.flush()
         return codes, logged.events
 
 
@@ -197,7 +197,7 @@ def test_a_batch_whose_release_fails_keeps_the_collection_from_its_end(tmp_path,
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as now:
-        now.setattr("shuffledp.service.reception.write_batches", full)
+        now.setattr("shuffledp.service.collection_at_analyzer.write_batch_release", full)
         run(answers, tmp_path, parties, batches)
     assert counted(tmp_path) == {}
     run(started, tmp_path, parties, BatchStore(tmp_path / "batches"))
@@ -224,7 +224,9 @@ async def started(folder, parties, store):
     """An analyzer that starts, and does what is left to be done."""
     try:
         log = EventLog(Logged().write)
-        await Reception(parties.collection, [parties.analyzer_key], store, folder / "release", log=log).release()
+        await CollectionAtAnalyzer(
+            parties.collection, [parties.analyzer_key], store, folder / "release", log=log
+        ).release()
     finally:
         store.close()
 
@@ -236,7 +238,7 @@ def takes_batches(folder, parties, batches, monkeypatch):
         pass
 
     with monkeypatch.context() as now:
-        now.setattr(Reception, "release", nothing)
+        now.setattr(CollectionAtAnalyzer, "release", nothing)
         assert run(answers, folder, parties, batches)[0] == [200] * len(batches)
 
 

@@ -9,7 +9,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.files.key_files import write_key
 from shuffledp.service.client import new_client
 from shuffledp.service.config import AnalyzerConfig, ShufflerConfig
-from shuffledp.service.running import run_analyzer, run_shuffler
+from shuffledp.service.run_services import run_analyzer, run_shuffler
 from shuffledp.service.serving import listen
 from shuffledp.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey
 

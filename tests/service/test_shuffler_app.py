@@ -47,7 +47,7 @@ def test_the_same_report_a_hundred_times_at_once_is_stored_once(tmp_path):
     async def result(here):
         submission = looks_sealed(here.parties.collection)
         answers = await asyncio.gather(*(here.send(submission) for _ in range(100)))
-        return answers, await here.desk.counts()
+        return answers, await here.at_shuffler.counts()
 
     answers, counts = result
     assert answers == [{}] * 100
@@ -58,7 +58,7 @@ def test_each_kind_of_wrong_submission_has_its_own_code_and_the_others_of_the_re
     @one_test(tmp_path)
     async def result(here):
         good, *wrong = [looks_sealed(here.parties.collection) for _ in range(5)]
-        sealed_to = next(iter(here.desk.terms.encapsulated))
+        sealed_to = next(iter(here.at_shuffler.terms.encapsulated))
         wrong = {
             altered(wrong[0], payload=b"x" * 99): ReportError.WRONG_LENGTH,
             altered(wrong[1], enc=b"x" * 31): ReportError.WRONG_LENGTH,
@@ -68,7 +68,7 @@ def test_each_kind_of_wrong_submission_has_its_own_code_and_the_others_of_the_re
         return (
             await here.send(*wrong, good),
             {each.id: error for each, error in wrong.items()},
-            await here.desk.counts(),
+            await here.at_shuffler.counts(),
         )
 
     found, expected, counts = result
@@ -86,7 +86,7 @@ def test_what_is_late_or_early_is_said_to_be(tmp_path):
         clock.now -= 10 * 86400
         early = await here.send(submission)
         clock.now += 20 * 86400
-        return early, await here.send(submission), await here.desk.counts(), submission.id
+        return early, await here.send(submission), await here.at_shuffler.counts(), submission.id
 
     early, late, counts, id_ = result
     assert early == {id_: ReportError.TASK_NOT_STARTED}
@@ -103,9 +103,9 @@ def test_a_clock_that_jumps_back_never_reopens_a_closed_collection(tmp_path):
             for _ in range(12):
                 await here.send(looks_sealed(parties.collection))
             clock.now += 86400
-            await here.desk.advance()
+            await here.at_shuffler.advance()
             clock.now -= 2 * 86400
-            await here.desk.advance()
+            await here.at_shuffler.advance()
             first = await here.status(), await here.send(looks_sealed(parties.collection))
         async with shuffler(tmp_path, parties, clock=clock) as again:
             return *first, await again.status(), await again.send(looks_sealed(parties.collection))
@@ -160,7 +160,7 @@ def test_reports_to_the_named_successor_of_a_key_are_taken_and_to_the_expired_on
             return made
 
         both = await here.send(to(parties.analyzer_key), to(parties.successor))
-        other = await here.send(to(AnalyzerKey.generate(other_than=list(here.desk.terms.encapsulated))))
+        other = await here.send(to(AnalyzerKey.generate(other_than=list(here.at_shuffler.terms.encapsulated))))
         clock.now += 43200 + 3600  # the key expires half a day after the collection was made
         return both, other, await here.send(to(parties.successor)), await here.send(to(parties.analyzer_key))
 
@@ -201,7 +201,7 @@ def test_whatever_is_no_upload_is_refused_by_a_problem_of_one_length_that_quotes
             "get": await here.client.get(path),
             "metrics": await here.client.get("/metrics"),
             "alive": await here.client.get("/healthz"),
-        }, await here.desk.counts()
+        }, await here.at_shuffler.counts()
 
     answers, counts = result
     assert answers.pop("alive").status_code == 200
@@ -309,7 +309,7 @@ def test_only_the_shufflers_key_closes_a_collection(tmp_path):
             CloseRequest.by(parties.shuffler_key, collection.id, now),
         ):
             found.append(await here.post(request.encode(), path=path, media_type=CLOSE_TYPE))
-            await here.desk.advance()
+            await here.at_shuffler.advance()
             found.append(await here.status())
         return found
 
@@ -356,9 +356,9 @@ def test_below_the_minimum_everything_is_destroyed_and_no_count_is_logged(tmp_pa
         sent = [looks_sealed(here.parties.collection) for _ in range(9)]
         await here.send(*sent)
         await here.send(*sent)
-        await here.desk.stop_intake()
-        await here.desk.advance()
-        return await here.status(), here.logged.events, sent, await here.desk.outgoing()
+        await here.at_shuffler.stop_intake()
+        await here.at_shuffler.advance()
+        return await here.status(), here.logged.events, sent, await here.at_shuffler.outgoing()
 
     status, events, sent, outgoing = result
     assert status == {"phase": "destroyed", "at_least_minimum": False}
@@ -375,7 +375,7 @@ def test_a_disk_that_is_full_just_after_the_end_was_written_ends_a_collection_on
     @one_test(tmp_path)
     async def result(here):
         await here.send(*[looks_sealed(here.parties.collection) for _ in range(12 if enough else 2)])
-        await here.desk.stop_intake()
+        await here.at_shuffler.stop_intake()
         with monkeypatch.context() as full:
 
             def fails(_):
@@ -384,9 +384,9 @@ def test_a_disk_that_is_full_just_after_the_end_was_written_ends_a_collection_on
             full.setattr(ReportStore, "tidy", fails)
             for _ in range(3):
                 with suppress(StorageError):
-                    await here.desk.advance()
-        await here.desk.advance()
-        return await here.status(), await here.desk.outgoing()
+                    await here.at_shuffler.advance()
+        await here.at_shuffler.advance()
+        return await here.status(), await here.at_shuffler.outgoing()
 
     status, outgoing = result
     assert status["phase"] == ("closed" if enough else "destroyed")
@@ -399,13 +399,13 @@ def test_batches_of_a_fixed_number_leave_while_the_collection_is_open(tmp_path):
     @one_test(tmp_path, parties=parties)
     async def result(here):
         await here.send(*(looks_sealed(parties.collection) for _ in range(19)))
-        await here.desk.advance()
-        before = len(await here.desk.outgoing())
+        await here.at_shuffler.advance()
+        before = len(await here.at_shuffler.outgoing())
         await here.send(*(looks_sealed(parties.collection) for _ in range(30)))
-        await here.desk.advance()
-        batches = await here.desk.outgoing()
-        await here.desk.stop_intake()
-        await here.desk.advance()
+        await here.at_shuffler.advance()
+        batches = await here.at_shuffler.outgoing()
+        await here.at_shuffler.stop_intake()
+        await here.at_shuffler.advance()
         return before, len(batches), here.logged.events
 
     before, batches, events = result
@@ -418,7 +418,7 @@ def test_counts_are_of_all_collections_together_and_only_at_their_own_address(tm
     async def text(here):
         await here.send(looks_sealed(here.parties.collection))
         await here.post(b"no upload")
-        transport = httpx.ASGITransport(app=metrics_app([here.desk]))
+        transport = httpx.ASGITransport(app=metrics_app([here.at_shuffler]))
         async with httpx.AsyncClient(transport=transport) as client:
             return (await client.get("http://127.0.0.1/metrics")).text
 
@@ -435,9 +435,9 @@ def test_a_collection_goes_on_where_the_process_ended(tmp_path):
     async def test():
         async with shuffler(tmp_path, parties) as here:
             await here.send(*(looks_sealed(parties.collection) for _ in range(11)))
-            await here.desk._queue.do(here.desk._store.enter, Phase.CLOSING)
+            await here.at_shuffler._queue.do(here.at_shuffler._store.enter, Phase.CLOSING)
         async with shuffler(tmp_path, parties) as again:
-            await again.desk.advance()
+            await again.at_shuffler.advance()
             return await again.status(), again.logged.events
 
     assert run(test) == ({"phase": "closed", "at_least_minimum": True}, [("batch-made", 11)])

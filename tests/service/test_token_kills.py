@@ -17,22 +17,25 @@ from service.relay import Relay
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.files.parquet import read_view
 from shuffledp.service import client as sending
-from shuffledp.service import forwarder, invitations, issuer_app, reception
+from shuffledp.service import collection_at_analyzer, forwarder, invitations, issuer_app
 from shuffledp.service.batch_store import BatchStore, Incoming
-from shuffledp.service.desk import Desk
+from shuffledp.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.service.device_token import DeviceToken
 from shuffledp.service.intake import Count
-from shuffledp.service.issuer_app import IssuingDesk
+from shuffledp.service.issuer_app import CollectionAtIssuer
 from shuffledp.service.issuer_store import IssuerStore
-from shuffledp.service.own_token import OwnToken
-from shuffledp.service.reception import Reception
 from shuffledp.service.report_store import ReportStore
 from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.grammar import ReportError, UploadRequest
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, TokenCheck, TokenRequest
 
-ISSUING = (IssuingDesk, "sign"), [(IssuerStore, "run"), (issuer_app, "blind_sign")]
-INTAKE = (Desk, "upload"), [(ReportStore, "run")]
-RECEPTION = (Reception, "take"), [(BatchStore, "run"), (Incoming, "publish"), (reception, "write_batches")]
+ISSUING = (CollectionAtIssuer, "sign"), [(IssuerStore, "run"), (issuer_app, "blind_sign")]
+INTAKE = (CollectionAtShuffler, "upload"), [(ReportStore, "run")]
+RECEPTION = (
+    (CollectionAtAnalyzer, "take"),
+    [(BatchStore, "run"), (Incoming, "publish"), (collection_at_analyzer, "write_batch_release")],
+)
 MOMENTS_OF_ISSUING = 8  # before and after: all of it, the mark of the invitation, its reading, and the signature
 MOMENTS_OF_INTAKE = 16  # all of it; beginning, token, report, token, report, count, commit
 # All of it; whether it is there and before the last, its body, its row; what is complete and seen before, the release.
@@ -108,11 +111,11 @@ def test_an_issuer_that_is_killed_at_any_moment_signs_the_same_again_and_nothing
         where.start("shuffler")
         for at, invitation in enumerate(made):
             (tmp_path / f"{at}").mkdir()
-            own = OwnToken(collection, tmp_path / f"{at}")
+            own = DeviceToken(collection, tmp_path / f"{at}")
             asked.clear()
             if not killed(where, "issuer", ISSUING, at, partial(own.get, invitation, client, patience=0.0)):
                 break
-            token = OwnToken(collection, tmp_path / f"{at}").get(invitation, client, patience=10.0)
+            token = DeviceToken(collection, tmp_path / f"{at}").get(invitation, client, patience=10.0)
             TokenCheck(collection.challenge, [key.public])(token)
             (request,) = set(asked)
             other = PendingToken.new(collection.challenge, key.public).request.encode()

@@ -38,7 +38,7 @@ def test_a_token_is_good_for_one_report_and_for_that_one_as_often_as_it_is_sent(
         collection, token = here.parties.collection, here.parties.token()
         first, second = looks_sealed(collection), looks_sealed(collection)
         answers = [await post(here, each, token) for each in (first, first, second, first)]
-        return [refused(each) for each in answers], answers, await here.desk.counts()
+        return [refused(each) for each in answers], answers, await here.at_shuffler.counts()
 
     errors, answers, counts = result
     assert errors == [[], [], [ReportError.TOKEN_SPENT], []]
@@ -77,7 +77,7 @@ def test_without_a_token_of_the_collection_nothing_is_stored(tmp_path):
         made = {name: await post(here, looks_sealed(parties.collection), token) for name, token in tokens.items()}
         one = looks_sealed(parties.collection)
         twice = await post(here, one, good, looks_sealed(parties.collection))
-        return made, twice, await here.desk.counts(), refused(await post(here, one, good)), here.logged.lines
+        return made, twice, await here.at_shuffler.counts(), refused(await post(here, one, good)), here.logged.lines
 
     made, twice, counts, errors, lines = result
     assert {name: problem(answer) for name, answer in made.items()} == dict.fromkeys(tokens, (401, "unauthorizedToken"))
@@ -97,7 +97,7 @@ def test_an_empty_upload_without_a_token_says_whether_the_way_is_open_and_is_cou
             is_open = await here.post(b"")
             clock.now += 2 * 86_400
             late = await here.post(b"")
-            return is_open, late, await here.desk.counts()
+            return is_open, late, await here.at_shuffler.counts()
 
     is_open, late, counts = run(test)
     assert problem(is_open) == (401, "unauthorizedToken")
@@ -136,7 +136,7 @@ def test_two_reports_at_once_with_one_token_are_one_report(tmp_path):
     async def result(here):
         token, collection = here.parties.token(), here.parties.collection
         answers = await asyncio.gather(*(post(here, looks_sealed(collection), token) for _ in range(20)))
-        return sorted(map(refused, answers)), here.desk._store.waiting
+        return sorted(map(refused, answers)), here.at_shuffler._store.waiting
 
     errors, waiting = result
     assert errors == [[], *[[ReportError.TOKEN_SPENT]] * 19]
@@ -151,8 +151,8 @@ def test_a_spent_token_stays_spent_after_a_restart_and_after_its_batch_left(tmp_
         async with shuffler(tmp_path, parties) as here:
             for token in tokens:
                 assert refused(await post(here, looks_sealed(parties.collection), token)) == []
-            await here.desk.advance()
-            assert len(await here.desk.outgoing()) == 1
+            await here.at_shuffler.advance()
+            assert len(await here.at_shuffler.outgoing()) == 1
         async with shuffler(tmp_path, parties) as again:
             return refused(await post(again, looks_sealed(parties.collection), tokens[0]))
 
@@ -171,10 +171,10 @@ def test_of_tokens_only_keyed_digests_are_kept_and_after_the_close_nothing(tmp_p
         async with shuffler(tmp_path, parties) as here:
             for token in tokens:
                 await post(here, looks_sealed(parties.collection), token)
-            during, kept = left(), here.desk._store.rows("SELECT token FROM spent")
-            await here.desk.stop_intake()
-            await here.desk.advance()
-            return during, kept, here.desk._store.rows("SELECT token FROM spent"), await here.status()
+            during, kept = left(), here.at_shuffler._store.rows("SELECT token FROM spent")
+            await here.at_shuffler.stop_intake()
+            await here.at_shuffler.advance()
+            return during, kept, here.at_shuffler._store.rows("SELECT token FROM spent"), await here.status()
 
     during, kept, after, status = run(test)
     assert len(kept) == count
@@ -198,7 +198,7 @@ def test_a_token_comes_through_a_relay_inside_and_no_further(tmp_path):
         paid = (KIND, (b"authorization", token.shown().encode()))
         sent = [(looks_sealed(collection), paid), (looks_sealed(collection), paid), (looks_sealed(collection), (KIND,))]
         answers = [(await through(here, request_of(collection, each, fields=fields)))[0] for each, fields in sent]
-        return answers, here.desk._store.waiting
+        return answers, here.at_shuffler._store.waiting
 
     (first, second, third), waiting = result
     assert UploadResponse.decode(first.content).refused == ()

@@ -112,7 +112,7 @@ def test_mutated_uploads_store_nothing_but_what_is_whole_in_them_and_show_nothin
                 if number == count // 2:
                     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-            return found, here.desk._store.waiting, here.logged.lines, grown
+            return found, here.at_shuffler._store.waiting, here.logged.lines, grown
 
     found, waiting, lines, grown = run(test, seconds=3600)
     assert found <= {

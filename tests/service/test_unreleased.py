@@ -15,9 +15,9 @@ from service.test_seen_reports import signed, submissions
 from shuffledp.accounting import account
 from shuffledp.core.errors import InputDataError, RemoteProtocolError
 from shuffledp.service import demonstration
+from shuffledp.service.batch_release import write_batch_release
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.public_columns import extensions_of
-from shuffledp.service.releasing import write_batches
 from shuffledp.survey import EarlierRelease
 from shuffledp.wire.grammar import SignedManifest
 from shuffledp.wire.keys import AnalyzerKey
@@ -158,7 +158,7 @@ def test_what_was_opened_of_several_batches_together_counts_as_if_nothing_was_sh
             store.take(made.manifest, incoming)
     several = store.complete(parties.collection.id, 1)
     with pytest.raises(InputDataError, match="got 3"):
-        write_batches(parties.collection, several, [parties.analyzer_key], tmp_path / "release")
+        write_batch_release(parties.collection, several, [parties.analyzer_key], tmp_path / "release")
     store.close()
     said = statement(tmp_path)
     RELEASE.validate(said)

@@ -13,7 +13,7 @@ import pytest
 
 from service.at_work import looks_sealed, reports_of, sealed
 from service.processes import WeakLink, place, until
-from shuffledp.service import forwarder, http_messages, running
+from shuffledp.service import forwarder, http_messages, run_services
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.grammar import UPLOAD_TYPE, UploadRequest
 
@@ -64,14 +64,14 @@ def test_whoever_brings_no_request_is_closed_and_so_is_whoever_brings_it_byte_by
 
 
 def test_whoever_reads_no_answer_is_closed(tmp_path, monkeypatch):
-    listen = running.listen
+    listen = run_services.listen
 
     def with_little_room(address):
         listening = listen(address)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         return listening
 
-    monkeypatch.setattr(running, "listen", with_little_room)
+    monkeypatch.setattr(run_services, "listen", with_little_room)
     with place(tmp_path, limits=FEW) as where:
         where.start("shuffler")
         with connected(where) as unread:

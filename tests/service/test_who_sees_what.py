@@ -22,8 +22,8 @@ from service.test_weak_links import closed, phase
 from shuffledp.files.parquet import read_view
 from shuffledp.service import client as sending
 from shuffledp.service import invitations
-from shuffledp.service.own_token import OwnToken
-from shuffledp.service.relayed import ThroughRelay
+from shuffledp.service.device_token import DeviceToken
+from shuffledp.service.oblivious_transport import ObliviousTransport
 from shuffledp.wire.binary_http import BinaryRequest
 from shuffledp.wire.grammar import UploadRequest
 from shuffledp.wire.hpke import Opener
@@ -110,14 +110,14 @@ def answer(where, relay, number, octet, folder):
         folder.mkdir()
         path = where.folder / "invitations" / f"{number + 1:03}.invitation"
         invitation = invitations.Invitation.read(path, collection)
-        made = OwnToken(collection, folder).get(invitation, own, patience=5.0)
+        made = DeviceToken(collection, folder).get(invitation, own, patience=5.0)
         trace.code, trace.nonce, trace.authenticator = invitation.code.encode(), made.nonce, made.authenticator
         token = made.shown()
     randomized = model.randomizer().randomize([number % len(CATEGORIES)])
     (submission,) = sealed(collection, [randomized], config=where.parties.analyzer_key.config)
     (trace.report,) = ReportLayout.of(model).encode(randomized)
     trace.ciphertext, trace.id = submission.reports[0].ciphertext.payload, submission.id
-    client = httpx.Client(transport=ThroughRelay(collection, own)) if relay else own
+    client = httpx.Client(transport=ObliviousTransport(collection, own)) if relay else own
     body = UploadRequest((submission,)).encode()
     assert sending.upload(collection, body, client, patience=5.0, token=token).refused == ()
     return trace, own
@@ -168,7 +168,7 @@ def session(folder, transport, people=PEOPLE):
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shuffledp.service.releasing.write_release", lambda *_, **_further: None)
+        patch.setattr("shuffledp.service.batch_release.write_release", lambda *_, **_further: None)
         return {name: session(tmp_path_factory.mktemp(name), name) for name in TRANSPORTS}
 
 

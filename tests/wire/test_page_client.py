@@ -15,7 +15,7 @@ import pytest
 from service.given import Parties
 from shuffledp.randomizers import KINDS as REGISTRY
 from shuffledp.service.batches import Phase
-from shuffledp.service.desk import terms_of
+from shuffledp.service.collection_at_shuffler import terms_of
 from shuffledp.service.intake import refusal
 from shuffledp.survey import Task
 from shuffledp.wire.grammar import UploadRequest

@@ -183,11 +183,11 @@ def run(
     from shuffledp.documents.collection_document import handed_in_document
     from shuffledp.relay.journal import Journal
     from shuffledp.relay.member_keys import MemberKey
-    from shuffledp.service.answered import usual_folder
+    from shuffledp.service.device_memory import state_folder
 
     terms, held = _terms(collection, directory), MemberKey.read(key)
     person = terms.directory.place_of(held.identity)
-    journal = Journal(terms, person, usual_folder().parent / "relays" if state is None else state)
+    journal = Journal(terms, person, state_folder().parent / "relays" if state is None else state)
     try:
         report = _own_report(terms, journal, value or [])
         with _transport(terms, held, folder, ca, patience) as transport:
@@ -217,7 +217,7 @@ def release(
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
     from shuffledp.files.key_files import read_key
-    from shuffledp.relay.releasing_relayed import gathered, write_relayed
+    from shuffledp.relay.relay_release import gather_hand_ins, write_relay_release
     from shuffledp.wire.keys import AnalyzerKey
 
     terms = _terms(collection, directory)
@@ -225,9 +225,9 @@ def release(
     if len(keys) != len(key):
         raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
     with _transport(terms, None, folder, ca, patience) as transport:
-        found = asyncio.run(gathered(terms, transport, keys))
+        found = asyncio.run(gather_hand_ins(terms, transport, keys))
     with watching() as watch:
-        outcome, page = write_relayed(terms, found, keys, output, earlier=earlier or (), watch=watch, force=force)
+        outcome, page = write_relay_release(terms, found, keys, output, earlier=earlier or (), watch=watch, force=force)
     show_release(outcome, page, output, as_json=json)
 
 
@@ -258,7 +258,7 @@ def demo(
     from shuffledp.documents.sending_document import demonstration_ahead
     from shuffledp.documents.traffic_document import traffic_document
     from shuffledp.relay.relay_demonstration import demonstration, traffic_of
-    from shuffledp.relay.releasing_relayed import write_relayed
+    from shuffledp.relay.relay_release import write_relay_release
 
     show_document(demonstration_ahead)
     with TemporaryDirectory(prefix="shuffledp-relay-") as place:
@@ -266,8 +266,8 @@ def demo(
         with watching("stages") as watch, started as parties:
             passing = partial(watch.progress, "passing on")
             parties.everybody_takes_part(passing, num_processes=processes, away=away)
-            found = asyncio.run(parties.gathered())
-        outcome, page = write_relayed(parties.terms, found, [parties.analyst], output, force=force)
+            found = asyncio.run(parties.gather_hand_ins())
+        outcome, page = write_relay_release(parties.terms, found, [parties.analyst], output, force=force)
         counted = parties.letters_sent()
     show_document(lambda: traffic_document(traffic_of(parties.terms), *counted))
     show_release(outcome, page, output, as_json=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shuffledp.files.in_memory import CsvInMemory
     from shuffledp.service.client import Receipt
-    from shuffledp.service.own_token import OwnToken
+    from shuffledp.service.device_token import DeviceToken
     from shuffledp.survey import Collection
 
 CollectionFile = Annotated[
@@ -66,15 +66,15 @@ def send(
     connection breaks, the same report is sent again, and counts once.
     """
     require_extra("service", "sending", ["httpx"])
-    from shuffledp.service.answered import usual_folder
     from shuffledp.service.client import new_client
+    from shuffledp.service.device_memory import state_folder
     from shuffledp.survey import Collection
 
     read, left_out = Collection.read(collection), 0
     _check(input, value or public, simulated=people_are_simulated)
     _check_invitation(read, input, invitation)
     _check_crowd(read, input)
-    folder = usual_folder() if state is None else state
+    folder = state_folder() if state is None else state
     with new_client(certificates=ca, to=read) as client:
         if input is None:
             device = _Device(read, folder, client, patience, ca)
@@ -144,12 +144,12 @@ class _Device:
     def answer(self, values: Sequence[str], public: Sequence[str], invitation: Path | None) -> "Receipt":
         """The receipt of this answer, or of an earlier answer that was not sent yet."""
         from shuffledp.files.devices import randomize_each
-        from shuffledp.service.answered import Answered, answer_once
-        from shuffledp.service.own_token import OwnToken
+        from shuffledp.service.device_memory import DeviceMemory, answer_once
+        from shuffledp.service.device_token import DeviceToken
 
-        memory = Answered(self.collection.id, self.folder)
+        memory = DeviceMemory(self.collection.id, self.folder)
         left = memory.pending()
-        own = None if self.collection.issuer is None else OwnToken(self.collection, self.folder)
+        own = None if self.collection.issuer is None else DeviceToken(self.collection, self.folder)
         token = "" if own is None else self._token(own, invitation)
         typed = answers_typed(self.collection, values, public, ask=left is None)
         randomized = partial(randomize_each, self.collection.task, typed)
@@ -158,7 +158,7 @@ class _Device:
             own.spent()
         return receipt
 
-    def _token(self, own: "OwnToken", file: Path | None) -> str:
+    def _token(self, own: "DeviceToken", file: Path | None) -> str:
         """The header field with this person's token, which is fetched unless it was kept."""
         from shuffledp.service.client import new_client
         from shuffledp.service.invitations import Invitation

@@ -44,7 +44,7 @@ def shuffler(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
     """
     require_extra("service", "serving", NEEDED)
     from shuffledp.service.config import ShufflerConfig
-    from shuffledp.service.running import run_shuffler
+    from shuffledp.service.run_services import run_shuffler
 
     run_service(run_shuffler, ShufflerConfig.read(config), tls_cert, tls_key)
 
@@ -53,7 +53,7 @@ def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
     """Open the batches of collections, and write their releases."""
     require_extra("service", "serving", NEEDED)
     from shuffledp.service.config import AnalyzerConfig
-    from shuffledp.service.running import run_analyzer
+    from shuffledp.service.run_services import run_analyzer
 
     run_service(run_analyzer, AnalyzerConfig.read(config), tls_cert, tls_key)
 
@@ -65,7 +65,7 @@ def issuer(*, config: Config, tls_cert: Certificate = None, tls_key: Certificate
     """
     require_extra("service", "serving", NEEDED)
     from shuffledp.service.config import IssuerConfig
-    from shuffledp.service.running import run_issuer
+    from shuffledp.service.run_services import run_issuer
 
     run_service(run_issuer, IssuerConfig.read(config), tls_cert, tls_key)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
-from shuffledp.relay.recorded import record_of
+from shuffledp.relay.attendance import record_of
 from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
 

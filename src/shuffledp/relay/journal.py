@@ -14,8 +14,8 @@ from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.randomness.sources import RandomSource
+from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.links import LinkKeys
-from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import Letters, MemberState, begin
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.shufflers.relay_protocol import RelayState
@@ -126,12 +126,12 @@ def begun(
 def _written(state: MemberState) -> dict[str, Any]:
     walk = state.walk
     return {
-        "collection": state.recorded.collection_id.hex(),
+        "collection": state.attendance.collection_id.hex(),
         "person": walk.person,
         "stage": state.stage,
         "letters": None if state.letters is None else _in_text(state.letters),
         "keys": state.keys.to_dict(),
-        "records": [each.hex() for each in state.recorded.records],
+        "records": [each.hex() for each in state.attendance.records],
         "round": walk.round,
         "held": [each.hex() for each in walk.held],
         "sent": [[to, [each.hex() for each in reports]] for to, reports in walk.sent],
@@ -158,7 +158,7 @@ def _state(terms: RelayTerms, data: Mapping[str, Any]) -> MemberState:
     return MemberState(
         walk=walk,
         keys=LinkKeys.from_dict(data["keys"]),
-        recorded=Recorded(terms.collection_id, terms.num_users, tuple(map(bytes.fromhex, data["records"]))),
+        attendance=Attendance(terms.collection_id, terms.num_users, tuple(map(bytes.fromhex, data["records"]))),
         stage=data["stage"],
         letters=None if letters is None else {int(to): bytes.fromhex(letter) for to, letter in letters.items()},
         refused=data["refused"],

@@ -10,8 +10,8 @@ from contextlib import suppress
 from functools import lru_cache
 
 from shuffledp.core.instants import instant
+from shuffledp.relay.attendance import is_in, record_of
 from shuffledp.relay.mailboxes import Mailboxes, Posted
-from shuffledp.relay.recorded import is_in, record_of
 from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.client import LONGEST_WAIT

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from shuffledp.relay.post_office import PostOffice
 from shuffledp.relay.terms import ANALYST, EVERYBODY
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.http_messages import Problem, Refused, answered, application, of_collection, whole_body
+from shuffledp.service.http_messages import Problem, Refused, application, of_collection, ok_response, whole_body
 from shuffledp.wire.grammar import SIGNATURE_BYTES
 from shuffledp.wire.keys import in_text
 
@@ -54,12 +54,12 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
             raise Refused(Problem.INVALID_MESSAGE)
         if not await office.take(stage, sender, found):
             raise Refused(Problem.CONFLICT if office.waits_for(stage, sender) else Problem.STAGE_ENDED)
-        return answered(b"", LETTERS_TYPE)
+        return ok_response(b"", LETTERS_TYPE)
 
     async def record(request: Request) -> Response:
         office = of_collection(request, known)
         found = await office.record(stage_of(request, office))
-        return Response(status_code=NOT_YET) if found is None else answered(found, RECORD_TYPE)
+        return Response(status_code=NOT_YET) if found is None else ok_response(found, RECORD_TYPE)
 
     async def mail(request: Request) -> Response:
         office, to = of_collection(request, known), request.path_params["recipient"]
@@ -70,10 +70,10 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
         there = await office.record(stage)
         if there is None:
             return Response(status_code=NOT_YET)
-        return answered(there + await office.mail(stage, recipient), LETTERS_TYPE)
+        return ok_response(there + await office.mail(stage, recipient), LETTERS_TYPE)
 
     async def directory(request: Request) -> Response:
-        return answered(of_collection(request, known).terms.directory.canonical, "application/json")
+        return ok_response(of_collection(request, known).terms.directory.canonical, "application/json")
 
     of_stage = "/collections/{id}/stages/{stage:int}"
     routes = [

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.relay.attendance import is_in
 from shuffledp.relay.mailboxes import Posted
 from shuffledp.relay.post_office import LONGEST_ANSWER, signed_letters
 from shuffledp.relay.post_office_app import LETTERS_TYPE, NAMES, NOT_YET
-from shuffledp.relay.recorded import is_in
 from shuffledp.relay.rounds import Letters
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.certificates import trusted

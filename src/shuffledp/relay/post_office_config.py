@@ -15,7 +15,7 @@ from shuffledp.relay.post_office_app import post_office_app
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.config import ServiceConfig
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.running import endpoint_of, serve_until_asked
+from shuffledp.service.run_services import endpoint_of, serve_until_asked
 from shuffledp.survey import Collection
 from shuffledp.survey.bound_directory import BoundDirectory
 

@@ -23,14 +23,14 @@ from shuffledp.people.graphs.overlays import most_rounds
 from shuffledp.planning.network_rounds import epsilon_of_uniform
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.randomness.sources import SecureSource, uniform_integers
+from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.http_transport import HttpTransport
 from shuffledp.relay.mailboxes import letters_kept
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.relay.member_processes import PATIENCE, Member, Processes, run_members
 from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
-from shuffledp.relay.recorded import Recorded
-from shuffledp.relay.releasing_relayed import HandIns, gathered
+from shuffledp.relay.relay_release import HandIns, gather_hand_ins
 from shuffledp.relay.rounds import begin, prepare
 from shuffledp.relay.sealed_hand_ins import sealed_report
 from shuffledp.relay.terms import RelayTerms
@@ -86,18 +86,18 @@ class Demonstration:
             )
             stages = self.terms.hand_in_stage + 1
             with self._client() as client:
-                recorded = Recorded(self.terms.collection_id, people)
+                attendance = Attendance(self.terms.collection_id, people)
                 for stage in range(stages):
                     record = client.record(stage)
                     if stage <= self.terms.num_rounds:
-                        recorded = recorded.followed_by(record)
+                        attendance = attendance.followed_by(record)
                     if stage == 0:
                         members.kill(away)
                     progress(stage + 1, stages)
             if failed := members.wait():
                 raise RemoteProtocolError(
                     f"all members must hand in; in {failed} of {shares} processes some did not. "
-                    f"{_why_not(recorded, away)}"
+                    f"{_why_not(attendance, away)}"
                 )
         finally:
             members.kill(shares)
@@ -115,10 +115,10 @@ class Demonstration:
         with closing(HttpConnection(self.terms.collection.shuffler.url)) as connection:
             connection.answer("GET", "healthz", b"")
 
-    async def gathered(self) -> HandIns:
+    async def gather_hand_ins(self) -> HandIns:
         """Hand-ins of all members."""
         with self._client() as client:
-            return await gathered(self.terms, HttpTransport(client), [self.analyst])
+            return await gather_hand_ins(self.terms, HttpTransport(client), [self.analyst])
 
     def letters_sent(self) -> tuple[int, int]:
         """Number of letters in all rounds and their bytes, from the post office's store after it has ended."""
@@ -133,17 +133,17 @@ class Demonstration:
         return [sealed_report(self.terms, reports.take([person])) for person in range(self.terms.num_users)]
 
 
-def _why_not(recorded: Recorded, away: int) -> str:
+def _why_not(attendance: Attendance, away: int) -> str:
     """Reason why members did not hand in after ``away`` members were made to leave, with a remedy."""
-    late = recorded.num_away - away
+    late = attendance.num_away - away
     if late > 0:
         return (
-            f"Besides the {away} who left, {late} of {recorded.num_users} members were late by {_AWAY_FOR:g} seconds "
+            f"Besides the {away} who left, {late} of {attendance.num_users} members were late by {_AWAY_FOR:g} seconds "
             "in some round, and counted as away: this machine is too busy. Try again when it has less to do, or take "
             "fewer people."
         )
     if away:
-        return f"Too few were left of {recorded.num_users} members for the gate to open: take more people."
+        return f"Too few were left of {attendance.num_users} members for the gate to open: take more people."
     return "Nobody was away: look for what else went wrong on this machine."
 
 

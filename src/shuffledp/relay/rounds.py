@@ -16,11 +16,11 @@ from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.laws import sample_walks
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.relay.gated import why_refused
+from shuffledp.relay.attendance import Attendance
+from shuffledp.relay.hand_in_gate import hand_in_refusal
 from shuffledp.relay.links import Link, LinkKeys
 from shuffledp.relay.member_keys import MemberKey
 from shuffledp.relay.onion import drawn_route, next_holder, peeled, wrapped
-from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.sealed_hand_ins import sealed_hand_in
 from shuffledp.relay.terms import ANALYST, DIGEST_BYTES, EVERYBODY, RelayTerms, from_slots, in_slots
 from shuffledp.shufflers.relay_protocol import (
@@ -65,7 +65,7 @@ class MemberState:
     Args:
         walk: held reports, sealed to the analyst, in layers if the task says so, and the round.
         keys: link keys of the next round.
-        recorded: attendance so far.
+        attendance: attendance so far.
         stage: current stage, as in `shuffledp.relay.terms`.
         letters: settled letters of the stage: once set, these bytes and no others are sent.
         refused: number of reports in layers not passed on: repeated, unopenable, or without a slot.
@@ -73,7 +73,7 @@ class MemberState:
 
     walk: RelayState
     keys: LinkKeys
-    recorded: Recorded
+    attendance: Attendance
     stage: int = 0
     letters: Letters | None = field(default=None)
     refused: int = 0
@@ -102,7 +102,7 @@ def begin(terms: RelayTerms, person: int, report: bytes, *, source: RandomSource
     return MemberState(
         walk=start_relay(person, contacts, terms.num_rounds, report, slots=terms.slots),
         keys=LinkKeys.drawn(terms.contacts(person, 0)),
-        recorded=Recorded(terms.collection_id, terms.num_users),
+        attendance=Attendance(terms.collection_id, terms.num_users),
     )
 
 
@@ -133,23 +133,23 @@ def prepare(
     elif state.stage <= terms.num_rounds:
         return _walked(terms, state, resolve_source(source))
     elif state.stage == terms.vote_stage:
-        check_hand_in(terms, state.recorded, state.person)
-        letters = {EVERYBODY: key.signature(state.recorded.vote)}
+        check_hand_in(terms, state.attendance, state.person)
+        letters = {EVERYBODY: key.signature(state.attendance.vote)}
     else:
         return _handed_in(terms, key, state, resolve_source(source))
     return replace(state, letters=letters)
 
 
-def check_hand_in(terms: RelayTerms, recorded: Recorded, person: int | None = None) -> None:
+def check_hand_in(terms: RelayTerms, attendance: Attendance, person: int | None = None) -> None:
     """Refuse a hand-in that these rounds do not allow; all members decide alike, by the attendance alone.
 
     Raises:
         HandInRefusedError: if the promise does not cover these rounds, or the reports of this ``person``, who was
             away in the last round.
     """
-    if reason := why_refused(terms, recorded):
+    if reason := hand_in_refusal(terms, attendance):
         raise HandInRefusedError(reason)
-    if person in recorded.absent:
+    if person in attendance.absent:
         raise HandInRefusedError(
             "a member must be there in the last round to hand in; it ended before your letters came, and the "
             "collection goes on without what you hold. Nothing is handed in here."
@@ -167,7 +167,7 @@ def _walked(terms: RelayTerms, state: MemberState, source: RandomSource) -> Memb
     for each in cast(tuple[Envelope, ...], envelopes):
         inside = in_slots(tuple(filter(None, each.places)), len(each.places), terms.carried_bytes(number))
         link, secret = _link(terms, state.person, each.recipient), state.keys.outward[each.recipient]
-        letters[each.recipient] = link.seal(secret, number, state.recorded.digest + inside)
+        letters[each.recipient] = link.seal(secret, number, state.attendance.digest + inside)
     return replace(state, walk=walk, letters=letters)
 
 
@@ -211,20 +211,20 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
         HandInRefusedError: at the set-up, if this member came too late; at the vote, if too few saw the same.
     """
     if state.stage == terms.vote_stage:
-        count_votes(terms, state.recorded, mail)
+        count_votes(terms, state.attendance, mail)
         return replace(state, stage=state.stage + 1, letters=None)
-    recorded = state.recorded.followed_by(record)
-    if state.person in recorded.absent:
+    attendance = state.attendance.followed_by(record)
+    if state.person in attendance.absent:
         mail = {}
     else:
-        met = set(terms.contacts(state.person, state.stage)) - recorded.absent
+        met = set(terms.contacts(state.person, state.stage)) - attendance.absent
         if missing := met - mail.keys():
             raise RemoteProtocolError(
                 f"mail must be there of each of {len(met)} contacts who are said to have sent it in stage "
                 f"{state.stage}; {len(missing)} are missing."
             )
         mail = {each: mail[each] for each in sorted(met)}
-    if state.stage == 0 and state.person in recorded.absent:
+    if state.stage == 0 and state.person in attendance.absent:
         raise HandInRefusedError(
             "a member must be there for the set-up; it has ended before your letters came, and the collection goes on "
             "without you. Nothing of your answer was sent."
@@ -234,11 +234,11 @@ def finish(terms: RelayTerms, key: MemberKey, state: MemberState, record: bytes,
         for each, letter in mail.items():
             with _naming(terms, each, letter):
                 secrets[each] = _link(terms, each, state.person).secret_in(letter, terms.directory, key)
-        return replace(state, recorded=recorded, keys=state.keys.hearing(secrets), stage=1, letters=None)
+        return replace(state, attendance=attendance, keys=state.keys.hearing(secrets), stage=1, letters=None)
     walk = _received(terms, state, mail)
-    walk, _ = step(walk, RoundEnded(round=state.stage, offline=recorded.absent))
+    walk, _ = step(walk, RoundEnded(round=state.stage, offline=attendance.absent))
     state = replace(
-        state, walk=walk, recorded=recorded, keys=state.keys.after(state.stage), stage=state.stage + 1, letters=None
+        state, walk=walk, attendance=attendance, keys=state.keys.after(state.stage), stage=state.stage + 1, letters=None
     )
     return _peeled(terms, key, state) if terms.section.onion else state
 
@@ -249,7 +249,7 @@ def _received(terms: RelayTerms, state: MemberState, mail: Letters) -> RelayStat
     for sender, letter in mail.items():
         with _naming(terms, sender, letter):
             opened = _link(terms, sender, state.person).open(state.keys.inward[sender], state.stage, letter)
-        if opened[:DIGEST_BYTES] != state.recorded.digest:  # the sender need not be at fault
+        if opened[:DIGEST_BYTES] != state.attendance.digest:  # the sender need not be at fault
             raise RemoteProtocolError(
                 f"all members must be told the same of the stages before {state.stage}; member "
                 f"{terms.directory.entries[sender].name} was told something else. Nothing is handed in."
@@ -292,9 +292,9 @@ def _peeled(terms: RelayTerms, key: MemberKey, state: MemberState) -> MemberStat
     return replace(state, walk=replace(state.walk, held=kept), refused=state.refused + len(held) - len(kept))
 
 
-def count_votes(terms: RelayTerms, recorded: Recorded, mail: Letters) -> None:
+def count_votes(terms: RelayTerms, attendance: Attendance, mail: Letters) -> None:
     """Refuse a hand-in without a quorum of equal votes, which no two different records can both reach."""
-    absent, message, votes = recorded.absent, recorded.vote, 0
+    absent, message, votes = attendance.absent, attendance.vote, 0
     for sender, vote in mail.items():
         votes += sender not in absent and _has_signed(terms.directory.identities[sender], vote, message)
         if votes >= terms.quorum:

@@ -19,8 +19,8 @@ from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.files.devices import Sent
 from shuffledp.service.certificates import trusted
+from shuffledp.service.oblivious_transport import ObliviousTransport
 from shuffledp.service.public_columns import extensions_of
-from shuffledp.service.relayed import ThroughRelay
 from shuffledp.survey import Collection
 from shuffledp.wire.grammar import (
     UPLOAD_TYPE,
@@ -57,7 +57,7 @@ def new_client(*, certificates: Path | None = None, to: Collection | None = None
     """
     verify = trusted(certificates, name="--ca")
     client = httpx.Client(verify=verify, follow_redirects=False, timeout=30.0, headers={"User-Agent": "shuffledp"})
-    return client if to is None or not to.is_oblivious else httpx.Client(transport=ThroughRelay(to, client))
+    return client if to is None or not to.is_oblivious else httpx.Client(transport=ObliviousTransport(to, client))
 
 
 def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:

@@ -25,10 +25,10 @@ from shuffledp.documents.release_document import RELEASE_PAGE
 from shuffledp.files.devices import Sent
 from shuffledp.files.key_files import write_key
 from shuffledp.service.client import Receipt, asked, new_client, send
-from shuffledp.service.demonstration_relay import run_relay
+from shuffledp.service.device_token import DeviceToken
 from shuffledp.service.event_log import Happened
 from shuffledp.service.invitations import Invitation, invited
-from shuffledp.service.own_token import OwnToken
+from shuffledp.service.loopback_relay import run_relay
 from shuffledp.service.web_pages import PLACE
 from shuffledp.survey import Collection, Service, Task, WebPage
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
@@ -85,7 +85,7 @@ class Demonstration:
             if self.collection.issuer is None:
                 receipt = send(self.collection, sent, client, progress=progress)
             else:
-                own = OwnToken(self.collection, self._folder)  # used for one person after the other
+                own = DeviceToken(self.collection, self._folder)  # used for one person after the other
                 for place in range(sent.num_users):
                     token = own.get(self._invitations.pop(), issuing, patience=_PATIENCE)
                     one = sent.take(slice(place, place + 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from shuffledp.service.certificates import trusted
-from shuffledp.service.desk import Desk
+from shuffledp.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.report_store import Outgoing
 from shuffledp.wire.grammar import BATCH_TYPE
@@ -22,36 +22,36 @@ class Forwarder:
     """Sender of a collection's batches, in order, at least once each; the analyzer takes each once.
 
     Args:
-        desk: desk whose batches are sent.
+        at_shuffler: collection whose batches are sent.
         client: client made by `analyzer_client`.
         log: log of failed attempts, without reasons, which may hold addresses.
     """
 
-    def __init__(self, desk: Desk, client: httpx.AsyncClient, *, log: EventLog) -> None:
-        self._desk, self._client, self._log = desk, client, log
-        self._url = f"{desk.collection.analyzer.url}{desk.collection.path}/batches"
+    def __init__(self, at_shuffler: CollectionAtShuffler, client: httpx.AsyncClient, *, log: EventLog) -> None:
+        self._at_shuffler, self._client, self._log = at_shuffler, client, log
+        self._url = f"{at_shuffler.collection.analyzer.url}{at_shuffler.collection.path}/batches"
 
     async def run(self) -> None:
         """Send batches as they come, until the task is cancelled."""
         pause = _FIRST_PAUSE
         while True:
-            self._desk.batch_made.clear()
+            self._at_shuffler.batch_made.clear()
             if await self.send_all():
                 pause = _FIRST_PAUSE
-                await self._desk.batch_made.wait()
+                await self._at_shuffler.batch_made.wait()
             else:
                 self._log(Happened.DELIVERY_FAILED)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._desk.batch_made.wait(), _with_jitter(pause))
+                    await asyncio.wait_for(self._at_shuffler.batch_made.wait(), _with_jitter(pause))
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def send_all(self) -> bool:
         """Whether every batch was acknowledged, after each is sent once; the others must be sent again."""
         try:
-            for outgoing in await self._desk.outgoing():
+            for outgoing in await self._at_shuffler.outgoing():
                 if not await self._send(outgoing):
                     return False
-                await self._desk.delivered(outgoing)
+                await self._at_shuffler.delivered(outgoing)
         except Exception:  # for any error, such as an unknown address, other collections go on
             return False
         return True
@@ -66,7 +66,7 @@ class Forwarder:
     async def _body(self, outgoing: Outgoing) -> AsyncIterator[bytes]:
         yield outgoing.manifest
         number = 0
-        while (part := await self._desk.part(outgoing, number)) is not None:
+        while (part := await self._at_shuffler.part(outgoing, number)) is not None:
             yield part
             number += 1
 

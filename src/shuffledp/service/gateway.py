@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from shuffledp.core.errors import MalformedMessageError
 from shuffledp.core.instants import instant
-from shuffledp.service.desk import KEY_OUTLIVES
+from shuffledp.service.collection_at_shuffler import KEY_OUTLIVES
 from shuffledp.service.http_messages import Problem, Refused
 from shuffledp.survey import Collection
 from shuffledp.wire.binary_http import BinaryRequest, BinaryResponse, field
@@ -27,7 +27,7 @@ def now_in_utc() -> datetime:
     return datetime.now(UTC)
 
 
-class GatewayDoor:
+class ShufflerGateway:
     """Gateway of a shuffler for some collections.
 
     Args:

@@ -165,7 +165,7 @@ def _check_head(scope: Scope, media_type: str, most: int) -> int:
     return int(announced)
 
 
-def answered(content: bytes, media_type: str) -> Response:
+def ok_response(content: bytes, media_type: str) -> Response:
     """Response with status 200 and this content."""
     return Response(content, 200, media_type=media_type)
 

@@ -19,11 +19,11 @@ from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.http_messages import (
     Problem,
     Refused,
-    answered,
     application,
     authorization,
     check_closing,
     of_collection,
+    ok_response,
     whole_body,
 )
 from shuffledp.service.invitations import CODE_BYTES, digest_of
@@ -39,7 +39,7 @@ _BEARER = re.compile("Bearer ([A-Za-z0-9_-]{1,64})")
 _MOST_BYTES = 1 << 10
 
 
-class IssuingDesk:
+class CollectionAtIssuer:
     """Collection at the issuer, at work.
 
     Args:
@@ -135,7 +135,7 @@ def _code(bearer: str) -> bytes:
     return code if len(code) == CODE_BYTES else b""
 
 
-def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
+def issuer_app(served: Iterable[CollectionAtIssuer], *, log: EventLog) -> Starlette:
     """Web application of an issuer for these collections.
 
     Guarantees:
@@ -143,21 +143,21 @@ def issuer_app(desks: Iterable[IssuingDesk], *, log: EventLog) -> Starlette:
         2. Signed messages are blinded: no value that the issuer has seen is in a token.
         3. After a good answer to a close request, only the fact of the close is stored for the collection.
     """
-    known = {in_text(desk.collection.id): desk for desk in desks}
+    known = {in_text(each.collection.id): each for each in served}
 
     async def sign(request: Request) -> Response:
-        desk = of_collection(request, known)
+        at_issuer = of_collection(request, known)
         body = await whole_body(request.scope, request.receive, media_type=ISSUANCE_REQUEST, most=_MOST_BYTES)
-        return answered(await desk.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
+        return ok_response(await at_issuer.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
 
     async def close(request: Request) -> Response:
-        desk = of_collection(request, known)
-        await check_closing(request, desk.collection)
-        await desk.close()
-        return answered(b"", CLOSE_TYPE)
+        at_issuer = of_collection(request, known)
+        await check_closing(request, at_issuer.collection)
+        await at_issuer.close()
+        return ok_response(b"", CLOSE_TYPE)
 
     routes = [
         Route("/collections/{id}/token-request", sign, methods=["POST"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
     ]
-    return application(routes, log=log, tries=[desk.try_to_store for desk in known.values()][:1])  # they share a store
+    return application(routes, log=log, tries=[each.try_to_store for each in known.values()][:1])  # they share a store

@@ -16,17 +16,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import RemoteProtocolError
-from shuffledp.service.desk import Desk
+from shuffledp.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.service.event_log import EventLog
-from shuffledp.service.gateway import GatewayDoor, content_of, read_request, sealed
+from shuffledp.service.gateway import ShufflerGateway, content_of, read_request, sealed
 from shuffledp.service.http_messages import (
     Problem,
     Refused,
-    answered,
     application,
     authorization,
     check_closing,
     of_collection,
+    ok_response,
     problem_of,
     whole_body,
 )
@@ -46,7 +46,9 @@ _GATEWAY = "/gateway"
 _FAILURES = (Refused, RemoteProtocolError, StorageError)
 
 
-def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence[GatewayKey] = ()) -> ASGIApp:
+def shuffler_app(
+    served: Iterable[CollectionAtShuffler], *, log: EventLog, gateway_keys: Sequence[GatewayKey] = ()
+) -> ASGIApp:
     """Web application of a shuffler for these collections; ``gateway_keys`` open relayed requests.
 
     Guarantees:
@@ -56,95 +58,107 @@ def shuffler_app(desks: Iterable[Desk], *, log: EventLog, gateway_keys: Sequence
         4. After a good answer to a close request, the closing phase is on the disk.
         5. Sealed requests get sealed answers, and are handled like direct ones; each collection has one way.
     """
-    known = {in_text(desk.collection.id): desk for desk in desks}
+    known = {in_text(each.collection.id): each for each in served}
 
     async def status(request: Request) -> Response:
         phase, enough = of_collection(request, known).status
         text = json.dumps({"phase": phase.value, "at_least_minimum": enough})
-        return answered(text.ljust(_LENGTH_OF_STATUS).encode(), "application/json")
+        return ok_response(text.ljust(_LENGTH_OF_STATUS).encode(), "application/json")
 
     async def close(request: Request) -> Response:
-        desk = of_collection(request, known)
-        await check_closing(request, desk.collection)
-        await desk.stop_intake()
-        return answered(b"", CLOSE_TYPE)
+        at_shuffler = of_collection(request, known)
+        await check_closing(request, at_shuffler.collection)
+        await at_shuffler.stop_intake()
+        return ok_response(b"", CLOSE_TYPE)
 
     async def keys(_: Request) -> Response:
-        return answered(door.published(), OHTTP_KEYS)
+        return ok_response(gateway.published(), OHTTP_KEYS)
 
-    door = GatewayDoor(gateway_keys, [desk.collection for desk in known.values() if desk.collection.is_oblivious])
+    gateway = ShufflerGateway(
+        gateway_keys, [each.collection for each in known.values() if each.collection.is_oblivious]
+    )
     routes = [
         Route("/collections/{id}", status, methods=["GET"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
         Route("/ohttp-keys", keys, methods=["GET"]),
     ]
     return _Uploads(
-        known.values(), application(routes, log=log, tries=[desk.try_to_store for desk in known.values()]), log, door
+        known.values(),
+        application(routes, log=log, tries=[each.try_to_store for each in known.values()]),
+        log,
+        gateway,
     )
 
 
 class _Uploads:
     """Routes of uploads without the web framework's overhead; all other routes are those of ``rest``."""
 
-    def __init__(self, desks: Iterable[Desk], rest: ASGIApp, log: EventLog, door: GatewayDoor) -> None:
-        ways: dict[bool, dict[str, tuple[Desk, int]]] = {False: {}, True: {}}
-        for desk in desks:
-            ways[desk.collection.is_oblivious][f"{desk.collection.path}/reports"] = desk, _longest_upload(desk)
+    def __init__(
+        self, served: Iterable[CollectionAtShuffler], rest: ASGIApp, log: EventLog, gateway: ShufflerGateway
+    ) -> None:
+        ways: dict[bool, dict[str, tuple[CollectionAtShuffler, int]]] = {False: {}, True: {}}
+        for at_shuffler in served:
+            ways[at_shuffler.collection.is_oblivious][f"{at_shuffler.collection.path}/reports"] = (
+                at_shuffler,
+                _longest_upload(at_shuffler),
+            )
         self._direct, self._relayed = ways[False], ways[True]
         longest = max((length for _, length in self._relayed.values()), default=0)
         self._longest_sealed = LONGER_BY + padded_length(longest + _MOST_AROUND)
-        self._rest, self._log, self._door = rest, log, door
+        self._rest, self._log, self._gateway = rest, log, gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         path = scope.get("path", "")
-        desk, longest = self._direct.get(path, (None, 0))
-        if desk is None and path != _GATEWAY:
+        at_shuffler, longest = self._direct.get(path, (None, 0))
+        if at_shuffler is None and path != _GATEWAY:
             await self._rest(scope, receive, send)
             return
         try:
             if scope["method"] != "POST":
                 raise Refused(Problem.NOT_ALLOWED)
-            if desk is not None:
+            if at_shuffler is not None:
                 body = await whole_body(scope, receive, media_type=UPLOAD_TYPE, most=longest)
-                response = await _taken(desk, body, authorization(scope))
+                response = await _taken(at_shuffler, body, authorization(scope))
             else:
                 body = await whole_body(scope, receive, media_type=OHTTP_REQUEST, most=self._longest_sealed)
-                response = answered(await self._through_gateway(body), OHTTP_RESPONSE)
+                response = ok_response(await self._through_gateway(body), OHTTP_RESPONSE)
         except _FAILURES as error:
             response = problem_of(error, self._log).response()
         await response(scope, receive, send)
 
     async def _through_gateway(self, body: bytes) -> bytes:
         """Sealed answer to a sealed request; errors of the inner request are told inside."""
-        inside, exchange, config = self._door.open(body)
+        inside, exchange, config = self._gateway.open(body)
         try:
             request = read_request(inside)
-            desk, longest = self._relayed.get(request.path.decode("latin-1"), (None, 0))
-            if desk is None:
+            at_shuffler, longest = self._relayed.get(request.path.decode("latin-1"), (None, 0))
+            if at_shuffler is None:
                 raise Refused(Problem.UNRECOGNIZED_COLLECTION)
-            if not self._door.takes(config, desk.collection):
+            if not self._gateway.takes(config, at_shuffler.collection):
                 raise Refused(Problem.OTHER_GATEWAY_KEY)
             content = content_of(request, media_type=UPLOAD_TYPE, most=longest)
-            response = await _taken(desk, content, (field(request.fields, b"authorization") or b"").decode("latin-1"))
+            response = await _taken(
+                at_shuffler, content, (field(request.fields, b"authorization") or b"").decode("latin-1")
+            )
         except _FAILURES as error:
             response = problem_of(error, self._log).response()
         return sealed(response, exchange)
 
 
-async def _taken(desk: Desk, body: bytes, token: str) -> Response:
+async def _taken(at_shuffler: CollectionAtShuffler, body: bytes, token: str) -> Response:
     """Response to an upload, sent directly or through a relay."""
-    return answered(await desk.upload(body, token), UPLOAD_ERRORS_TYPE)
+    return ok_response(await at_shuffler.upload(body, token), UPLOAD_ERRORS_TYPE)
 
 
-def metrics_app(desks: Iterable[Desk]) -> Starlette:
+def metrics_app(served: Iterable[CollectionAtShuffler]) -> Starlette:
     """Web application for total counts, on this machine alone: their growth tells when people answer."""
-    several = tuple(desks)
+    several = tuple(served)
 
     async def metrics(_: Request) -> Response:
         total: Counter[Count] = Counter()
-        for desk in several:
-            total.update(await desk.counts())
+        for at_shuffler in several:
+            total.update(await at_shuffler.counts())
         return PlainTextResponse(in_metrics("submissions", {name.value: total[name] for name in Count}))
 
     return Starlette(routes=[Route("/metrics", metrics)])
@@ -157,7 +171,7 @@ def in_metrics(what: str, counts: Mapping[str, int]) -> str:
     return "\n".join([f"# TYPE {name} counter", *lines, ""])
 
 
-def _longest_upload(desk: Desk) -> int:
+def _longest_upload(at_shuffler: CollectionAtShuffler) -> int:
     """Length limit of an upload in bytes: `MOST_SUBMISSIONS` submissions up to `MOST_BYTES`, or a single longer one."""
-    one = sum(desk.terms.lengths)
+    one = sum(at_shuffler.terms.lengths)
     return max(one, min(MOST_SUBMISSIONS * one, MOST_BYTES))

@@ -16,8 +16,8 @@ from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
 from shuffledp.files.unreleased import write_unreleased
 from shuffledp.randomness.sources import SecureSource
+from shuffledp.service.batch_opening import OpenedBatch, open_batch
 from shuffledp.service.batch_store import Received
-from shuffledp.service.opening import Opened, opened
 from shuffledp.service.public_columns import public_table
 from shuffledp.shufflers.walk_dummies import fresh_dummies
 from shuffledp.survey import Collected, Collection, Column
@@ -25,7 +25,7 @@ from shuffledp.wire.grammar import BatchManifest
 from shuffledp.wire.keys import AnalyzerKey
 
 
-def write_batches(
+def write_batch_release(
     collection: Collection,
     several: Sequence[Sequence[Received]],
     keys: Sequence[AnalyzerKey],
@@ -87,13 +87,13 @@ def _opened(
     several: Sequence[Sequence[Received]],
     keys: Sequence[AnalyzerKey],
     in_others: Callable[[BatchManifest, Sequence[bytes]], Sequence[bool]] | None,
-) -> tuple[dict[str, list[tuple[Opened, int]]], dict[str, Collected]]:
+) -> tuple[dict[str, list[tuple[OpenedBatch, int]]], dict[str, Collected]]:
     """Opened batches of each column with their announced numbers of reports, and counts of refused reports."""
     found, refused = {}, {}
     for column, batches in zip(collection.task.columns, zip(*several, strict=True), strict=True):
         model, last = column.randomizer.randomizer().model, batches[-1][0]
         inside = [
-            opened(
+            open_batch(
                 body,
                 manifest.num_reports,
                 model,
@@ -132,7 +132,7 @@ def is_released(folder: Path, collection: Collection) -> bool | None:
     return None
 
 
-def _batch(column: Column, inside: Opened, num_reports: int) -> Batch:
+def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> Batch:
     """Batch of opened reports; near a reference order, made-up reports take the places of unopened ones.
 
     The order is of all people who came, so that no place can be left out. A report that does not open is a fake

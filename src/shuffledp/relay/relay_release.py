@@ -16,9 +16,9 @@ from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.reading import Watch
 from shuffledp.files.stages import composed_release, places_of, release_of_column
 from shuffledp.files.unreleased import COUNT_IT, write_unreleased
-from shuffledp.relay.gated import walked
+from shuffledp.relay.attendance import Attendance
+from shuffledp.relay.hand_in_gate import simulated_shuffler
 from shuffledp.relay.member import Transport
-from shuffledp.relay.recorded import Recorded
 from shuffledp.relay.rounds import HandInRefusedError, check_hand_in, count_votes
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
@@ -37,41 +37,41 @@ class HandIns:
     """Hand-ins of the members, and the attendance that they voted for.
 
     Args:
-        recorded: attendance that all voters saw.
+        attendance: attendance that all voters saw.
         by_member: sealed reports of each member who handed in, by place in the directory.
         unreadable: error of an invalid hand-in; empty if all are valid.
     """
 
-    recorded: Recorded
+    attendance: Attendance
     by_member: dict[int, tuple[HpkeCiphertext, ...]]
     unreadable: str = ""
 
 
-async def gathered(terms: RelayTerms, transport: Transport, keys: Sequence[AnalyzerKey]) -> HandIns:
+async def gather_hand_ins(terms: RelayTerms, transport: Transport, keys: Sequence[AnalyzerKey]) -> HandIns:
     """Hand-ins of all members, once the last stage has ended.
 
     Raises:
         RemoteProtocolError: if records or votes break the protocol, or no answer comes.
         HandInRefusedError: if these rounds allow no hand-in, or too few votes agree.
     """
-    recorded = Recorded(terms.collection_id, terms.num_users)
+    attendance = Attendance(terms.collection_id, terms.num_users)
     for stage in range(terms.num_rounds + 1):
-        recorded = recorded.followed_by(await transport.record(stage))
+        attendance = attendance.followed_by(await transport.record(stage))
     try:
-        check_hand_in(terms, recorded)
+        check_hand_in(terms, attendance)
         _, votes = await transport.fetch(terms.vote_stage, EVERYBODY)
-        count_votes(terms, recorded, votes)
+        count_votes(terms, attendance, votes)
     except HandInRefusedError as error:
         raise HandInRefusedError(f"{error} {_NOTHING_SEEN}") from None
     _, letters = await transport.fetch(terms.hand_in_stage, ANALYST)
-    there = {person: letter for person, letter in letters.items() if person not in recorded.absent}
+    there = {person: letter for person, letter in letters.items() if person not in attendance.absent}
     opened, unreadable = {}, ""
     for person, letter in there.items():
         try:
             opened[person] = opened_hand_in(terms, keys, person, letter)
         except RemoteProtocolError as error:
             unreadable = unreadable or str(error)
-    return HandIns(recorded=recorded, by_member=opened, unreadable=unreadable)
+    return HandIns(attendance=attendance, by_member=opened, unreadable=unreadable)
 
 
 def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> tuple[View, Collected]:
@@ -105,7 +105,7 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
         malformed=len(malformed),
         undecryptable=undecryptable,
     )
-    model = walked(terms, found.recorded).model(terms.num_users)
+    model = simulated_shuffler(terms, found.attendance).model(terms.num_users)
     if len(reports) not in model.num_reports(1):
         raise InputDataError(
             f"all {terms.num_users} members' reports must be handed in, and nothing else, since nothing was promised "
@@ -114,7 +114,7 @@ def view_of(terms: RelayTerms, found: HandIns, keys: Sequence[AnalyzerKey]) -> t
     return View(reports=reports, labels=np.delete(np.array(labels), malformed), shuffle=model), collected
 
 
-def write_relayed(
+def write_relay_release(
     terms: RelayTerms,
     found: HandIns,
     keys: Sequence[AnalyzerKey],

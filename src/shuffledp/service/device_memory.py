@@ -21,13 +21,13 @@ from shuffledp.survey import Collection
 from shuffledp.wire.grammar import UploadRequest, UploadResponse
 
 
-def usual_folder() -> Path:
+def state_folder() -> Path:
     """Folder where programs of this user keep their state (the XDG base directories)."""
     state = os.environ.get("XDG_STATE_HOME", "")
     return Path(state or Path.home() / ".local" / "state") / "shuffledp" / "answered"
 
 
-class Answered:
+class DeviceMemory:
     """Memory of one device about one collection.
 
     Args:
@@ -77,7 +77,7 @@ class Answered:
 def answer_once(
     collection: Collection,
     randomized: Callable[[], Sent],
-    memory: Answered,
+    memory: DeviceMemory,
     client: httpx.Client,
     *,
     patience: float,
@@ -118,7 +118,9 @@ def _is_outdated(collection: Collection, body: bytes) -> bool:
     return submission.reports[0].ciphertext.config_id not in active
 
 
-def _sent(collection: Collection, body: bytes, memory: Answered, deliver: Callable[[bytes], UploadResponse]) -> Receipt:
+def _sent(
+    collection: Collection, body: bytes, memory: DeviceMemory, deliver: Callable[[bytes], UploadResponse]
+) -> Receipt:
     refused = deliver(body).refused
     if not refused:
         memory.stored()

@@ -1,4 +1,4 @@
-"""Reception of a collection's batches at the analyzer: each once, then their release when all columns are there."""
+"""Collection at the analyzer: takes each batch once, and releases them when those of all columns are there."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
 from shuffledp.files.writing import remove_left_over
+from shuffledp.service.batch_release import is_released, write_batch_release
 from shuffledp.service.batch_store import BatchStore, Received
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.http_messages import SECONDS_OF_BODY, Problem, Refused
-from shuffledp.service.releasing import is_released, write_batches
 from shuffledp.survey import Collection, read_earlier
 from shuffledp.wire.grammar import (
     COLLECTION_ID_BYTES,
@@ -25,8 +25,8 @@ _AT_ONCE = 2  # batches being received at once
 _LONGEST_MANIFEST = COLLECTION_ID_BYTES + 2 + ID_BYTES + 5 * 4 + 32 + 2 * (1 + 255) + SIGNATURE_BYTES
 
 
-class Reception:
-    """Reception of batches of one collection at the analyzer.
+class CollectionAtAnalyzer:
+    """Collection at the analyzer, at work.
 
     Args:
         collection: collection of the batches.
@@ -151,7 +151,7 @@ class Reception:
         try:
             in_others = None if self.collection.every is None else self._in_others
             await asyncio.to_thread(
-                write_batches,
+                write_batch_release,
                 self.collection,
                 several,
                 self._keys,

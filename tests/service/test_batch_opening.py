@@ -6,8 +6,8 @@ import pytest
 from service.given import Parties
 from shuffledp.core.errors import MalformedMessageError
 from shuffledp.core.flow import Reports
-from shuffledp.service import opening
-from shuffledp.service.opening import opened
+from shuffledp.service import batch_opening
+from shuffledp.service.batch_opening import open_batch
 from shuffledp.wire.grammar import BatchedReport
 from shuffledp.wire.hpke import Sealer
 from shuffledp.wire.keys import AnalyzerKey
@@ -31,7 +31,7 @@ def open_all(tmp_path, parts, *, keys=(PARTIES.analyzer_key,), count=None):
     body = tmp_path / "body"
     body.write_bytes(b"".join(parts))
     count = len(parts) if count is None else count
-    return opened(body, count, MODEL, keys, collection_id=PARTIES.collection.id, column=0)
+    return open_batch(body, count, MODEL, keys, collection_id=PARTIES.collection.id, column=0)
 
 
 def test_reports_come_out_in_the_order_of_their_places(tmp_path):
@@ -89,12 +89,12 @@ def test_a_batch_that_breaks_off_is_refused(tmp_path):
 
 
 def test_in_processes_everything_comes_out_as_in_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "_REPORTS_AT_A_TIME", 7)
+    monkeypatch.setattr(batch_opening, "_REPORTS_AT_A_TIME", 7)
     values = np.arange(40) % 2
     parts = sealed(values)
     parts[3] = parts[2]
     alone = open_all(tmp_path, parts)
-    monkeypatch.setattr(opening, "_WORTH_PROCESSES", 10)
+    monkeypatch.setattr(batch_opening, "_WORTH_PROCESSES", 10)
     together = open_all(tmp_path, parts)
     assert together.reports == alone.reports
     assert together.duplicates == 1

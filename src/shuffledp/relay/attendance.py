@@ -20,7 +20,7 @@ _VOTE = b"shuffledp-1 vote"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Attendance:
     """Attendance at the set-up and the rounds so far.
 
     Args:

@@ -15,7 +15,7 @@ from shuffledp.survey import Collection
 from shuffledp.wire.tokens import ISSUANCE_REQUEST, PendingToken, Token, TokenResponse
 
 
-class OwnToken:
+class DeviceToken:
     """Token of one device for one collection.
 
     Args:

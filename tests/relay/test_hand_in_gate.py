@@ -12,9 +12,9 @@ from shuffledp.laws import sample_walks
 from shuffledp.laws.churn_schedules import STAY, Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.relay.gated import schedule_of, walked, why_refused
-from shuffledp.relay.recorded import Recorded, record_of
-from shuffledp.relay.releasing_relayed import HandIns, view_of, write_relayed
+from shuffledp.relay.attendance import Attendance, record_of
+from shuffledp.relay.hand_in_gate import hand_in_refusal, schedule_of, simulated_shuffler
+from shuffledp.relay.relay_release import HandIns, view_of, write_relay_release
 from shuffledp.relay.rounds import HandInRefusedError, begin, check_hand_in
 from shuffledp.relay.sealed_hand_ins import opened_hand_in, sealed_report
 from shuffledp.relay.terms import ANALYST
@@ -52,13 +52,13 @@ class Gated(Together):
         self.send(gone)
         self.receive(gone=gone)
         self.send(gone)
-        recorded = next(state.recorded for state in self.states if state.person not in gone)
+        attendance = next(state.attendance for state in self.states if state.person not in gone)
         opened = {
             state.person: opened_hand_in(self.terms, self.analysts, state.person, state.letters[ANALYST])
             for state in self.states
             if state.person not in gone
         }
-        return HandIns(recorded=recorded, by_member=opened)
+        return HandIns(attendance=attendance, by_member=opened)
 
 
 def gated(shuffler, answers=None):
@@ -99,9 +99,9 @@ def test_the_view_is_that_of_the_simulated_walk_with_the_schedule_that_happened_
     drawn = words_by_report(terms, schedule, iter(SeededSource(3).words(PEOPLE * rounds)))
     together.walk_as(drawn, lambda stage: away_in(stage, rounds))
     found = together.hand_in(frozenset([4, 9]))
-    assert schedule_of(found.recorded) == schedule
+    assert schedule_of(found.attendance) == schedule
     view, collected = view_of(terms, found, together.analysts)
-    simulated = walked(terms, found.recorded).hand_in(
+    simulated = simulated_shuffler(terms, found.attendance).hand_in(
         reports, places_after(terms, schedule, drawn), source=SeededSource(1)
     )
     assert sorted(zip(view.labels, view.reports["value"], strict=True)) == (
@@ -128,7 +128,7 @@ def test_the_release_states_what_the_gate_does_and_how_many_were_away(tmp_path):
         together.send(NEVER)
         together.receive(away_in(stage), NEVER)
     found = together.hand_in(frozenset([4, 9]))
-    outcome, _ = write_relayed(together.terms, found, together.analysts, tmp_path / "release")
+    outcome, _ = write_relay_release(together.terms, found, together.analysts, tmp_path / "release")
     (statement, *_) = outcome.to_dict()["statements"]
     assert statement["guarantee"]["epsilon"] == 0.9
     assert statement["basis"]["theorem"] == "network-constant-pattern"
@@ -162,25 +162,25 @@ def test_a_gate_that_stays_shut_is_refused_by_everybody_alike_and_by_the_analyst
     for stage in range(together.terms.num_rounds + 1):
         together.send(gone if stage > 1 else frozenset())
         together.receive(gone=gone if stage > 1 else frozenset())
-    recorded = together.states[-1].recorded
-    assert "it is shut: 13 of 30 members were away" in why_refused(together.terms, recorded)
+    attendance = together.states[-1].attendance
+    assert "it is shut: 13 of 30 members were away" in hand_in_refusal(together.terms, attendance)
     for person in set(range(PEOPLE)) - gone:
         with pytest.raises(HandInRefusedError, match=r"the gate must be open .* Nothing is handed in"):
-            check_hand_in(together.terms, recorded, person)
+            check_hand_in(together.terms, attendance, person)
     with pytest.raises(HandInRefusedError, match="the gate must be open"):
         together.send(gone)
     with pytest.raises(HandInRefusedError, match="the gate must be open"):
-        check_hand_in(together.terms, recorded)
+        check_hand_in(together.terms, attendance)
     assert all(ANALYST not in (state.letters or {}) for state in together.states)
     with pytest.raises(ValueError, match="gate must be open"):  # so that no statement can be made either
-        walked(together.terms, recorded).model(PEOPLE)
+        simulated_shuffler(together.terms, attendance).model(PEOPLE)
 
 
 def test_whoever_was_away_in_the_last_round_hands_in_nothing_and_is_told():
     together = gated(OVERLAY).walk({8: [5]})
-    check_hand_in(together.terms, together.states[0].recorded, 0)
+    check_hand_in(together.terms, together.states[0].attendance, 0)
     with pytest.raises(HandInRefusedError, match="a member must be there in the last round to hand in"):
-        check_hand_in(together.terms, together.states[5].recorded, 5)
+        check_hand_in(together.terms, together.states[5].attendance, 5)
     with pytest.raises(HandInRefusedError, match="a member must be there in the last round to hand in"):
         together.send()
 
@@ -189,18 +189,18 @@ def test_nobody_away_is_as_ever_and_a_gate_that_too_few_rounds_cannot_open_is_sh
     together = gated(OVERLAY).walk()
     found = together.hand_in()
     assert sum(map(len, found.by_member.values())) == PEOPLE
-    assert walked(together.terms, found.recorded).model(PEOPLE).arrival_share == 1.0
+    assert simulated_shuffler(together.terms, found.attendance).model(PEOPLE).arrival_share == 1.0
     few = terms_of(Circle(people=PEOPLE, **OVERLAY | {"rounds": 1}))
-    recorded = Recorded(few.collection_id, PEOPLE)
+    attendance = Attendance(few.collection_id, PEOPLE)
     for _ in range(2):
-        recorded = recorded.followed_by(record_of(range(PEOPLE), PEOPLE))
-    assert "it is shut: 0 of 30" in why_refused(few, recorded)
+        attendance = attendance.followed_by(record_of(range(PEOPLE), PEOPLE))
+    assert "it is shut: 0 of 30" in hand_in_refusal(few, attendance)
 
 
 def test_nobody_there_at_the_end_is_a_gate_that_is_shut():
     terms = terms_of(Circle(people=PEOPLE, **OVERLAY))
-    recorded = Recorded(terms.collection_id, PEOPLE, (record_of(range(PEOPLE), PEOPLE),) * 8)
-    assert why_refused(terms, recorded.followed_by(record_of([], PEOPLE)))
+    attendance = Attendance(terms.collection_id, PEOPLE, (record_of(range(PEOPLE), PEOPLE),) * 8)
+    assert hand_in_refusal(terms, attendance.followed_by(record_of([], PEOPLE)))
 
 
 def test_more_reports_than_members_are_refused():

@@ -18,7 +18,7 @@ _PASSED_ON = ("content-type", "authorization")
 _OTHER_KEY = "http-problem-types#ohttp-key"
 
 
-class ThroughRelay(httpx.BaseTransport):
+class ObliviousTransport(httpx.BaseTransport):
     """HTTP transport for requests to a collection's shuffler, each sealed anew to its gateway.
 
     If the gateway says that the key of a request is outdated, the request is sealed to the next key that the

@@ -1,4 +1,4 @@
-"""Desk of one collection at the shuffler: carries out the decisions of other modules, one after the other.
+"""Collection at the shuffler: carries out the decisions of other modules, one after the other.
 
 Intake takes many requests at once; all else (closing, batches, delivery) is one task, which continues from the
 state in the store.
@@ -60,11 +60,11 @@ _LONGEST_PAUSE = 60.0  # seconds after a failure
 _Clock = Callable[[], float]
 
 
-class Desk:
-    """Desk of one collection at the shuffler.
+class CollectionAtShuffler:
+    """Collection at the shuffler, at work.
 
     Args:
-        collection: collection of the desk.
+        collection: collection whose reports come.
         store: store of this collection alone.
         key: private key that signs batches.
         beside: folder that paths in the task are relative to.

@@ -12,35 +12,35 @@ from shuffledp.laws.churn_schedules import STAY, Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays
 from shuffledp.laws.link_slots import surplus_chance
 from shuffledp.people.graphs import Overlay
-from shuffledp.relay.recorded import Recorded
+from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.shufflers import RandomWalkShuffler
 
 _FEW = 200  # most people whose laws are all compared: for more, each member would take too long
 
 
-def schedule_of(recorded: Recorded) -> Schedule:
+def schedule_of(attendance: Attendance) -> Schedule:
     """Schedule of the walk: members present in each round; members of the last round hand in.
 
     A report stays with its holder if the holder or the next holder was away.
     """
-    rounds = recorded.online[1:]
+    rounds = attendance.online[1:]
     return Schedule(rounds, STAY, rounds[-1])
 
 
-def walked(terms: RelayTerms, recorded: Recorded) -> RandomWalkShuffler:
+def simulated_shuffler(terms: RelayTerms, attendance: Attendance) -> RandomWalkShuffler:
     """Simulated shuffler with the same view as the relay after these rounds.
 
     Raises:
         InvalidParameterError: if no member was present in the last round.
     """
     shuffler = terms.shuffler
-    return shuffler if shuffler.gate is None else replace(shuffler, schedule=schedule_of(recorded))
+    return shuffler if shuffler.gate is None else replace(shuffler, schedule=schedule_of(attendance))
 
 
-def why_refused(terms: RelayTerms, recorded: Recorded) -> str:
+def hand_in_refusal(terms: RelayTerms, attendance: Attendance) -> str:
     """Reason why no report may be handed in after these rounds; empty if reports may be handed in."""
-    away, gate = recorded.num_away, terms.shuffler.gate
+    away, gate = attendance.num_away, terms.shuffler.gate
     if gate is None:
         return (
             "nobody must be away where reports are handed in, since nothing was promised of other rounds; "
@@ -48,7 +48,7 @@ def why_refused(terms: RelayTerms, recorded: Recorded) -> str:
             if away
             else ""
         )
-    if recorded.online[-1].any() and _is_open(terms.shuffler, schedule_of(recorded)):
+    if attendance.online[-1].any() and _is_open(terms.shuffler, schedule_of(attendance)):
         return ""
     return (
         f"the gate must be open where reports are handed in; it is shut: {away} of {terms.num_users} members were "

@@ -31,7 +31,7 @@ _WORTH_PROCESSES = 20_000  # reports, below which starting processes takes longe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedBatch:
     """Content of an opened batch.
 
     Args:
@@ -59,7 +59,7 @@ class _Span(NamedTuple):
     plaintexts: list[bytes | None]
 
 
-def opened(
+def open_batch(
     body: Path,
     num_reports: int,
     model: LocalModel,
@@ -69,7 +69,7 @@ def opened(
     column: int,
     in_others: InOtherBatches | None = None,
     progress: Progress | None = None,
-) -> Opened:
+) -> OpenedBatch:
     """Content of a batch of this model's reports in a file; a few thousand reports are in memory at a time.
 
     Reports ``in_others`` batches of the collection count as duplicates; None is for a collection of one batch.
@@ -98,7 +98,7 @@ def opened(
     return _told_apart(found, ReportLayout.of(model), in_others)
 
 
-def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | None) -> Opened:
+def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | None) -> OpenedBatch:
     """Content of a batch: its valid reports, and counts of the others by kind."""
     _, first = np.unique(np.frombuffer(b"".join(found.ids), dtype=f"S{ID_BYTES}"), return_index=True)
     fresh = np.sort(first).tolist()
@@ -108,7 +108,7 @@ def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | 
     texts = [(place, text) for place in fresh if (text := found.plaintexts[place]) is not None]
     reports, malformed = layout.decode([text for _, text in texts])
     places = np.delete(np.array([place for place, _ in texts], dtype=np.int64), malformed)
-    return Opened(
+    return OpenedBatch(
         reports=reports,
         places=places,
         extensions=tuple(found.extensions),

@@ -10,14 +10,14 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.service.analyzer_app import analyzer_app
 from shuffledp.service.batch_store import BatchStore
 from shuffledp.service.certificates import check_pair
+from shuffledp.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.service.collection_at_shuffler import CollectionAtShuffler, terms_of
 from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
-from shuffledp.service.desk import Desk, terms_of
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.forwarder import Forwarder, analyzer_client
 from shuffledp.service.invited_lists import Lists, Seen, read_lists, seen
-from shuffledp.service.issuer_app import IssuingDesk, issuer_app
+from shuffledp.service.issuer_app import CollectionAtIssuer, issuer_app
 from shuffledp.service.issuer_store import IssuerStore
-from shuffledp.service.reception import Reception
 from shuffledp.service.report_store import ReportStore
 from shuffledp.service.serving import Endpoint, listen, serve_all
 from shuffledp.service.shuffler_app import metrics_app, shuffler_app
@@ -47,7 +47,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
     key, gateway_keys, collections = config.read_key(), config.read_gateway_keys(), config.read_collections()
     read = [collection for collection, _ in collections]
     pages = read_pages(zip(read, map(Path, config.collections), strict=True))
-    desks: list[Desk] = []
+    served: list[CollectionAtShuffler] = []
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(analyzer_client(config.analyzer_certificates))
         for collection, beside in collections:
@@ -60,14 +60,14 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
                 remembers=collection.every is not None,
                 longest=max(terms_of(collection).lengths),
             )
-            desks.append(Desk(collection, store, key, beside=beside, log=log))
-            stack.push_async_callback(desks[-1].close)
-        app = shuffler_app(desks, log=log, gateway_keys=gateway_keys)
+            served.append(CollectionAtShuffler(collection, store, key, beside=beside, log=log))
+            stack.push_async_callback(served[-1].close)
+        app = shuffler_app(served, log=log, gateway_keys=gateway_keys)
         endpoints = [endpoint_of(config, WithPages(app, read, pages))]
         if config.metrics is not None:
-            endpoints.append(Endpoint(app=metrics_app(desks), listening=listen(config.metrics)))
-        working = [desk.run() for desk in desks]
-        sending = [Forwarder(desk, client, log=log).run() for desk in desks]
+            endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics)))
+        working = [each.run() for each in served]
+        sending = [Forwarder(each, client, log=log).run() for each in served]
         await serve_until_asked(endpoints, [*working, *sending], log, ready)
 
 
@@ -78,8 +78,8 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
     Path(config.releases).mkdir(parents=True, exist_ok=True)
     store = BatchStore(Path(config.state))
     try:
-        receptions = [
-            Reception(
+        served = [
+            CollectionAtAnalyzer(
                 collection,
                 theirs,
                 store,
@@ -89,8 +89,8 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
             )
             for (collection, _), theirs, file in zip(collections, named, config.collections, strict=True)
         ]
-        endpoint = endpoint_of(config, analyzer_app(receptions, keys, log=log))
-        left = [reception.release() for reception in receptions]  # left when an earlier process ended
+        endpoint = endpoint_of(config, analyzer_app(served, keys, log=log))
+        left = [each.release() for each in served]  # left when an earlier process ended
         await serve_until_asked([endpoint], left, log, ready)
     finally:
         store.close()
@@ -104,15 +104,15 @@ async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[st
         raise InvalidParameterError("keys must each be of one collection: of two, tokens of one fit the other.")
     store = IssuerStore(Path(config.state))
     try:
-        desks = [
-            IssuingDesk(collection, key, store, log=log)
+        served = [
+            CollectionAtIssuer(collection, key, store, log=log)
             for (collection, _), key in zip(collections, named, strict=True)
         ]
         read = [collection for collection, _ in collections]
-        app = WithPages(issuer_app(desks, log=log), read, {}, way="token-request")
-        seen_first = await _take_lists(config.invited, desks)
-        following = _follow_lists(config.invited, seen_first, desks, log)
-        await serve_until_asked([endpoint_of(config, app)], [_forget_ended(desks), following], log, ready)
+        app = WithPages(issuer_app(served, log=log), read, {}, way="token-request")
+        seen_first = await _take_lists(config.invited, served)
+        following = _follow_lists(config.invited, seen_first, served, log)
+        await serve_until_asked([endpoint_of(config, app)], [_forget_ended(served), following], log, ready)
     finally:
         store.close()
 
@@ -124,7 +124,7 @@ def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey
     return named_keys(keys, collection.issuer.key)[0]
 
 
-async def _take_lists(places: Sequence[str], desks: Sequence[IssuingDesk]) -> Seen | None:
+async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer]) -> Seen | None:
     """Tell each collection of its invitations; returns the state of the files, to notice later changes.
 
     Raises:
@@ -132,12 +132,14 @@ async def _take_lists(places: Sequence[str], desks: Sequence[IssuingDesk]) -> Se
     """
     now = seen(places)
     found = read_lists(places)
-    for desk in desks:
-        await desk.take(found.get(in_text(desk.collection.id), Lists()))
+    for each in served:
+        await each.take(found.get(in_text(each.collection.id), Lists()))
     return now
 
 
-async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequence[IssuingDesk], log: EventLog) -> None:
+async def _follow_lists(
+    places: Sequence[str], known: Seen | None, served: Sequence[CollectionAtIssuer], log: EventLog
+) -> None:
     """Read lists again when they change; while a list is incomplete, the earlier ones stay in force."""
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
@@ -145,7 +147,7 @@ async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequen
         if now == known:
             continue
         try:
-            known = await _take_lists(places, desks)
+            known = await _take_lists(places, served)
             log(Happened.LISTS_TAKEN)
         except InvalidParameterError:
             known = now
@@ -154,11 +156,11 @@ async def _follow_lists(places: Sequence[str], known: Seen | None, desks: Sequen
             log.at_first(Happened.STORAGE_FAILED)
 
 
-async def _forget_ended(desks: Sequence[IssuingDesk]) -> None:
+async def _forget_ended(served: Sequence[CollectionAtIssuer]) -> None:
     """Destroy the stored invitations of collections as soon as these have ended."""
     while True:
-        for desk in desks:
-            await desk.forget()
+        for each in served:
+            await each.forget()
         await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
 
 
