@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accounting.given import GivenChannel
 from shuffledp.accounting import account, delta_at
 from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
 from shuffledp.core.local_models import ProtocolModel
@@ -101,6 +102,23 @@ def test_no_data_set_loses_more_than_the_theorem_says(case):
             assert (exact <= stated * (1 + 1e-12)).all()
             nearest = max(nearest, float((exact / np.maximum(bound, 1e-9)).max()))
     assert nearest > 0.3
+
+
+@pytest.mark.parametrize("name", ["K4", pytest.param("paw", marks=pytest.mark.deep), "C4"])
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.deep)])
+def test_nor_where_a_lopsided_question_is_covered_among_those_who_hide_somebody(name, rounds):
+    """Lopsided channels have the cover from two people on; all data of the others, both directions."""
+    rows = ((0.5, 0.5), (0.1, 0.9))
+    laws = positions(name, rounds, laziness=0.3)
+    model = replace(overlapping(laws, rounds=rounds), local=GivenChannel(rows=rows))
+    assert "binary-cover" in next(
+        each.value for each in NetworkOverlap().hypotheses(model, delta=0.1) if each.name == "uniform-bound"
+    )
+    epsilons = np.array([0.0, 0.2, 0.5, 1.0, 1.4])
+    stated = np.array([NetworkOverlap().delta(model, epsilon=epsilon) for epsilon in epsilons.tolist()])
+    exact = np.array([exact_delta(np.array(rows), laws, victim, None, epsilons) for victim in range(len(laws))])
+    assert (exact <= stated * (1 + 1e-12)).all()
+    assert (exact.max(axis=0) > 0.25 * stated)[:2].all()
 
 
 def overlapping(laws, *, rounds, protocol="all", **others):

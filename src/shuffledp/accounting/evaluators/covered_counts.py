@@ -29,8 +29,9 @@ _NEGLIGIBLE = 40.0  # e^-40 is below the rounding error of what it is added to
 _CHUNK = 512  # crowds at once, of which variances do not differ much
 _FIRST_BLOCKS, _PARTS, _MOST_BLOCKS = 64, 4, 40_000
 _CURVE_BLOCKS = 1024
-_TOLERANCE = 1e-3  # of delta, between the two sides
-_CLOSE = 1e-6  # of epsilon
+_TOLERANCE, _TOLERANCE_OF_FEW = 1e-3, 1e-6  # of delta, between the two sides
+_FEW = 10_000  # people
+_CLOSE = 1e-9  # of epsilon
 _MOST_NODES = 400  # of a curve
 
 
@@ -65,7 +66,8 @@ class BinaryChannel:
 
 def symmetric_channel(epsilon0: float) -> BinaryChannel:
     """Binary randomized response of this loss."""
-    truth, lie = 1 / (1 + math.exp(-epsilon0)), 1 / (1 + math.exp(epsilon0))
+    odds = math.exp(-epsilon0)  # of a lie
+    truth, lie = 1 / (1 + odds), odds / (1 + odds)
     return BinaryChannel(chances=(truth, lie), nots=(lie, truth))
 
 
@@ -81,7 +83,7 @@ class CoveredCounts:
     limit: float
 
     def epsilon(self, delta: float) -> float:
-        """An epsilon at which no data set's delta is above the one given: the least one, to 1e-3 in delta."""
+        """An epsilon at which no data set's delta is above the one given: the least one, to the tolerance."""
         guess = gaussian_epsilon(math.sqrt(self.channel.information / self.users), delta)
         return smallest_below(self.delta, level=delta, limit=self.limit, guess=guess, tolerance=_CLOSE)
 
@@ -89,10 +91,15 @@ class CoveredCounts:
         """The largest delta of all data sets, from above; 0 from the limit on."""
         return self.sides(epsilon)[1]
 
-    def sides(self, epsilon: float, *, tolerance: float = _TOLERANCE) -> tuple[float, float]:
-        """The largest delta of all data sets, from below and from above: mostly within the tolerance, relative."""
+    def sides(self, epsilon: float, *, tolerance: float | None = None) -> tuple[float, float]:
+        """The largest delta of all data sets, from below and from above: mostly within a relative tolerance.
+
+        The tolerance is 1e-3 by default, and 1e-6 for up to 10,000 people.
+        """
         if epsilon >= self.limit:
             return 0.0, 0.0
+        if tolerance is None:
+            tolerance = _TOLERANCE if self.users > _FEW else _TOLERANCE_OF_FEW
         lower = upper = 0.0
         for side in self._directions():
             found = side._narrowed(epsilon, lower, tolerance)

@@ -12,13 +12,14 @@ import numpy as np
 from shuffledp.accounting.evaluators.covered_counts import BinaryChannel, CoveredCounts, symmetric_channel
 from shuffledp.accounting.theorem import Theorem, common_reports, several_users, uniform_shuffle
 from shuffledp.accounting.theorems.blanket_laws import LOOSER, moderate_epsilon0
+from shuffledp.accounting.theorems.two_levels import MOST_COUNTED
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
 _GUARD = 1e-9  # relative, of delta: more than chances that are known to 12 digits can change it
 _LATE_DIGITS = 1e-12  # by which a binary epsilon0 may be stated above that of its channel
-_MOST_COUNTED, _MOST_USERS = 10_000, 10**15
+_MOST_USERS = 10**15
 _ANY_DELTA = 0.5  # the theorem asks nothing of delta
 
 
@@ -33,7 +34,7 @@ class BinaryCover(Theorem):
     citation = "cover of all data sets by exact evaluations of some of the people; the others hide nobody"
     status = Status.OWN_PROOF
     is_vectorized = True
-    supersedes = (*LOOSER, "blanket-two-level", "blanket-channel", "binary-worst-of-some")
+    supersedes = (*LOOSER, "blanket-two-level", "blanket-channel")
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """One channel of two inputs and two outputs for all, not adaptive, uniformly shuffled; two users or more."""
@@ -45,7 +46,7 @@ class BinaryCover(Theorem):
         return super().concerns(model) and _channel(model.local) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Where the cover is known to be at most delta, to 1e-3 in delta; else epsilon0."""
+        """Where the cover is known to be at most delta: to 1e-3 in delta, 1e-6 of few people; else epsilon0."""
         counts = self._counts(model)
         return model.local.epsilon0 if counts is None else counts.epsilon(delta * (1 - _GUARD))
 
@@ -105,7 +106,7 @@ def _two_by_two(local: LocalModel) -> Hypothesis:
 def _covered(model: ProtocolModel) -> Hypothesis:
     """Where `BinaryWorst` is exact there is nothing to cover."""
     channel, users = _channel(model.local), model.num_users
-    least = 2 if channel is None or not channel.is_symmetric else _MOST_COUNTED + 1
+    least = 2 if channel is None or not channel.is_symmetric else MOST_COUNTED + 1
     return Hypothesis(
         name="covered-users",
         requirement=f"{least} <= n <= {_MOST_USERS:g}",

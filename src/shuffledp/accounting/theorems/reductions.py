@@ -21,9 +21,10 @@ import numpy as np
 
 from shuffledp.accounting.evaluators.report_densities import ReportLaw
 from shuffledp.accounting.theorem import LocalOnly, Theorem, common_reports, oblivious
+from shuffledp.accounting.theorems.binary_covers import BinaryCover
 from shuffledp.accounting.theorems.blanket_laws import BlanketChannel, BlanketLaplace, LawTheorem
 from shuffledp.accounting.theorems.clone_pairs import StrongPair, VariationRatioCorrected
-from shuffledp.accounting.theorems.two_levels import BinaryWorst, BinaryWorstOfSome, BlanketTwoLevel
+from shuffledp.accounting.theorems.two_levels import BinaryWorst, BlanketTwoLevel
 from shuffledp.core.guarantees import CentralDP, Guarantee
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel, SwapWindows
@@ -32,7 +33,7 @@ from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 
 _BLANKETS: tuple[Theorem, ...] = (StrongPair(), BlanketTwoLevel(), BlanketLaplace(), BlanketChannel())
-_UNIFORM: tuple[Theorem, ...] = (*_BLANKETS, VariationRatioCorrected(), BinaryWorst(), BinaryWorstOfSome())
+_UNIFORM: tuple[Theorem, ...] = (*_BLANKETS, VariationRatioCorrected(), BinaryWorst(), BinaryCover())
 _ANY_DELTA = 0.5
 _ROUND_UP = 1 + 1e-12
 _COARSE = 4  # every fourth window size is tried first, and then the sizes around the best

@@ -36,7 +36,7 @@ _GUARD = 1e-9  # relative, of delta: bound on the effect of a rounded third
 _BINARY_STATED_ABOVE = 2e-15
 _LAST_DIGIT, _LATE_DIGITS = 1e-15, 1e-12  # excess allowed in a binary epsilon0: for lower bounds, for others
 _ANY_DELTA = 0.5  # the theorem asks nothing of delta
-_MOST_COUNTED = 10_000  # most people for whom all data sets are evaluated: 15 ms for each epsilon
+MOST_COUNTED = 10_000  # most people for whom all data sets are evaluated: 15 ms for each epsilon
 _FEW_PEOPLE = 10  # times exp(epsilon0): about ten false reports among them
 _LARGEST_EPSILON0 = 700.0  # above it e^epsilon0 overflows, and the theorem does not apply
 
@@ -167,18 +167,19 @@ class BinaryWorst(Theorem):
     status = Status.OWN_PROOF
     is_vectorized = True
     supersedes: ClassVar[tuple[str, ...]] = (*LOOSER, "blanket-two-level", "blanket-channel")
-    least, most = 2, _MOST_COUNTED  # people
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: symmetric binary response, one for all, not adaptive, uniformly shuffled; not too many people."""
-        users, holds = model.num_users, self.least <= model.num_users <= self.most
-        people = Hypothesis("counted-users", f"{self.least} <= n <= {self.most}", f"num_users={users}", holds)
+        users = model.num_users
+        people = Hypothesis(
+            "counted-users", f"2 <= n <= {MOST_COUNTED}", f"num_users={users}", 2 <= users <= MOST_COUNTED
+        )
         reports = (uniform_shuffle(model), *common_reports(model))
         return (*reports, people, moderate_epsilon0(model), _binary(model.local, stated_above=_LATE_DIGITS))
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Whether the reports are binary response of a covered number of people."""
-        return self.least <= model.num_users <= self.most and _binary(model.local, stated_above=_LATE_DIGITS).holds
+        return 2 <= model.num_users <= MOST_COUNTED and _binary(model.local, stated_above=_LATE_DIGITS).holds
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon at which the largest delta is at most the given one, to nine digits; else epsilon0."""
@@ -194,20 +195,7 @@ class BinaryWorst(Theorem):
         return self._counts(model).curve(epsilons) if applies else np.ones(len(epsilons))
 
     def _counts(self, model: ProtocolModel) -> BinaryCounts:
-        return BinaryCounts(epsilon0=model.local.epsilon0, users=min(model.num_users, _MOST_COUNTED))
-
-
-class BinaryWorstOfSome(BinaryWorst):
-    """Delta of 10,000 of the people: all other reports are added to theirs by post-processing.
-
-    For twice as many people a blanket bound is better: mu of its limit is sqrt(2 E / (E + 1)) times the true one.
-    """
-
-    id = "binary-worst-of-some"
-    citation = "exact evaluation on all data sets of 10,000 of the people; the others hide nobody"
-    kind = Kind.UPPER_BOUND
-    supersedes = ()
-    least, most = _MOST_COUNTED + 1, 2 * _MOST_COUNTED
+        return BinaryCounts(epsilon0=model.local.epsilon0, users=min(model.num_users, MOST_COUNTED))
 
 
 class LdpWitness(Theorem):
