@@ -1,4 +1,4 @@
-"""The tables of randomizers, of shufflers and of names on the pages about them, made from registries and docstrings.
+"""The tables of randomizers, shufflers, names and state machines, made from registries, docstrings and transitions.
 
 Run it after a change of these: ``python docs/kinds.py`` writes the tables into the pages.
 """
@@ -8,12 +8,15 @@ import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import shuffledp
 from shuffledp import randomizers
-from shuffledp.shufflers import shuffler_kinds
+from shuffledp.core.transitions import markdown
+from shuffledp.service import batches
+from shuffledp.shufflers import relay_protocol, shuffler_kinds
 from shuffledp.survey import ProtocolSection, RandomizerSection, ShufflerSection
 
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
@@ -68,10 +71,11 @@ def name_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {
-    "randomizers.md": randomizer_table,
-    "task-file.md": shuffler_table,
-    "api.md": name_table,
+PAGES: dict[str, tuple[Callable[[], str], ...]] = {
+    "randomizers.md": (randomizer_table,),
+    "task-file.md": (shuffler_table,),
+    "api.md": (name_table,),
+    "protocol.md": (partial(markdown, batches.TRANSITIONS), partial(markdown, relay_protocol.TRANSITIONS)),
 }
 
 
@@ -91,9 +95,10 @@ def _left_out(kind: str, field: "Field[Any]") -> str:
 
 
 def written(page: str, text: str) -> str:
-    """The page with the table as the registry has it."""
-    before, rest = text.split(START)
-    return f"{before}{START}\n{PAGES[page]()}\n{END}{rest.split(END)[1]}"
+    """The page with its tables as the registries have them, in order."""
+    first, *rest = text.split(START)
+    tables = zip(PAGES[page], rest, strict=True)
+    return first + "".join(f"{START}\n{table()}\n{END}{part.split(END)[1]}" for table, part in tables)
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def test_the_page_of_randomizers_names_every_kind(section):
     assert f"`{section.kind}`" in text_of("randomizers.md")
 
 
-@pytest.mark.parametrize("page", ["randomizers.md", "task-file.md", "api.md"])
-def test_tables_of_kinds_and_names_are_those_of_the_registries(page):
+@pytest.mark.parametrize("page", ["randomizers.md", "task-file.md", "api.md", "protocol.md"])
+def test_tables_of_kinds_names_and_state_machines_are_those_of_the_registries(page):
     script = runpy.run_path(str(ROOT / "docs" / "kinds.py"))
     assert text_of(page) == script["written"](page, text_of(page))
 

@@ -1,18 +1,22 @@
 """When reports leave: the phases, what no clock can undo, and how few are never released."""
 
 import itertools
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.transition_tables import by_step, by_table
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.service.batches import (
+    TRANSITIONS,
     Clean,
     CloseAsked,
     Delivered,
     Drained,
     End,
+    Event,
     MakeBatch,
     Phase,
     ReleaseRule,
@@ -101,3 +105,33 @@ def test_whatever_happens_phases_never_go_back_and_no_batch_is_too_small(events,
         phases.append(phase)
         assert all(each.size >= rule.minimum for each in decisions if isinstance(each, MakeBatch))
     assert all(ORDER.index(before) <= ORDER.index(after) for before, after in itertools.pairwise(phases))
+
+
+EVENTS = [
+    *(Tick(now) for now in (0.0, 99.9, 100.0, 1e12)),
+    CloseAsked(),
+    *(Stored(waiting) for waiting in (0, 9, 10, 19, 20, 45)),
+    *(Drained(waiting, made) for waiting in (0, 9, 10, 45) for made in (0, 1, 3)),
+    *(Delivered(left) for left in (0, 1, 2)),
+]
+
+
+@pytest.mark.parametrize("rule", [AT_CLOSE, EVERY], ids=["at the close", "every 20"])
+@pytest.mark.parametrize("phase", Phase)
+def test_the_table_says_of_every_phase_and_event_what_the_step_does(phase, rule):
+    assert {type(each) for each in EVENTS} == set(get_args(Event))
+    for event in EVENTS:
+        to, decisions = by_step(step, phase, event, rule)
+        told = by_table(TRANSITIONS, phase, event, (phase, set()), rule=rule)
+        assert (to, {type(each) for each in decisions}) == told, (phase, event)
+
+
+def test_every_row_of_the_table_is_reached():
+    reached = {
+        each
+        for each in TRANSITIONS
+        for rule in (AT_CLOSE, EVERY)
+        for event in EVENTS
+        if by_table([each], each.state, event, None, rule=rule) is not None
+    }
+    assert reached == set(TRANSITIONS)

@@ -5,12 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
+from contracts.transition_tables import by_step, by_table
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
 from shuffledp.laws import sample_walks
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.overlays import rounds_of
 from shuffledp.randomness.sources import high_product
 from shuffledp.shufflers.relay_protocol import (
+    TRANSITIONS,
     Envelope,
     HandedIn,
     Passed,
@@ -18,6 +20,7 @@ from shuffledp.shufflers.relay_protocol import (
     RoundEnded,
     RoundStarted,
     SubmissionDue,
+    WalkPhase,
     start_relay,
     step,
 )
@@ -264,3 +267,38 @@ def test_what_is_printed_shows_no_report_and_no_way_it_takes():
     printed = repr([sealed, started, due, passed, received, handed_in, state])
     assert "4711" not in printed
     assert "secret" not in printed
+
+
+def events_at(state):
+    """Events of every kind at a state, due and not due; what they hold fits the reports held."""
+    held = range(len(state.held))
+    for number in range(4):
+        yield RoundStarted(round=number, choices=(0,) * len(held), order=tuple(held))
+        for sender in range(4):
+            yield ReportsReceived(round=number, sender=sender, reports=(f"from {sender}",))
+        for offline in (frozenset(), frozenset([0]), frozenset([1]), frozenset([1, 2])):
+            yield RoundEnded(round=number, offline=offline)
+    yield SubmissionDue(order=tuple(held))
+
+
+@pytest.mark.parametrize("slots", [(), (1, 2)], ids=["one by one", "slots"])
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_the_table_says_of_every_reachable_state_and_event_what_the_step_does(rounds, slots):
+    left, known, rows = [start_relay(0, [[1, 2], [1, 3]], rounds, "own", slots=slots[:rounds])], set(), set()
+    while left:
+        state = left.pop()
+        if state in known:
+            continue
+        known.add(state)
+        for event in events_at(state):
+            after, outputs = by_step(step, state, event)
+            to, kinds = by_table(TRANSITIONS, state.phase, event, (None, set()), state=state)
+            assert (None if after is None else after.phase) == to, (state, event)
+            assert {type(each) for each in outputs} <= kinds, (state, event)
+            rows.add((state.phase, type(event), to))
+            left += [] if after is None else [after]
+    phases = set(WalkPhase) if rounds else {WalkPhase.WALKED, WalkPhase.DONE}
+    kinds = {RoundStarted, ReportsReceived, RoundEnded, SubmissionDue}
+    assert {(phase, kind) for phase, kind, _ in rows} == set(itertools.product(phases, kinds))
+    allowed = {(each.state, each.event, each.to) for each in TRANSITIONS}
+    assert {row for row in rows if row[2] is not None} == {row for row in allowed if row[0] in phases}

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from shuffledp.core import validate
 from shuffledp.core.errors import LocalProtocolError
+from shuffledp.core.transitions import Transition
 from shuffledp.core.validate import invalid
 
 
@@ -112,9 +113,24 @@ class Clean:
 
 Decision = StopIntake | MakeBatch | End | Clean
 
+# Any other event changes nothing, and nothing is decided: a clock that goes back, or what is told again after a crash.
+TRANSITIONS = (
+    Transition(Phase.OPEN, Tick, Phase.CLOSING, (StopIntake,), "event.now >= rule.closes"),
+    Transition(Phase.OPEN, CloseAsked, Phase.CLOSING, (StopIntake,)),
+    Transition(Phase.OPEN, Stored, Phase.OPEN, (MakeBatch,), "rule.every is not None and event.waiting >= rule.every"),
+    Transition(Phase.OPEN, Drained, None),
+    Transition(Phase.CLOSING, Drained, Phase.CLOSED, (MakeBatch, End), "event.waiting >= rule.minimum"),
+    Transition(Phase.CLOSING, Drained, Phase.CLOSED, (End,), "event.waiting < rule.minimum and event.batches"),
+    Transition(Phase.CLOSING, Drained, Phase.DESTROYED, (End,), "event.waiting < rule.minimum and not event.batches"),
+    Transition(Phase.CLOSED, Delivered, Phase.RELEASED, (Clean,), "not event.left"),
+    Transition(Phase.DESTROYED, Delivered, Phase.DESTROYED, (Clean,), "not event.left"),
+    *(Transition(each, Stored, None) for each in (Phase.CLOSED, Phase.RELEASED, Phase.DESTROYED)),
+    *(Transition(each, Drained, None) for each in (Phase.CLOSED, Phase.RELEASED, Phase.DESTROYED)),
+)
+
 
 def step(phase: Phase, event: Event, rule: ReleaseRule) -> tuple[Phase, tuple[Decision, ...]]:
-    """Next phase and decisions after an event; repeated events after a crash do no harm.
+    """Next phase and decisions after an event, by `TRANSITIONS`; repeated events after a crash do no harm.
 
     Guarantees:
         1. The phase never goes back: once it is not open, nothing opens it.

@@ -10,6 +10,7 @@ find no place wait for the next round.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import singledispatch
 from typing import Any, cast
 
@@ -17,7 +18,17 @@ import numpy as np
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.core.transitions import Transition
 from shuffledp.laws.link_slots import checked_slots, waiting
+
+
+class WalkPhase(StrEnum):
+    """Phase of a walk at one person."""
+
+    WAITING = "before a round"
+    WALKING = "in a round"
+    WALKED = "after the last round"
+    DONE = "handed in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +63,21 @@ class RelayState:
     def present_neighbors(self) -> tuple[int, ...]:
         """Neighbors in the current round."""
         return self.neighbors[(self.round - 1) % len(self.neighbors)]
+
+    @property
+    def phase(self) -> WalkPhase:
+        """Phase of the walk at this person."""
+        if self.is_done or self.is_walking:
+            return WalkPhase.DONE if self.is_done else WalkPhase.WALKING
+        return WalkPhase.WAITING if self.round < self.num_rounds else WalkPhase.WALKED
+
+    def met(self, offline: frozenset[int]) -> frozenset[int]:
+        """Neighbors met in the current round, if these people were offline; nobody if this person was."""
+        return frozenset() if self.person in offline else frozenset(self.present_neighbors) - offline
+
+    def missing(self, offline: frozenset[int]) -> frozenset[int]:
+        """Neighbors met in the current round of whom nothing has come."""
+        return self.met(offline) - dict(self.came).keys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +189,31 @@ class HandedIn:
 
 Output = tuple[Passed | Envelope | HandedIn, ...]
 
+# Any other event is refused.
+TRANSITIONS = (
+    Transition(
+        WalkPhase.WAITING, RoundStarted, WalkPhase.WALKING, (Passed, Envelope), "event.round == state.round + 1"
+    ),
+    Transition(
+        WalkPhase.WALKING,
+        ReportsReceived,
+        WalkPhase.WALKING,
+        (),
+        "event.round == state.round and event.sender in state.missing(frozenset())",
+    ),
+    *(
+        Transition(
+            WalkPhase.WALKING,
+            RoundEnded,
+            to,
+            (),
+            f"event.round == state.round {than} state.num_rounds and not state.missing(event.offline)",
+        )
+        for to, than in ((WalkPhase.WAITING, "<"), (WalkPhase.WALKED, "=="))
+    ),
+    Transition(WalkPhase.WALKED, SubmissionDue, WalkPhase.DONE, (HandedIn,)),
+)
+
 
 def start_relay(
     person: int,
@@ -198,7 +249,7 @@ def _answer(event: Any, state: RelayState) -> tuple[RelayState, Output]:
 def step(
     state: RelayState, event: RoundStarted | ReportsReceived | RoundEnded | SubmissionDue
 ) -> tuple[RelayState, Output]:
-    """State after an event, and the messages to send.
+    """State after an event, and the messages to send, by `TRANSITIONS`.
 
     Whoever could send a message again would multiply one person's report in the release, which tells more about that
     person than any statement says; so a neighbor is heard once a round. Who is not heard is missed when the round ends,
@@ -284,12 +335,11 @@ def _receive(event: ReportsReceived, state: RelayState) -> tuple[RelayState, Out
 def _end_round(event: RoundEnded, state: RelayState) -> tuple[RelayState, Output]:
     if event.round != state.round or not state.is_walking:
         raise LocalProtocolError(f"round {event.round} must not end after round {state.round}, or before it begins.")
-    everybody, heard = frozenset(state.present_neighbors), dict(state.came)
-    met = frozenset() if state.person in event.offline else everybody - event.offline
-    if missing := met - heard.keys():
+    met, heard = state.met(event.offline), dict(state.came)
+    if missing := state.missing(event.offline):
         raise RemoteProtocolError(
             f"reports of every neighbor online must have come in round {event.round}; {len(missing)} of "
-            f"{len(everybody)} neighbors are missing."
+            f"{len(state.present_neighbors)} neighbors are missing."
         )
     returned = tuple(report for recipient, reports in state.sent if recipient not in met for report in reports)
     came = tuple(report for sender in sorted(met) for report in heard[sender])
