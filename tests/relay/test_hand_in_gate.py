@@ -7,7 +7,7 @@ import pytest
 
 from relay.members import Circle
 from relay.together import Together, terms_of
-from shuffledp.core.errors import InputDataError
+from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.laws import sample_walks
 from shuffledp.laws.churn_schedules import STAY, Schedule
 from shuffledp.laws.churned_rounds import ChurnedWays
@@ -210,3 +210,26 @@ def test_more_reports_than_members_are_refused():
     found.by_member[0] = (*found.by_member[0], HpkeCiphertext.decode(extra))
     with pytest.raises(InputDataError, match="all 30 members' reports must be handed in, and nothing else"):
         view_of(together.terms, found, together.analysts)
+
+
+@pytest.mark.parametrize("laziness", [0.0, 0.5])
+def test_members_hand_in_exactly_where_the_model_of_the_simulated_walk_is_not_refused(laziness):
+    """On a graph of few people, where both work out everybody's law; with laziness the walk mixes less."""
+    drawn, outcomes = np.random.default_rng(5), set()
+    for gate in (0.85, 0.9, 0.95):
+        terms = gated(GRAPH | {"laziness": laziness, "gate": gate, "rounds": 8}).terms
+        for away in (0.0, 0.02, 0.1, 0.3):
+            online = drawn.random((terms.num_rounds + 1, PEOPLE)) >= away
+            online[0] = True
+            records = tuple(record_of(np.flatnonzero(each), PEOPLE) for each in online)
+            attendance = Attendance(terms.collection_id, PEOPLE, records)
+            may = not hand_in_refusal(terms, attendance)
+            try:
+                simulated_shuffler(terms, attendance).model(PEOPLE)
+            except InvalidParameterError:
+                assert not may
+                outcomes.add("shut")
+            else:
+                assert may
+                outcomes.add("open")
+    assert outcomes == {"open", "shut"}

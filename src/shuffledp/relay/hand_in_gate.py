@@ -7,16 +7,13 @@ all schedules that the gate lets through; the gate looks only at the schedule, w
 from dataclasses import replace
 from functools import lru_cache
 
-from shuffledp.laws.churn_likeness import likeness_given, quick_overlap_given
 from shuffledp.laws.churn_schedules import STAY, Schedule
-from shuffledp.laws.churned_rounds import ChurnedWays
-from shuffledp.laws.link_slots import surplus_chance
-from shuffledp.people.graphs import Overlay
 from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.shufflers.walk_hand_in import may_hand_in
 
-_FEW = 200  # most people whose laws are all compared: for more, each member would take too long
+_may_hand_in = lru_cache(maxsize=4)(may_hand_in)  # for processes in which many members run
 
 
 def schedule_of(attendance: Attendance) -> Schedule:
@@ -48,26 +45,9 @@ def hand_in_refusal(terms: RelayTerms, attendance: Attendance) -> str:
             if away
             else ""
         )
-    if attendance.online[-1].any() and _is_open(terms.shuffler, schedule_of(attendance)):
+    if attendance.online[-1].any() and _may_hand_in(terms.shuffler, schedule_of(attendance)):
         return ""
     return (
         f"the gate must be open where reports are handed in; it is shut: {away} of {terms.num_users} members were "
         f"away, and who was there has not mixed reports enough for epsilon = {gate.epsilon:g}. Nothing is handed in."
     )
-
-
-@lru_cache(maxsize=4)  # for processes in which many members run
-def _is_open(shuffler: RandomWalkShuffler, schedule: Schedule) -> bool:
-    """Whether the gate is open for this attendance, by certain facts about positions and slots."""
-    graph, gate, laziness = shuffler.graph, shuffler.gate, shuffler.laziness
-    if gate is None:
-        return True
-    # After an overlay cycle without absence, all positions have one law, whatever follows.
-    mixed = isinstance(graph, Overlay) and shuffler.num_rounds >= graph.num_rounds
-    if schedule.offline or (isinstance(graph, Overlay) and not mixed):
-        ways = ChurnedWays(graph, schedule)
-        few = shuffler.num_users <= _FEW
-        overlap = likeness_given(ways).mean_overlap if few else quick_overlap_given(ways, laziness=laziness)
-        return gate.is_open(overlap=overlap, overflow=surplus_chance(ways, shuffler.slots or (), laziness=laziness))
-    overlap = 1.0 if mixed else shuffler.bounds.likeness.mean_overlap
-    return gate.is_open(overlap=overlap, overflow=shuffler.overflow)

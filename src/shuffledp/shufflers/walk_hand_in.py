@@ -1,4 +1,6 @@
-"""Handing in after a walk: the checked holders, and the reports that each holder hands in."""
+"""Handing in after a walk: whether the gate lets it, the checked holders, and the reports that each holder hands in."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,8 +9,40 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Integers
 from shuffledp.laws import LOST
+from shuffledp.laws.churn_likeness import likeness_given, quick_overlap_given
+from shuffledp.laws.churn_schedules import Schedule
+from shuffledp.laws.churned_rounds import ChurnedWays
+from shuffledp.laws.link_slots import surplus_chance
+from shuffledp.people.graphs import Overlay
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource
+
+if TYPE_CHECKING:
+    from shuffledp.shufflers.random_walk import RandomWalkShuffler
+
+_FEW = 200  # most people whose laws are all compared where each of them asks whether to hand in
+
+
+def may_hand_in(shuffler: "RandomWalkShuffler", schedule: Schedule) -> bool:
+    """Whether the gate lets reports be handed in after this attendance; True without a gate.
+
+    It goes by certain bounds on positions and slots, quick for many people: where it is open, the model of the
+    shuffler with this schedule is not refused.
+    """
+    graph, gate, laziness = shuffler.graph, shuffler.gate, shuffler.laziness
+    if gate is None:
+        return True
+    # After an overlay cycle without absence, all positions have one law, whatever follows.
+    mixed = isinstance(graph, Overlay) and shuffler.num_rounds >= graph.num_rounds
+    if schedule.offline or (isinstance(graph, Overlay) and not mixed):
+        ways = ChurnedWays(graph, schedule)
+        if shuffler.num_users > _FEW:
+            overlap = quick_overlap_given(ways, laziness=laziness)
+        else:
+            overlap = likeness_given(ways, laziness=laziness).mean_overlap
+        return gate.is_open(overlap=overlap, overflow=surplus_chance(ways, shuffler.slots or (), laziness=laziness))
+    overlap = 1.0 if mixed else shuffler.bounds.likeness.mean_overlap
+    return gate.is_open(overlap=overlap, overflow=shuffler.overflow)
 
 
 def checked_holders(holders: ArrayLike, people: int, *, may_be_lost: bool) -> Integers:
