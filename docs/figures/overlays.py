@@ -6,7 +6,7 @@ Run it to write the picture anew: ``python docs/figures/overlays.py``. It is wha
 
 from pathlib import Path
 
-from shuffledp.documents.overlay_chart import designs_figure
+from shuffledp.documents.walk_charts import designs_figure
 from shuffledp.planning import design_overlays
 
 

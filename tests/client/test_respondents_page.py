@@ -17,7 +17,7 @@ from shuffledp.client.respondents_page import is_page, with_page
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Trust
-from shuffledp.documents.guarantee_words import Guess
+from shuffledp.documents.words import Guess
 from shuffledp.survey import Collection, PartyNames
 from shuffledp.wire.keys import AnalyzerKey
 

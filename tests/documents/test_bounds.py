@@ -13,8 +13,11 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
 from shuffledp.documents.account_document import figure_of
-from shuffledp.documents.curves import Axis, Curves, shown
-from shuffledp.documents.epsilon_charts import _apart, band_chart, bounds_chart
+from shuffledp.documents.chart import Band, Line, Name
+from shuffledp.documents.curve_names import apart
+from shuffledp.documents.curves import Along, Curves, shown
+from shuffledp.documents.epsilon_charts import band_chart, bounds_chart
+from shuffledp.documents.rendering import figure_of as figure_of_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.shufflers import UniformShuffleModel
 
@@ -39,7 +42,7 @@ def page(found) -> str:
 
 def test_along_the_local_loss_each_point_is_what_the_accountant_states():
     curves = Curves.over_epsilon0(family_of(LDP.local), LDP, delta=1e-6, points=5)
-    assert (curves.axis, curves.here, curves.epsilon0) == (Axis.EPSILON0, 1.0, 1.0)
+    assert (curves.along, curves.here, curves.epsilon0) == (Along.EPSILON0, 1.0, 1.0)
     assert 1.0 in curves.values
     for loss, stated in zip(curves.values.tolist(), curves.stated, strict=True):
         assert stated == account(protocol(LdpModel(epsilon0=loss)), delta=1e-6).guarantee.epsilon
@@ -51,7 +54,7 @@ def test_along_the_local_loss_each_point_is_what_the_accountant_states():
 
 def test_along_delta_each_point_is_what_the_accountant_states():
     curves = Curves.over_delta(LDP, delta=1e-6, points=5)
-    assert (curves.axis, curves.here) == (Axis.DELTA, 1e-6)
+    assert (curves.along, curves.here) == (Along.DELTA, 1e-6)
     for delta, stated in zip(curves.values.tolist(), curves.stated, strict=True):
         assert stated == account(LDP, delta=delta).guarantee.epsilon
     assert (np.diff(curves.stated) <= 0).all()
@@ -103,18 +106,25 @@ def test_where_the_same_theorem_stays_the_best_the_line_has_no_corners_of_its_ow
 
 def test_the_dashed_line_is_the_best_lower_bound_and_lies_above_all_other_lines():
     curves = Curves.over_users(lambda users: protocol(BINARY.local, users), people=10_000, delta=1e-6)
-    (axes,) = bounds_chart(curves, name="bounds", who="here").draw(816).axes
-    lines = sorted((line for line in axes.lines if len(line.get_xdata()) > 1), key=lambda line: line.get_zorder())
-    assert [line.get_linestyle() for line in lines].count("--") == 1
-    dashed = lines[-1]
-    assert dashed.get_linestyle() == "--"
+    (panel,) = bounds_chart(curves, name="bounds", who="here").panels
+    *others, dashed = (mark for mark in panel.marks if isinstance(mark, Line))
+    assert dashed.dash == "dashed"
+    assert "dashed" not in {line.dash for line in others}
     best = shown(curves.unreachable)
-    drawn = np.isfinite(dashed.get_ydata())
+    drawn = np.isfinite(dashed.y)
     assert drawn.any()
-    assert np.array_equal(dashed.get_ydata()[drawn], best[drawn])
-    for line in lines:
-        if line.get_linestyle() == ":":
-            assert not (line.get_ydata() > best).any()
+    assert np.array_equal(dashed.y[drawn], best[drawn])
+    for line in others:
+        if line.dash == "dotted":
+            assert not (line.y > best).any()
+
+
+def test_marks_are_drawn_in_their_order_and_bands_below_all_others():
+    chart = band_chart(Curves.over_delta(BINARY, delta=1e-6, points=5), name="bounds", who="here")
+    (axes,) = figure_of_chart(chart, 816).axes
+    heights = [line.get_zorder() for line in axes.lines]
+    assert heights == sorted(heights)
+    assert axes.collections[0].get_zorder() < min(heights)
 
 
 @pytest.mark.parametrize("local", [BINARY.local, LDP.local], ids=["binary", "ldp"])
@@ -132,11 +142,13 @@ def test_the_best_theorems_alone_promise_and_rule_out_what_all_of_them_do(local)
 
 def test_the_band_is_what_is_stated_and_the_best_lower_bound_by_these_words():
     curves = Curves.over_users(lambda users: protocol(BINARY.local, users), people=10_000, delta=1e-6)
-    (axes,) = band_chart(curves, name="bounds", who="here").draw(816).axes
-    words = {text.get_text() for text in axes.texts}
-    assert {"promised", "best possible"} <= words
-    assert not words & {curve.theorem.id for curve in curves.curves}
-    assert [line.get_linestyle() for line in axes.lines if len(line.get_xdata()) > 2] == ["--", "-"]
+    (panel,) = band_chart(curves, name="bounds", who="here").panels
+    names = [mark.text for mark in panel.marks if isinstance(mark, Name)]
+    assert names == ["promised", "best possible"]
+    promised, best = (mark for mark in panel.marks if isinstance(mark, Line))
+    assert np.array_equal(promised.y, shown(curves.corners[1]))
+    assert np.array_equal(best.y[np.isfinite(best.y)], shown(curves.unreachable)[np.isfinite(best.y)])
+    assert sum(isinstance(mark, Band) for mark in panel.marks) == 1
 
 
 def test_published_theorems_alone_may_be_drawn():
@@ -178,11 +190,11 @@ def test_a_local_loss_without_a_family_has_no_panel(monkeypatch, found):
 @pytest.mark.parametrize("wanted", [[50.0, 50.0, 50.0], [0.0, 1.0, 99.0, 100.0], [95.0, 96.0, 97.0, 98.0], [10.0]])
 def test_names_lie_apart_in_their_order_and_inside(wanted):
     heights = [10.0] * len(wanted)
-    middles = _apart(wanted, heights, 0.0, 100.0)
+    middles = apart(wanted, heights, 0.0, 100.0)
     assert all(np.diff(middles) >= 10 - 1e-9)
     assert middles[0] >= 5 - 1e-9
     assert middles[-1] <= 95 + 1e-9
 
 
 def test_names_that_are_apart_stay_where_they_are():
-    assert _apart([20.0, 60.0], [10.0, 10.0], 0.0, 100.0) == [20.0, 60.0]
+    assert apart([20.0, 60.0], [10.0, 10.0], 0.0, 100.0) == [20.0, 60.0]

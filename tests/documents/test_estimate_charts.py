@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from shuffledp.core.estimates import Estimate, normal_half_width
-from shuffledp.documents.drawing import NARROW, WIDE
-from shuffledp.documents.epsilon_charts import rounds_chart
+from shuffledp.documents.chart import Dots, Line, Spans
 from shuffledp.documents.estimate_charts import estimates_chart
+from shuffledp.documents.house_style import NARROW, WIDE
 from shuffledp.documents.place_charts import PlacesDrawn, place_charts
+from shuffledp.documents.rendering import figure_of
+from shuffledp.documents.walk_charts import rounds_chart
 from shuffledp.documents.words import Scale
 
 
@@ -24,7 +26,7 @@ def drawn(shares, *, error=0.01, names=None, width=WIDE):
         standard_error=np.full(len(shares), error),
         num_reports=100,
     )
-    return estimates_chart(estimate, Scale.of(estimate), "answer").draw(width).axes[0]
+    return figure_of(estimates_chart(estimate, Scale.of(estimate), "answer"), width).axes[0]
 
 
 def names_in(axes):
@@ -46,8 +48,8 @@ def test_the_axis_of_shares_goes_beyond_their_range_only_where_an_interval_does(
     low, high = drawn([0.005, 0.6], error=0.01).get_xlim()
     assert -3 < low < 100 * (0.005 - 1.96 * 0.01)
     assert high < 100
-    shaded = [drawn(shares, error=0.01).patches for shares in ([0.005, 0.6], [0.3, 0.6])]
-    assert [len(each) for each in shaded] == [1, 0]
+    bands = [drawn(shares, error=0.01).collections for shares in ([0.005, 0.6], [0.3, 0.6])]
+    assert [len(each) - 2 for each in bands] == [1, 0]  # beside intervals and dots
 
 
 def test_answers_without_an_order_are_sorted_by_size_and_missing_ones_come_last():
@@ -87,21 +89,19 @@ def places(*, widening):
 
 def test_places_are_sorted_by_their_estimates():
     (chart,) = place_charts(places(widening=1.2))
-    assert names_in(chart.draw(WIDE).axes[0]) == ["b", "c", "a"]
+    assert names_in(figure_of(chart, WIDE).axes[0]) == ["b", "c", "a"]
 
 
 @pytest.mark.parametrize(("widening", "lines"), [(1.2, 2), (1.01, 1)])
 def test_intervals_without_shuffling_are_drawn_only_where_they_differ(widening, lines):
     (chart,) = place_charts(places(widening=widening))
-    axes = chart.draw(WIDE).axes[0]
-    assert len(axes.collections) == lines
+    assert sum(isinstance(mark, Spans) for mark in chart.panels[0].marks) == lines
     assert ("without shuffling" in chart.caption) == (lines == 2)
 
 
 def test_nothing_joins_numbers_of_rounds_between_which_nothing_was_computed():
     rows = [SimpleNamespace(rounds=rounds, epsilon=1 / rounds, messages=float(rounds)) for rounds in (2, 30, 100)]
     plan = SimpleNamespace(by_rounds=rows, own=rows[1], uniform=0.01, rounds=30, fewest_rounds=None, num_parts=1)
-    axes = rounds_chart(plan, epsilon0=1.0, withdrawn=False).draw(WIDE).axes[0]
-    dots = next(line for line in axes.lines if len(line.get_xdata()) == 3)
-    assert list(dots.get_xdata()) == [2, 30, 100]
-    assert dots.get_linestyle() == "None"
+    (panel,) = rounds_chart(plan, epsilon0=1.0, withdrawn=False).panels
+    assert [2, 30, 100] in [list(mark.x) for mark in panel.marks if isinstance(mark, Dots)]
+    assert all(len(set(mark.y)) == 1 for mark in panel.marks if isinstance(mark, Line))

@@ -158,16 +158,16 @@ def test_pictures_take_the_colors_of_the_page(page):
 
 
 def test_dark_and_light_name_the_same_colors():
-    from shuffledp.documents.drawing import DARK, LIGHT
+    from shuffledp.documents.house_style import DARK, LIGHT
 
     assert DARK.keys() == LIGHT.keys()
 
 
 @pytest.mark.parametrize("scheme", ["LIGHT", "DARK"])
 def test_text_in_every_color_can_be_read_on_the_page(scheme):
-    from shuffledp.documents import drawing
+    from shuffledp.documents import house_style
 
-    colors = getattr(drawing, scheme)
+    colors = getattr(house_style, scheme)
     for name in ("ink", "soft", "blue", "vermilion", "green"):
         assert contrast(colors[name], colors["paper"]) >= 4.5, name
 

@@ -13,8 +13,8 @@ from cli.running import shuffledp, task_with, write_csv, write_task
 from documents.reading import Page
 from shuffledp.analyzers.exact_intervals import holders_between
 from shuffledp.core.estimates import SHARES, Estimate
+from shuffledp.documents.chart import Spans
 from shuffledp.documents.document import Document, Picture
-from shuffledp.documents.drawing import WIDE
 from shuffledp.documents.strata_document import strata_sections
 from shuffledp.documents.terminal import whole_lines
 from shuffledp.people.strata import Strata
@@ -57,11 +57,11 @@ def drawn_in(outcome):
     """By answer and region: the ends of the lines of the picture."""
     pictures = [each for section in strata_sections(outcome) for each in section.blocks if isinstance(each, Picture)]
     found = {}
-    for axes in pictures[0].chart.draw(WIDE).axes:
-        answer = axes.get_xlabel().split(": ")[1].removesuffix(", share of people")
-        names = {place.xy[1]: place.get_text() for place in axes.texts}
-        for (low, y), (high, _) in axes.collections[0].get_segments():
-            found[answer, names[y]] = (low, high)
+    for panel in pictures[0].chart.panels:
+        answer = panel.x.label.split(": ")[1].removesuffix(", share of people")
+        (spans,) = (mark for mark in panel.marks if isinstance(mark, Spans))
+        for row, low, high in zip(spans.at, spans.low, spans.high, strict=True):
+            found[answer, panel.y.names[row]] = (low, high)
     return found
 
 

@@ -14,10 +14,10 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.documents import release_document
 from shuffledp.documents.document import Document, Role, Text
-from shuffledp.documents.guarantee_words import Guess
 from shuffledp.documents.page import page_of, write_page
 from shuffledp.documents.release_document import column_document, joint_document
 from shuffledp.documents.result_document import quote_of, results_of
+from shuffledp.documents.words import Guess
 from shuffledp.survey import Outcome, Task
 from shuffledp.testing import SeededSource
 

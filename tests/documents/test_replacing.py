@@ -9,7 +9,7 @@ import pytest
 from cli.networks import make_folder
 from cli.running import shuffledp, task_with, toml, write_csv
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.documents import page
+from shuffledp.documents import drawing
 from shuffledp.files import new_folder
 from shuffledp.planning import network_plan
 
@@ -37,7 +37,7 @@ class NoPicture:
 @pytest.fixture
 def quick(monkeypatch):
     """Nothing is drawn, and no other numbers of rounds are searched through."""
-    monkeypatch.setattr(page, "draw", lambda _: NoPicture())
+    monkeypatch.setattr(drawing, "draw", lambda _: NoPicture())
     monkeypatch.setattr(network_plan, "fewest_rounds", lambda *_, **__: None)
     monkeypatch.setattr(network_plan, "_rounds_to_show", lambda shuffler, *_: [6, shuffler.num_rounds, 14])
 

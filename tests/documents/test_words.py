@@ -7,8 +7,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.text import count_of, percent
 from shuffledp.documents.estimate_document import effective_size
-from shuffledp.documents.guarantee_words import Guess, Loss
-from shuffledp.documents.words import Scale, listed, number, short_count, shortened
+from shuffledp.documents.words import Guess, Loss, Scale, listed, number, short_count, shortened
 
 
 def estimate(errors, statistic="frequency") -> Estimate:

@@ -85,7 +85,7 @@ def design(
         users, contacts=contacts, rounds=rounds, colluders=colluders, epsilon0=epsilon0, delta=delta
     )
     if figure is not None:
-        from shuffledp.documents.overlay_chart import designs_figure
+        from shuffledp.documents.walk_charts import designs_figure
         from shuffledp.files.writing import new_file
 
         with new_file(figure) as file:

@@ -15,7 +15,6 @@ from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Status
 from shuffledp.core.text import count_of, in_digits, shown_relation
 from shuffledp.core.validate import one_of
-from shuffledp.documents.curves import Curve, Curves
 from shuffledp.documents.document import (
     DETAIL,
     PAGE,
@@ -32,14 +31,12 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.drawing import draw
-from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, stacked_chart
-from shuffledp.documents.page import page_of
 from shuffledp.documents.statement_document import facts_of, meaning_in_short, said_first, trust_in_short, with_loss
 from shuffledp.documents.words import NOTHING, count, number, said_alone, sent
 from shuffledp.randomizers import family_of
 
 if TYPE_CHECKING:
+    from shuffledp.documents.curves import Curve, Curves
     from shuffledp.planning.calibrate import Calibration
     from shuffledp.survey import ColumnOutcome
 
@@ -210,7 +207,7 @@ def _from_to(lower: float, upper: float) -> str:
 # ---- every theorem over a range ------------------------------------------------------------------------------------
 
 
-def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
+def theorems_table(curves: "Sequence[Curve]", caption: str) -> Table:
     """Result of each theorem about a protocol, and the fewest users for which it applies."""
     rows = []
     for curve in curves:
@@ -230,6 +227,9 @@ def theorems_table(curves: Sequence[Curve], caption: str) -> Table:
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
     """Promise for larger numbers of people, drawn; None for groups, graphs and reports that may tell everything."""
+    from shuffledp.documents.curves import Curves
+    from shuffledp.documents.epsilon_charts import band_chart
+
     task, least = outcome.column, outcome.model.shuffle.worst_off
     people, whole = least.num_honest, least is outcome.model.shuffle
     if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
@@ -255,7 +255,7 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
     return Section(anchor="accounting", title=title, blocks=blocks)
 
 
-def _amplified(curves: Curves, people: int, *, flat: bool) -> Iterable[Block]:
+def _amplified(curves: "Curves", people: int, *, flat: bool) -> Iterable[Block]:
     """Effect of shuffling on the local loss."""
     epsilon0 = f"epsilon0 = {number(curves.epsilon0, 'exactly')}"
     if flat:
@@ -274,6 +274,10 @@ def figure_of(found: Examination, ending: str, *, published_only: bool = False) 
     A page (".html") has a table too; ".svg" is one picture of all panels. With ``published_only`` promises that only
     this project proves are left out. Refused where nobody loses anything, whatever changes.
     """
+    from shuffledp.documents.drawing import draw
+    from shuffledp.documents.epsilon_charts import stacked_chart
+    from shuffledp.documents.page import page_of
+
     one_of(ENDINGS, figure=ending)
     panels = _panels(found, published_only=published_only)
     if ending == ".html":
@@ -282,11 +286,13 @@ def figure_of(found: Examination, ending: str, *, published_only: bool = False) 
     return draw(chart).as_file(heading=_FIGURE)
 
 
-def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:
+def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document:
     """The promise, one picture per panel, and every theorem."""
+    from shuffledp.documents.epsilon_charts import bounds_chart
+
     pictures: list[Block] = []
     for curves in panels:
-        chart = bounds_chart(curves, name=f"bounds-{curves.axis}", who="here", releases=found.releases)
+        chart = bounds_chart(curves, name=f"bounds-{curves.along}", who="here", releases=found.releases)
         pictures += [Text(chart.title, Role.HEADING), Picture(chart, has_files=False)]
     emphasized: tuple[Text, ...] = ()
     if found.slack is not None and found.epsilon_lower is not None:
@@ -303,8 +309,10 @@ def _figure_document(found: Examination, panels: Sequence[Curves]) -> Document:
     return Document(title=_FIGURE, kicker="Accounting, without any data", summary=_summary(found), sections=sections)
 
 
-def _panels(found: Examination, *, published_only: bool) -> tuple[Curves, ...]:
+def _panels(found: Examination, *, published_only: bool) -> "tuple[Curves, ...]":
     """Panels for users, local loss and delta, as far as each can change; the loss of a matrix cannot."""
+    from shuffledp.documents.curves import Curves
+
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})
     own = [each for each in THEOREMS if each.kind.promises and each.status is Status.OWN_PROOF]
     wanted["theorems"] = [each for each in THEOREMS if not (published_only and each in own)]

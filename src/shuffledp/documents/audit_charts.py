@@ -1,10 +1,8 @@
 """Pictures of an audit: claims beside the attack's limits, and rates at which an attacker is right and wrong."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +10,10 @@ from numpy.typing import NDArray
 from shuffledp.attacks import Finding, Verdict
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.text import in_digits
-from shuffledp.documents.document import Chart
-from shuffledp.documents.drawing import LIGHT, NARROW, annotate, new_figure, new_figures
+from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Note, Panel, Rows, Spans
 from shuffledp.survey.task_audit import LeakageFinding
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-_ROW, _LABEL = 58, 11  # pixels
+_ROW = 58  # pixels
 _CHANCE = "chance of a right guess"
 _NAMES = {"local-dp": "one report", "central-dp": "what is released", "d-sigma": "order in groups"}
 
@@ -85,40 +77,31 @@ def claims_chart(bars: Iterable[Bar], *, name: str) -> Chart:
         description="For each claim a tick at what is claimed, and a bar between the limits of what the attack shows.",
         caption="Tick: what is claimed to be the most. Bar: between the limits of what the strongest attack shows; "
         f"dot: what was measured. A claim is refuted if the whole bar lies to the right of its tick{guessed}.",
-        draw=partial(_draw_claims, tuple((unit, tuple(each)) for unit, each in panels.items())),
+        panels=tuple(_claims(unit, each) for unit, each in panels.items()),
     )
 
 
-def _draw_claims(panels: Sequence[tuple[str, Sequence[Bar]]], width: int) -> "Figure":
-    left = 100 if width <= NARROW else 170
-    # Panels of one figure have equal heights, set by the fullest one.
-    height = _ROW * max(len(bars) for _, bars in panels) + 70
-    figure, places = new_figures(len(panels), width, height, left=left, right=24, top=20, bottom=48)
-    for axes, (unit, bars) in zip(places, panels, strict=True):
-        most = max(end for bar in bars for end in (bar.claimed, *bar.shown) if math.isfinite(end))
-        axes.set(xlim=(0, 1.12 * most), ylim=(len(bars) - 0.4, -0.6), yticks=[])
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x")
-        axes.tick_params(length=0)
-        axes.set_xlabel(unit, labelpad=6)
-        for row, bar in enumerate(bars):
-            _draw_bar(axes, row, bar)
-    return figure
+def _claims(unit: str, bars: list[Bar]) -> Panel:
+    """The claims in one unit, a row each."""
+    last = 1.12 * max(end for bar in bars for end in (bar.claimed, *bar.shown) if math.isfinite(end))
+    return Panel(
+        x=Axis(label=unit, ends=(0.0, last)),
+        y=Rows(names=tuple(bar.label for bar in bars), pitch=(_ROW, _ROW)),
+        marks=tuple(mark for row, bar in enumerate(bars) for mark in _marks(bar, row, last)),
+    )
 
 
-def _draw_bar(axes: "Axes", row: int, bar: Bar) -> None:
-    color = LIGHT["vermilion"] if bar.refuted else LIGHT["green"]
-    measured, lower, upper = bar.shown
-    upper = min(upper, axes.get_xlim()[1])  # an infinite limit ends at the axis
-    axes.barh(row, upper - lower, left=lower, height=0.26, color=color, alpha=0.3)
+def _marks(bar: Bar, row: int, last: float) -> Iterator[Mark]:
+    """The limits of the attack, what it measured, and the claim; an infinite limit ends at the axis."""
+    color, (measured, lower, upper) = "vermilion" if bar.refuted else "green", bar.shown
+    yield Spans(at=[row], low=[lower], high=[min(upper, last)], color=color, width=15, strength=0.3)
     if math.isfinite(measured):
-        axes.plot([measured], [row], "o", markersize=7, color=color)
-    axes.vlines(bar.claimed, row - 0.33, row + 0.33, color=LIGHT["ink"], linewidth=2.5)
-    left = bar.claimed > axes.get_xlim()[1] / 2  # side of the tick with room for the text
-    place, side = ((-4, 4), "right") if left else ((4, 4), "left")
-    claimed = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
-    annotate(axes, claimed, (bar.claimed, row - 0.33), place, ha=side, va="bottom", fontsize=_LABEL)
-    annotate(axes, bar.label, (0, row), (-10, 0), ha="right")
+        yield Dots(x=[measured], y=[row], color=color, edge=color)
+    top = row - 0.33
+    yield Spans(at=[bar.claimed], low=[top], high=[row + 0.33], color="ink", upright=True)
+    offset, align = (-4, "right") if bar.claimed > last / 2 else (4, "left")  # the side with room for the text
+    text = f"claimed {in_digits(bar.claimed, bar.relation, digits=3)}"
+    yield Note(text, (bar.claimed, top), (offset, 10), align=align)
 
 
 def roc_chart(finding: Finding, *, name: str) -> Chart:
@@ -130,34 +113,37 @@ def roc_chart(finding: Finding, *, name: str) -> Chart:
         caption="Line: the attack's rates for other thresholds, on runs that had no part in choosing it. Dot: the "
         "event that decides, with its limits, and only these count: they are all that is corrected for noise. If the "
         "claim is true, every attack stays in the shaded area up to noise. The diagonal is guessing.",
-        draw=partial(_draw_roc, finding),
+        panels=(_rates(finding),),
     )
 
 
-def _draw_roc(finding: Finding, width: int) -> "Figure":
-    size = min(width, 430)
-    figure, axes = new_figure(width, size, left=56, right=max(24, width - size), top=20, bottom=48)
-    evidence, (epsilon, delta) = finding.evidence, loss_and_delta(finding)
-    axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    axes.grid()
-    axes.tick_params(length=0, pad=7)  # keeps the zeros of both axes apart
-    axes.set_xlabel("false positive rate", labelpad=4)
-    annotate(axes, "true positive rate", (0, 1), (-40, 12), xycoords="axes fraction", color=LIGHT["soft"], ha="left")
-    wrong = np.linspace(0, 1, 401)
+def _rates(finding: Finding) -> Panel:
+    """The rates of all events, those of the event that decides, and what the claim allows."""
+    wrong, (epsilon, delta) = np.linspace(0, 1, 401), loss_and_delta(finding)
     top, bottom = _allowed(wrong, epsilon, delta), 1 - _allowed(1 - wrong, epsilon, delta)
-    axes.fill_between(wrong, bottom, top, color=LIGHT["blue"], alpha=0.1, linewidth=0)
-    axes.plot(wrong, top, color=LIGHT["blue"], linewidth=1.5)
-    axes.plot([0, 1], [0, 1], color=LIGHT["line"], linewidth=1.2)
-    if evidence is not None:
-        color = LIGHT["vermilion"] if finding.verdict is Verdict.REFUTED else LIGHT["green"]
-        rates = np.array(evidence.roc)
-        axes.plot(rates[:, 0], rates[:, 1], color=color, linewidth=2)
-        here = (evidence.false_positive_rate, evidence.true_positive_rate)
-        axes.plot(*([each] for each in here), "o", markersize=8, color=color, zorder=5)
-        (left, right), (low, high) = evidence.false_positive_limits, evidence.true_positive_limits
-        axes.hlines(here[1], left, right, color=color, linewidth=1.2)
-        axes.vlines(here[0], low, high, color=color, linewidth=1.2)
-    return figure
+    marks: tuple[Mark, ...] = (
+        Band(x=wrong, low=bottom, high=top),
+        Line(x=wrong, y=top),
+        Line(x=(0, 1), y=(0, 1), color="line", width=1.2),
+    )
+    if (found := finding.evidence) is not None:
+        color = "vermilion" if finding.verdict is Verdict.REFUTED else "green"
+        rates, x, y = np.array(found.roc), found.false_positive_rate, found.true_positive_rate
+        (left, right), (low, high) = found.false_positive_limits, found.true_positive_limits
+        marks += (
+            Line(x=rates[:, 0], y=rates[:, 1], color=color, width=2),
+            Spans(at=[y], low=[left], high=[right], color=color, width=1.2),
+            Spans(at=[x], low=[low], high=[high], color=color, width=1.2, upright=True),
+            Dots(x=[x], y=[y], color=color, edge=color),
+        )
+    y_axis = Axis(label="true positive rate", ends=(0, 1.02), ticks=(6, 6))
+    return Panel(
+        x=Axis(label="false positive rate", ends=(0, 1), ticks=(6, 6)),
+        y=y_axis,
+        marks=marks,
+        height=(430, 344),
+        is_square=True,
+    )
 
 
 def _allowed(wrong: NDArray[np.float64], epsilon: float, delta: float) -> NDArray[np.float64]:

@@ -23,8 +23,8 @@ _FARTHEST = 10**9  # limit of the search for the fewest users of a theorem
 _LOSSES, _DELTAS = (0.1, 5.0), (1e-12, 1e-4)  # least range of a picture
 
 
-class Axis(StrEnum):
-    """Quantity on the horizontal axis of a picture."""
+class Along(StrEnum):
+    """Quantity that changes along a curve."""
 
     USERS = "users"
     EPSILON0 = "epsilon0"
@@ -65,14 +65,14 @@ class Curves:
     """All theorems along one axis.
 
     Args:
-        axis: what changes.
+        along: what changes.
         values: shape (values,), ascending; the protocol's own is among them.
         here: the protocol's own value.
         local: shape (values,), the local loss, above which a bound is of no use.
         curves: one for each theorem.
     """
 
-    axis: Axis
+    along: Along
     values: NDArray[Any]
     here: float
     local: NDArray[np.float64]
@@ -103,7 +103,7 @@ class Curves:
         else:
             curves = tuple(family.users_curve(theorem, users, people) for theorem in theorems)
         local = np.array(list(family.losses(users).values()))
-        return cls(axis=Axis.USERS, values=users, here=people, local=local, curves=curves)
+        return cls(along=Along.USERS, values=users, here=people, local=local, curves=curves)
 
     @classmethod
     def over_epsilon0(
@@ -123,7 +123,7 @@ class Curves:
             local = model.local if loss == here else describe(loss)
             return replace(model, local=local), delta
 
-        return cls._along(Axis.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
+        return cls._along(Along.EPSILON0, _Family(at=at), np.unique([*grid, here]), here, theorems)
 
     @classmethod
     def over_delta(
@@ -132,17 +132,17 @@ class Curves:
         """All theorems for deltas around the given one."""
         grid = np.geomspace(min(_DELTAS[0], delta / 2), max(_DELTAS[1], min(delta * 100, 0.5)), points)
         return cls._along(
-            Axis.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
+            Along.DELTA, _Family(at=lambda value: (model, value)), np.unique([*grid, delta]), delta, theorems
         )
 
     @classmethod
     def _along(
-        cls, axis: Axis, family: "_Family", values: NDArray[np.float64], here: float, theorems: Sequence[Theorem]
+        cls, along: Along, family: "_Family", values: NDArray[np.float64], here: float, theorems: Sequence[Theorem]
     ) -> "Curves":
         losses = family.losses(values)
         possible, local = np.array(list(losses)), np.array(list(losses.values()))
         curves = tuple(family.curve(theorem, possible, here) for theorem in theorems)
-        return cls(axis=axis, values=possible, here=here, local=local, curves=curves)
+        return cls(along=along, values=possible, here=here, local=local, curves=curves)
 
     @property
     def epsilon0(self) -> float:

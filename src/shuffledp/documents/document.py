@@ -4,13 +4,13 @@ A document opens with its promise in four parts (headline, meaning, trust, groun
 made of blocks. A block says on which media it belongs: a terminal has room for few of them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Flag, IntEnum, StrEnum, auto
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from shuffledp.documents.chart import Chart
 
 
 class Medium(Flag):
@@ -196,30 +196,11 @@ class Bars(Block):
     look: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """A picture that can be drawn at any width.
-
-    Args:
-        name: of its files, without the ending.
-        title: what it shows, in a few words.
-        description: what there is to see, for people who do not see it.
-        caption: below it; what a reader needs in order to read it right.
-        draw: from the width in pixels to the figure.
-    """
-
-    name: str
-    title: str
-    description: str
-    caption: str
-    draw: "Callable[[int], Figure]"
-
-
 @dataclass(frozen=True, slots=True)
 class Picture(Block):
     """A chart in its place on a page; ``has_files`` says whether it is also written as a file."""
 
-    chart: Chart
+    chart: "Chart"
     has_files: bool = True
 
 
@@ -371,7 +352,7 @@ class Document:
         return tuple(dict.fromkeys(block for block in found if TERMINAL in block.on))
 
     @property
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> "tuple[Chart, ...]":
         """The pictures that are written as files."""
         return tuple(block.chart for block in self.blocks() if isinstance(block, Picture) and block.has_files)
 

@@ -1,12 +1,7 @@
-"""The house style of all charts, and their two forms: in a page, and as an SVG file.
-
-Nothing here touches matplotlib's global state: the style is a context, and figures are made without pyplot.
-"""
+"""Charts as SVG: inside a page, and as a file by itself."""
 
 import io
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,104 +9,16 @@ from xml.etree import ElementTree
 
 from shuffledp.core import validate
 from shuffledp.core.text import printable
-from shuffledp.documents.document import Chart
+from shuffledp.documents.chart import Chart
+from shuffledp.documents.house_style import LIGHT, NARROW, TEXT, WIDE, house_style
+from shuffledp.documents.rendering import figure_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-WIDE, NARROW, TEXT = 816, 344, 12  # pixels, at the size the page shows them
-
-# Okabe and Ito's colors, which color-blind people can tell apart; vermilion a little darker, so that text in it reads
-# well on white. In the page each is a CSS variable of the same name, with its value for dark screens below.
-LIGHT = {
-    "ink": "#1b1f24",
-    "soft": "#56606b",
-    "line": "#d3d9df",
-    "wash": "#f4f6f8",
-    "paper": "#ffffff",
-    "blue": "#0072b2",
-    "vermilion": "#bf5000",
-    "green": "#00795a",
-}
-DARK = {
-    "ink": "#e8ebee",
-    "soft": "#a6b0ba",
-    "line": "#39414a",
-    "wash": "#1b2127",
-    "paper": "#12161a",
-    "blue": "#56b4e9",
-    "vermilion": "#f39149",
-    "green": "#3ccfa3",
-}
 
 _SVG = "http://www.w3.org/2000/svg"
-_POINTS_PER_INCH = 72
 _EDGE = 14  # pixels around a chart in a file
-_STYLE = {
-    "font.family": "DejaVu Sans",  # part of matplotlib, so the layout is the same on every machine
-    "font.size": TEXT,
-    "text.color": LIGHT["ink"],
-    "text.parse_math": False,  # a category may contain dollar signs
-    "axes.edgecolor": LIGHT["line"],
-    "axes.labelcolor": LIGHT["soft"],
-    "axes.labelsize": TEXT,
-    "axes.facecolor": "none",
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": LIGHT["line"],
-    "grid.linewidth": 0.6,
-    "xtick.color": LIGHT["line"],
-    "xtick.labelcolor": LIGHT["soft"],
-    "xtick.labelsize": TEXT,
-    "ytick.color": LIGHT["line"],
-    "ytick.labelcolor": LIGHT["soft"],
-    "ytick.labelsize": TEXT,
-    "lines.solid_capstyle": "round",
-    "svg.hashsalt": "shuffledp",
-}
-
-
-def new_figure(
-    width: int, height: int, *, left: float, right: float, top: float, bottom: float
-) -> "tuple[Figure, Axes]":
-    """A figure of this size in pixels, with one pair of axes inside these margins."""
-    figure, (axes,) = new_figures(1, width, height, left=left, right=right, top=top, bottom=bottom)
-    return figure, axes
-
-
-def new_figures(
-    number: int, width: int, height: int, *, left: float, right: float, top: float, bottom: float
-) -> "tuple[Figure, list[Axes]]":
-    """A figure with several pairs of axes below each other, each inside margins in an area of this many pixels."""
-    from matplotlib.figure import Figure
-
-    whole = number * height
-    figure = Figure(figsize=(width / _POINTS_PER_INCH, whole / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
-    return figure, [
-        figure.add_axes(
-            (
-                left / width,
-                ((number - 1 - place) * height + bottom) / whole,
-                (width - left - right) / width,
-                (height - top - bottom) / whole,
-            )
-        )
-        for place in range(number)
-    ]
-
-
-def text_width(text: str, size: float = TEXT) -> float:
-    """Upper bound on the width of a line of text, in pixels."""
-    return sum(size if ord(character) > 0x2E7F else 0.62 * size for character in text)
-
-
-def annotate(axes: "Axes", text: str, place: tuple[float, float], offset: tuple[float, float], **style: Any) -> None:
-    """Put a text at an offset in pixels from a place, inside the axes or not."""
-    placed: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "va": "center"} | style
-    axes.annotate(text, place, xytext=offset, **placed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +59,10 @@ class Drawn:
 
 def draw(chart: Chart) -> Drawn:
     """A chart drawn twice: once for each width."""
-    with _style({"svg.fonttype": "none"}):
-        figure = chart.draw(WIDE)
+    with house_style():
+        figure = figure_of(chart, WIDE)
         options = {"format": "svg", "transparent": True, "metadata": {"Date": None}}
-        wide, narrow = (_saved(each, **options) for each in (figure, chart.draw(NARROW)))
+        wide, narrow = (_saved(each, **options) for each in (figure, figure_of(chart, NARROW)))
     return Drawn(chart=chart, wide=wide, narrow=narrow, figure=figure)
 
 
@@ -184,18 +91,6 @@ def _framed(document: bytes, title: str, mark: str | None) -> bytes:
             )
             label.text = printable(text)
     return f"<?xml version='1.0' encoding='utf-8'?>\n{ElementTree.tostring(root, encoding='unicode')}\n".encode()
-
-
-@contextmanager
-def _style(extra: dict[str, Any]) -> Iterator[None]:
-    """Matplotlib's defaults with our style on top, whatever the user's settings are, which come back at the end."""
-    import warnings
-
-    from matplotlib import style
-
-    with style.context(["default", _STYLE | extra]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield
 
 
 def _saved(figure: "Figure", **options: Any) -> bytes:

@@ -7,8 +7,7 @@ from shuffledp.core.statement_terms import Kind, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import factor_in_digits, in_digits
 from shuffledp.documents.document import PAGE, Block, Cell, Column, Fold, Listing, Table, Tag, Text, told
-from shuffledp.documents.guarantee_words import Loss
-from shuffledp.documents.words import NOTHING
+from shuffledp.documents.words import NOTHING, Loss
 
 TITLES = {
     Kind.EXACT: "Exact value",

@@ -2,24 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shuffledp.analyzers import Histogram
 from shuffledp.core.text import edge_names
-from shuffledp.documents.document import PAGE, TERMINAL, Block, Chart, Role, Text, told
-from shuffledp.documents.drawing import LIGHT, NARROW, new_figure
+from shuffledp.documents.chart import Axis, Chart, Columns, Line, Panel, Spans
+from shuffledp.documents.document import PAGE, TERMINAL, Block, Role, Text, told
 from shuffledp.documents.words import MINUS, Scale, listed, shortened
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_BINS = 20  # on a terminal
 _LONGEST_NAME = 30
-_HEIGHT = 320  # pixels
 _COMMON = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
 
 
@@ -96,7 +90,7 @@ def histogram_chart(estimate: Histogram, scale: Scale, column: str, *, name: str
             f"is {estimate.target[largest]} with {scale.text(estimate.estimate[largest])}."
         ),
         caption=caption,
-        draw=partial(_draw, estimate, scale, shortened(column, _LONGEST_NAME), even),
+        panels=(_panel(estimate, scale, shortened(column, _LONGEST_NAME), even),),
     )
 
 
@@ -105,27 +99,23 @@ def _share_below(target: str) -> str:
     return _COMMON.get(float(target), f"{100 * float(target):.4g}%")
 
 
-def _draw(estimate: Histogram, scale: Scale, column: str, even: bool, width: int) -> "Figure":
+def _panel(estimate: Histogram, scale: Scale, column: str, even: bool) -> Panel:
+    """A column with its interval for each bin, and a dashed line at each quantile."""
     edges = np.array(estimate.edges)
     widths, bins = np.diff(edges), len(edges) - 1
     per = scale.factor / (np.ones(bins) if even else widths)
     center, low, high = (per * each[:bins] for each in (estimate.estimate, estimate.lower, estimate.upper))
-    figure, axes = new_figure(width, _HEIGHT, left=56, right=14, top=10, bottom=48)
-    axes.bar(edges[:-1], center, widths, align="edge", color=LIGHT["blue"], alpha=0.45, edgecolor=LIGHT["paper"])
-    line = max(0.8, min(2.5, width / bins / 12))
-    axes.vlines((edges[:-1] + edges[1:]) / 2, low, high, color=LIGHT["blue"], linewidth=line)
-    axes.axhline(0, color=LIGHT["soft"], linewidth=1)
-    for quantile in () if estimate.quantiles is None else estimate.quantiles.estimate:
-        axes.axvline(quantile, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    axes.set_xlim(edges[0], edges[-1])
-    least = min(0.0, float(low.min()), float(center.min()))
-    axes.set_ylim(least * 1.05, max(float(high.max()), float(center.max())) * 1.05)
-    axes.grid(axis="y")
-    axes.tick_params(length=0)
-    narrow = width <= NARROW
-    axes.locator_params(axis="x", nbins=5 if narrow else 10)
-    axes.locator_params(axis="y", nbins=6)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", MINUS))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}{scale.unit}".replace("-", MINUS))
-    axes.set_xlabel(column if even else f"{column} (height: share for each unit of it)", labelpad=6)
-    return figure
+    ends, middles = (edges[0], edges[-1]), (edges[:-1] + edges[1:]) / 2
+    least, most = min(0.0, low.min(), center.min()) * 1.05, max(high.max(), center.max()) * 1.05
+    quantiles = () if estimate.quantiles is None else estimate.quantiles.estimate
+    label = column if even else f"{column} (height: share for each unit of it)"
+    return Panel(
+        x=Axis(label=label, ends=ends, ticks=(10, 5), has_grid=False),
+        y=Axis(ends=(least, most), unit=scale.unit, ticks=(6, 6)),
+        marks=(
+            Columns(edges=edges, heights=center),
+            Spans(at=middles, low=low, high=high, upright=True, share=1 / 12),
+            Line(x=ends, y=(0, 0), color="soft", width=1),
+            *(Line(x=(each, each), y=(least, most), color="vermilion", dash="dashed") for each in quantiles),
+        ),
+    )

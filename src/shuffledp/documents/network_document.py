@@ -23,7 +23,6 @@ from shuffledp.documents.document import (
     Text,
     told,
 )
-from shuffledp.documents.epsilon_charts import rounds_chart
 from shuffledp.documents.walk_blocks import (
     HANDED_IN,
     better_sentence,
@@ -78,6 +77,8 @@ def network_sentences(plan: NetworkPlan, delta: float, bits: int | None) -> tupl
 
 def network_section(outcome: ColumnOutcome) -> Section | None:
     """Results of walks along graphs: the picture, the tables and the trust; None for other shuffles."""
+    from shuffledp.documents.walk_charts import rounds_chart
+
     walked = outcome.walked
     if walked is None or not isinstance(walked.plan, NetworkPlan):
         return None

@@ -6,13 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shuffledp._version import __version__
 from shuffledp.core.text import printable
 from shuffledp.documents.document import (
     PAGE,
     Beside,
     Block,
-    Chart,
     Document,
     Fold,
     Picture,
@@ -23,12 +21,14 @@ from shuffledp.documents.document import (
     Tag,
     Text,
 )
-from shuffledp.documents.drawing import DARK, LIGHT, Drawn, draw
 from shuffledp.documents.words import shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from shuffledp.documents.chart import Chart
+    from shuffledp.documents.drawing import Drawn
 
 _LONGEST_HEADING = 50
 _POWER = re.compile(r"\b\d[\d.]*e-\d+")
@@ -80,25 +80,18 @@ def _undrawn(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(kept)
 
 
-def page_of(document: Document, *, drawn: dict[str, Drawn] | None = None) -> bytes:
+def page_of(document: Document, *, drawn: "dict[str, Drawn] | None" = None) -> bytes:
     """HTML of a document; ``drawn`` takes up the drawings by the names of their charts, so that each is drawn once."""
     drawings = {} if drawn is None else drawn
     environment = _environment(drawings)
-    html = environment.get_template("page.html.j2").render(
-        page=document,
-        sections=_arranged(document),
-        light=LIGHT,
-        dark=DARK,
-        version=__version__,
-    )
+    html = environment.get_template("page.html.j2").render(page=document, sections=_arranged(document))
     return printable(html, lines=True).encode("utf-8")  # names of columns may hold characters that reverse text
 
 
 def top_of(document: Document) -> str:
     """The top of a document for a notebook, in the order of its page; styles stay inside."""
     template = _environment({}).get_template("notebook.html.j2")
-    sections = _arranged(document)
-    return printable(template.render(page=document, sections=sections, light=LIGHT, dark=DARK), lines=True)
+    return printable(template.render(page=document, sections=_arranged(document)), lines=True)
 
 
 def is_audit_page(file: Path) -> bool:
@@ -137,12 +130,16 @@ def _is_on_page(blocks: Iterable[Block]) -> bool:
     return any(PAGE in block.on for block in blocks)
 
 
-def _environment(drawings: dict[str, Drawn]) -> "Environment":
+def _environment(drawings: "dict[str, Drawn]") -> "Environment":
     """Templates of this package; they escape all values and fail on missing names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    def drawn(chart: Chart) -> Markup:
+    from shuffledp.documents.house_style import DARK, LIGHT
+
+    def drawn(chart: "Chart") -> Markup:
+        from shuffledp.documents.drawing import draw
+
         drawings[chart.name] = draw(chart)
         return Markup(drawings[chart.name].inline())  # noqa: S704 (matplotlib wrote it)
 
@@ -154,6 +151,7 @@ def _environment(drawings: dict[str, Drawn]) -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals |= {"light": LIGHT, "dark": DARK}
     environment.filters["drawn"] = drawn
     environment.filters["marked"] = _marked
     environment.filters["unbroken"] = _unbroken

@@ -1,9 +1,8 @@
 """Pictures of estimates by place: a line, a map with intervals, or a row for each label."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +10,15 @@ from numpy.typing import NDArray
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
-from shuffledp.documents.document import Chart
-from shuffledp.documents.drawing import LIGHT, NARROW, TEXT, annotate, new_figure, new_figures, text_width
-from shuffledp.documents.estimate_charts import MOST_DRAWN, style_numbers, style_rows
+from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
+from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.words import Scale, count, shortened
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 _LONGEST_PLACE = 26
 _SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
 _BEYOND = 0.03  # share of the range of the truth by which axes exceed it
-_LEFT = 52  # pixels beside a line or a map
+_TICKS, _TICKS_BELOW = (7, 4), (10, 5)  # the most of them on an axis of estimates, and on one of places
+_THICK: dict[str, Any] = {"width": 5.0, "strength": 0.45}
 _VISIBLY_WIDER = 1.05  # ratio from which on intervals without shuffling are drawn too
 
 
@@ -160,7 +154,7 @@ def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
             f"Band: {drawn.intervals} of this release."
             f"{' Dark band: what they would be without shuffling.' * drawn.is_wider} {uniform}"
         )
-        return (_chart(drawn, caption, partial(_draw_line, drawn, np.array(numbers)[:, 0]), name),)
+        return (_chart(drawn, caption, (_line(drawn, np.array(numbers)[:, 0]),), name),)
     bars = f"Lines: {drawn.intervals} of this release."
     if drawn.is_wider:
         bars = f"Thick lines: {drawn.intervals} of this release. Thin lines: what they would be without shuffling."
@@ -172,13 +166,13 @@ def place_charts(drawn: PlacesDrawn, name: str = "places") -> tuple[Chart, ...]:
         )
         ordered = f"The same places from the lowest estimate to the highest. {bars} {uniform}"
         return (
-            _chart(drawn, caption, partial(_draw_map, drawn, np.array(numbers)), name),
-            _chart(drawn, ordered, partial(_draw_ordered, drawn), f"{name}-intervals", more=", with intervals"),
+            _chart(drawn, caption, (_map(drawn, np.array(numbers)),), name),
+            _chart(drawn, ordered, (_ordered(drawn),), f"{name}-intervals", more=", with intervals"),
         )
     caption = f"{bars} {uniform}"
     if len(drawn.where) > MOST_DRAWN:
         caption += f" Of {count(len(drawn.where))} places only the {MOST_DRAWN} of most people are drawn."
-    return (_chart(drawn, caption, partial(_draw_rows, drawn), name),)
+    return (_chart(drawn, caption, _rows([drawn]), name),)
 
 
 def rows_chart(panels: Sequence[PlacesDrawn], title: str, caption: str) -> Chart:
@@ -189,19 +183,17 @@ def rows_chart(panels: Sequence[PlacesDrawn], title: str, caption: str) -> Chart
         f"Estimates of {count_of(len(panels), 'answer' if first.scale.is_share else 'quantity', 'answers')} in "
         f"{count_of(len(first.where), 'region')}; the numbers are in the table below."
     )
-    return Chart(
-        name="regions", title=title, description=description, caption=caption, draw=partial(_draw_panels, panels)
-    )
+    return Chart(name="regions", title=title, description=description, caption=caption, panels=_rows(panels))
 
 
-def _chart(drawn: PlacesDrawn, caption: str, draw: "Callable[[int], Figure]", name: str, *, more: str = "") -> Chart:
+def _chart(drawn: PlacesDrawn, caption: str, panels: tuple[Panel, ...], name: str, *, more: str = "") -> Chart:
     description = (
         f"Estimates of {drawn.name} at {count_of(len(drawn.where), 'place')}, from "
         f"{drawn.estimate.min():,.4g}{drawn.unit} to {drawn.estimate.max():,.4g}{drawn.unit}; the numbers are in the "
         "table below."
     )
     title = f"{drawn.title}, by place{more}"
-    return Chart(name=name, title=title, description=description, caption=caption, draw=draw)
+    return Chart(name=name, title=title, description=description, caption=caption, panels=panels)
 
 
 def _beyond(drawn: PlacesDrawn) -> bool:
@@ -213,120 +205,101 @@ def _beyond(drawn: PlacesDrawn) -> bool:
     return bool((least < low).any() or (most > high).any())
 
 
-def _frame(axes: "Axes", drawn: PlacesDrawn) -> None:
-    """Fit the axis to all intervals, barely beyond the range of the truth; otherwise without the longest ones."""
+def _frame(drawn: PlacesDrawn) -> Axis:
+    """An axis for all intervals, barely beyond the range of the truth; without a range less the longest ones."""
     low, high = drawn.low, drawn.high
     if drawn.bounds is None:
         ends = min(float(np.quantile(low, 0.02)), drawn.overall), max(float(np.quantile(high, 0.98)), drawn.overall)
-        room = 0.05 * (ends[1] - ends[0] or 1)
-        axes.set_ylim(ends[0] - room, ends[1] + room)
-        return
-    room = _BEYOND * (drawn.bounds[1] - drawn.bounds[0])
-    axes.set_ylim(
-        max(min(float(low.min()), drawn.overall), drawn.bounds[0]) - room,
-        min(max(float(high.max()), drawn.overall), drawn.bounds[1]) + room,
+        return Axis(ends=_around(*ends, 0.05), unit=drawn.unit, ticks=_TICKS)
+    least, most = drawn.bounds
+    room = _BEYOND * (most - least)
+    first = max(min(float(low.min()), drawn.overall), least) - room
+    return Axis(ends=(first, min(max(float(high.max()), drawn.overall), most) + room), unit=drawn.unit, ticks=_TICKS)
+
+
+def _around(low: float, high: float, share: float) -> tuple[float, float]:
+    """Ends with room for a share of the length on either side."""
+    room = share * (high - low or 1.0)
+    return low - room, high + room
+
+
+def _line(drawn: PlacesDrawn, at: Floats) -> Panel:
+    """A line along one coordinate, in bands of its intervals."""
+    order = np.argsort(at, kind="stable")
+    x, ends = at[order], _around(at.min(), at.max(), 0.05)
+    bands = [Band(x=x, low=drawn.low[order], high=drawn.high[order], strength=0.22)]
+    if drawn.is_wider:
+        low, high = drawn.inner
+        bands.append(Band(x=x, low=low[order], high=high[order], strength=0.35))
+    return Panel(
+        x=Axis(label=next(iter(drawn.where[0])), ends=ends, ticks=_TICKS_BELOW, has_grid=False),
+        y=_frame(drawn),
+        marks=(*bands, Line(x=x, y=drawn.estimate[order], width=1.8), _overall(ends, [drawn.overall] * 2)),
+        title=(drawn.name, drawn.measure),
     )
 
 
-def _entitle(axes: "Axes", drawn: PlacesDrawn, width: int) -> None:
-    """Write the displayed quantity above the upper left corner."""
-    longest = int((width - 20) / (0.62 * TEXT)) - len(drawn.measure) - 2
-    text = f"{shortened(drawn.name, longest)}, {drawn.measure}"
-    annotate(axes, text, (0, 1), (-_LEFT + 6, 18), xycoords="axes fraction", ha="left", fontweight="bold")
+def _overall(x: Sequence[float], y: Sequence[float]) -> Line:
+    """The estimate of everybody."""
+    return Line(x=x, y=y, color="vermilion", dash="dashed")
 
 
-def _draw_line(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
-    narrow = width <= NARROW
-    order = np.argsort(at, kind="stable")
-    x, y = at[order], drawn.estimate[order]
-    figure, axes = new_figure(width, 320, left=_LEFT, right=14, top=32, bottom=48)
-    axes.fill_between(x, drawn.low[order], drawn.high[order], color=LIGHT["blue"], alpha=0.22, linewidth=0)
-    if drawn.is_wider:
-        low, high = drawn.inner
-        axes.fill_between(x, low[order], high[order], color=LIGHT["blue"], alpha=0.35, linewidth=0)
-    axes.plot(x, y, color=LIGHT["blue"], linewidth=1.8)
-    axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    style_numbers(axes, drawn.unit, "y", 4 if narrow else 7)
-    axes.locator_params(axis="x", nbins=5 if narrow else 10)
-    axes.set_xlabel(next(iter(drawn.where[0])), labelpad=6)
-    _frame(axes, drawn)
-    _entitle(axes, drawn, width)
-    return figure
-
-
-def _draw_map(drawn: PlacesDrawn, at: Floats, width: int) -> "Figure":
-    """Draw a map: latitude upward if the columns are latitude and longitude, else the first column to the right."""
+def _map(drawn: PlacesDrawn, at: Floats) -> Panel:
+    """A map: latitude upward if the columns are latitude and longitude, else the first column to the right."""
     names = list(drawn.where[0])
     north = int(names[0].lower().startswith("lat"))
-    x, y = at[:, north], at[:, 1 - north]
-    figure, axes = new_figure(width, min(width, 520), left=_LEFT, right=14, top=32, bottom=48)
     apart = (drawn.estimate - drawn.overall) / np.maximum(drawn.error, 1e-300)
+    order = np.argsort(np.abs(apart))
     sizes = _SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(drawn.people / drawn.people.max())
-    for place in np.argsort(np.abs(apart)):
-        color = LIGHT["blue"] if apart[place] > 0 else LIGHT["vermilion"]
-        strength = float(np.clip(abs(apart[place]) / 4, 0.06, 0.95))
-        axes.plot(x[place], y[place], "o", color=color, alpha=strength, markersize=sizes[place], markeredgewidth=0)
-        edge = {"color": LIGHT["soft"], "markersize": sizes[place], "markeredgewidth": 0.5}
-        axes.plot(x[place], y[place], "o", fillstyle="none", **edge)
-    axes.grid(True)
-    axes.tick_params(length=0)
-    axes.locator_params(nbins=4 if width <= NARROW else 8)
-    axes.margins(0.06)
-    axes.set_xlabel(names[north], labelpad=6)
-    axes.set_ylabel(names[1 - north], labelpad=4)
-    _entitle(axes, drawn, width)
-    return figure
+    circles = Dots(
+        x=at[order, north],
+        y=at[order, 1 - north],
+        color=["blue" if apart[place] > 0 else "vermilion" for place in order],
+        size=sizes[order],
+        strength=np.clip(np.abs(apart[order]) / 4, 0.06, 0.95),
+        edge="soft",
+    )
+    x, y = (Axis(label=names[which]) for which in (north, 1 - north))
+    return Panel(x=x, y=y, marks=(circles,), height=(520, 344), title=(drawn.name, drawn.measure))
 
 
-def _draw_ordered(drawn: PlacesDrawn, width: int) -> "Figure":
-    """Draw all places side by side, in ascending order of estimates."""
+def _ordered(drawn: PlacesDrawn) -> Panel:
+    """All places side by side, in ascending order of estimates."""
     order = np.argsort(drawn.estimate, kind="stable")
-    x, y = np.arange(order.size), drawn.estimate[order]
-    figure, axes = new_figure(width, 300, left=_LEFT, right=14, top=32, bottom=30)
-    thick = min(5.0, 0.6 * (width - _LEFT) / order.size)
-    axes.vlines(x, drawn.low[order], drawn.high[order], color=LIGHT["blue"], linewidth=thick, alpha=0.45)
+    x, ends = np.arange(order.size), (-1.0, float(order.size))
+    marks: list[Mark] = [Spans(at=x, low=drawn.low[order], high=drawn.high[order], upright=True, share=0.6, **_THICK)]
     if drawn.is_wider:
-        low, high = drawn.inner
-        axes.vlines(x, low[order], high[order], color=LIGHT["ink"], linewidth=min(1.2, thick / 2))
-    axes.plot(x, y, "o", color=LIGHT["blue"], markersize=min(5.0, thick + 1), markeredgewidth=0)
-    axes.axhline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-    style_numbers(axes, drawn.unit, "y", 4 if width <= NARROW else 7)
-    axes.set_xticks([])
-    axes.set_xlim(-1, order.size)
-    axes.set_xlabel("places, from the lowest to the highest", labelpad=8)
-    _frame(axes, drawn)
-    _entitle(axes, drawn, width)
-    return figure
+        low, high = (each[order] for each in drawn.inner)
+        marks.append(Spans(at=x, low=low, high=high, color="ink", width=1.2, upright=True, share=0.3))
+    marks.append(Dots(x=x, y=drawn.estimate[order], size=min(5.0, 1 + 300 / order.size), edge=""))
+    return Panel(
+        x=Axis(label="places, from the lowest to the highest", ends=ends, ticks=(0, 0)),
+        y=_frame(drawn),
+        marks=(*marks, _overall(ends, [drawn.overall] * 2)),
+        title=(drawn.name, drawn.measure),
+        height=(300, 300),
+    )
 
 
-def _draw_rows(drawn: PlacesDrawn, width: int) -> "Figure":
-    """Draw rows in descending order of estimates, since labels have no order."""
-    return _draw_panels([drawn], width)
-
-
-def _draw_panels(panels: Sequence[PlacesDrawn], width: int) -> "Figure":
-    """Draw the same places and axis in each panel; if there are too many, the places with most people."""
+def _rows(panels: Sequence[PlacesDrawn]) -> tuple[Panel, ...]:
+    """A panel for each target, of equal places and axes, the highest first; if too many, those with most people."""
     most = np.sort(np.argsort(-panels[0].people, kind="stable")[:MOST_DRAWN])
     names = [shortened(place_name(place), _LONGEST_PLACE) for place in panels[0].where]
-    left = min(max(text_width(names[place]) for place in most) + 16, 0.5 * width)
-    height = 20 * len(most) + 58
-    figure, areas = new_figures(len(panels), width, height, left=left, right=14, top=10, bottom=44)
     numbers = [each for drawn in panels for each in (drawn.low[most], drawn.high[most], drawn.estimate[most])]
-    room = 0.02 * (np.max(numbers) - np.min(numbers) or 1.0)
-    for axes, drawn in zip(areas, panels, strict=True):
-        axes.set_xlim(np.min(numbers) - room, np.max(numbers) + room)
+    ends, rows, found = _around(np.min(numbers), np.max(numbers), 0.02), range(len(most)), []
+    for drawn in panels:
         shown = most[np.argsort(-drawn.estimate[most], kind="stable")]
-        y = np.arange(len(shown))
-        axes.hlines(y, drawn.low[shown], drawn.high[shown], color=LIGHT["blue"], linewidth=5.0, alpha=0.45)
+        marks: list[Mark] = [Spans(at=rows, low=drawn.low[shown], high=drawn.high[shown], **_THICK)]
         if drawn.is_wider:
-            low, high = drawn.inner
-            axes.hlines(y, low[shown], high[shown], color=LIGHT["ink"], linewidth=1.4)
-        axes.plot(drawn.estimate[shown], y, "o", color=LIGHT["blue"], markersize=6, markeredgecolor=LIGHT["paper"])
-        axes.axvline(drawn.overall, color=LIGHT["vermilion"], linewidth=1.4, linestyle=(0, (5, 3)))
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        style_rows(axes, drawn.unit, 4 if width <= NARROW else 7)
-        axes.set_xlabel(f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}", labelpad=6)
-        for place, number in zip(y, shown.tolist(), strict=True):
-            across = axes.get_yaxis_transform()
-            annotate(axes, names[number], (0, float(place)), (-8, 0), xycoords=across, ha="right")
-    return figure
+            low, high = (each[shown] for each in drawn.inner)
+            marks.append(Spans(at=rows, low=low, high=high, color="ink", width=1.4))
+        marks.append(Dots(x=drawn.estimate[shown], y=rows, size=6))
+        label = f"{shortened(drawn.name, _LONGEST_PLACE)}, {drawn.measure}"
+        found.append(
+            Panel(
+                x=Axis(label=label, ends=ends, unit=drawn.unit, ticks=_TICKS),
+                y=Rows(names=tuple(names[place] for place in shown), pitch=(20, 20)),
+                marks=(*marks, _overall([drawn.overall] * 2, (-1, len(most)))),
+            )
+        )
+    return tuple(found)

@@ -25,7 +25,7 @@ from shuffledp.documents.document import (
     told,
 )
 from shuffledp.documents.grounds_document import TITLES, grounds_of, known_besides, trusting
-from shuffledp.documents.guarantee_words import Guess, Loss
+from shuffledp.documents.words import Guess, Loss
 
 _SIGNS = {"at most": "<=", "at least": ">=", "exactly": "="}
 

@@ -1,18 +1,20 @@
-"""Numbers in words, with the same digits in the text, tables and pictures of a page."""
+"""Numbers and guarantees in words, with the same digits in the text, tables and pictures of a page."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shuffledp.core.estimates import Estimate, normal_half_width
-from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
+from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, in_digits, printable
+from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
 from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.randomizers import SplitAndMixModel
 
@@ -30,6 +32,8 @@ _TELLS_NOTHING = 0.5  # length above which a share's interval tells nothing
 _MOST_NAMED = 3
 _LONGEST_NAME = 40
 _BOUGHT = 0.1  # least share of the local loss that shuffling must take off to avoid a warning
+_LEAST_WRITTEN_OUT = 1e-9
+_MOST_OF_ALL = 10**15
 _SHORT = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "k"))
 
 
@@ -231,6 +235,85 @@ class Scale:
         """A number of the estimate with its unit, in ASCII letters."""
         shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
         return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """The guarantee as a game: to guess which of two equally likely answers a person gave.
+
+    Args:
+        share: the largest chance of being right, from 0.5 to 1.
+    """
+
+    share: float
+
+    @classmethod
+    def under(cls, guarantee: DifferentialPrivacy) -> "Guess":
+        """The game with chance at most (exp(epsilon) + delta) / (exp(epsilon) + 1), for any other knowledge."""
+        inverse = math.exp(-guarantee.epsilon)
+        return cls(share=min((1 + guarantee.delta * inverse) / (1 + inverse), 1.0))
+
+    @property
+    def text(self) -> str:
+        """The chance in percent, rounded up."""
+        return percent(self.share, "at most")
+
+    def sentence(self, *, several: bool = False) -> str:
+        """The meaning in a sentence; ``several`` is for people who gave more than one answer."""
+        return (
+            f"Somebody who knows everybody else's answers, and holds two {'sets of ' if several else ''}answers of one "
+            f"person for equally likely, guesses right at most {self.text} of the time after seeing everything that is "
+            "released."
+        )
+
+    def plainly(self, *, several: bool = False) -> str:
+        """The meaning for a person who answered, in words without terms of the field."""
+        answers = "sets of answers" if several else "answers"
+        return (
+            f"Of two {answers} that a person might have given, a coin toss names the true one half of the time. "
+            "Somebody who sees all that is released, and even knows what everybody else answered, names it at most "
+            f"{self.text} of the time."
+        )
+
+    def in_short(self, *, several: bool = False) -> str:
+        """The meaning on one line."""
+        answers, sets = ("answers", "sets of answers ") if several else ("answer", "")
+        return (
+            f"Somebody who knows everybody else's {answers} guesses right between two {sets}at most {self.text} of the "
+            "time."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """The numbers of a differential privacy guarantee, as displayed."""
+
+    epsilon: str
+    epsilon_relation: str
+    delta: str
+    allowance: str
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, relation: str) -> "Loss | None":
+        """The numbers of a guarantee; None if it promises nothing, or has no epsilon."""
+        if not isinstance(guarantee, DifferentialPrivacy) or guarantee.is_trivial:
+            return None
+        epsilon, delta = in_digits(guarantee.epsilon, relation), in_digits(guarantee.delta, relation)
+        return cls(
+            epsilon=epsilon,
+            epsilon_relation=shown_relation(guarantee.epsilon, epsilon, relation),
+            delta=f"{Decimal(delta):f}" if guarantee.delta >= _LEAST_WRITTEN_OUT else delta,
+            allowance=_one_in(guarantee.delta, relation),
+        )
+
+
+def _one_in(delta: float, relation: str) -> str:
+    """A remainder as "one in ...", rounded as the relation says; a smaller denominator is a larger share."""
+    if delta < 1 / _MOST_OF_ALL:
+        return f"less than one in {count(_MOST_OF_ALL)}" if delta else ""
+    every = 1 / Fraction(in_digits(delta, relation, digits=15).replace(",", ""))
+    rounding = {"at most": math.floor, "at least": math.ceil}.get(relation, round)
+    return f"one in {count(rounding(every))}"
 
 
 def _noun(dimension: int) -> str:

@@ -17,11 +17,10 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
 from shuffledp.documents.document import Headline
-from shuffledp.documents.guarantee_words import Loss
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
 from shuffledp.documents.plan_document import beside_curator, what_to_expect
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.words import NOTHING, said_alone, small_sample
+from shuffledp.documents.words import NOTHING, Loss, said_alone, small_sample
 from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, grouping_of, randomizers
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
 from shuffledp.shufflers import RandomWalkShuffler
