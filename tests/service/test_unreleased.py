@@ -169,7 +169,7 @@ def test_a_demonstration_does_not_take_such_a_statement_for_a_release(tmp_path, 
     parties = Parties()
     _, log = run(collected, tmp_path, parties, [*strangers(parties, [0] * 40), *submissions_of(parties, [1] * 9)])
     (tmp_path / "releases").mkdir()
-    (tmp_path / "release").rename(tmp_path / "releases" / Path(demonstration._FILE).stem)
+    (tmp_path / "release").rename(tmp_path / "releases" / Path(demonstration.COLLECTION_FILE).stem)
     (tmp_path / "analyzer.log").write_text("".join(log.lines))
     enough = httpx.Response(200, json={"at_least_minimum": True})
     monkeypatch.setattr(demonstration, "asked", lambda *_, **__: enough)

@@ -13,9 +13,8 @@ from secrets import token_hex
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.relay.attendance import record_of
 from shuffledp.relay.rounds import Letters
-from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
+from shuffledp.relay.terms import RECIPIENTS, RelayTerms
 
-_NAMES = {EVERYBODY: "all", ANALYST: "analyst"}
 _PAUSE = 0.05  # seconds between two looks at the folder
 _MOST_NAMED = 5  # missing members, named in an error
 
@@ -100,4 +99,4 @@ class FolderTransport:
 
 
 def _name(sender: int, recipient: int) -> str:
-    return f"{sender}-{_NAMES.get(recipient, recipient)}"
+    return f"{sender}-{RECIPIENTS.get(recipient, recipient)}"

@@ -12,12 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.core.errors import LocalProtocolError
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.links import LinkKeys
 from shuffledp.relay.rounds import Letters, MemberState, begin
 from shuffledp.relay.terms import RelayTerms
+from shuffledp.service.device_memory import state_written_to
 from shuffledp.shufflers.relay_protocol import RelayState
 from shuffledp.store.private_files import write_private
 
@@ -40,13 +41,8 @@ class Journal:
         self._terms, self._person, self._durable = terms, person, durable
         name = f"{terms.collection_id.hex()}-{person}"
         self._file, self._done, self._lock = (folder / f"{name}.{end}" for end in ("member", "done", "lock"))
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with state_written_to(folder):
             self._held = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise InvalidParameterError(
-                f"state must be a folder to write to; got state={str(folder)!r}: {error.strerror}."
-            ) from None
         with suppress(ImportError):
             import fcntl
 

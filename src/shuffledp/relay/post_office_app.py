@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from shuffledp.relay.post_office import PostOffice
-from shuffledp.relay.terms import ANALYST, EVERYBODY
+from shuffledp.relay.terms import RECIPIENTS
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.http_messages import Problem, Refused, application, of_collection, ok_response, whole_body
 from shuffledp.wire.grammar import SIGNATURE_BYTES
@@ -22,8 +22,7 @@ from shuffledp.wire.keys import in_text
 LETTERS_TYPE = "application/vnd.shuffledp.letters"
 RECORD_TYPE = "application/vnd.shuffledp.record"
 NOT_YET = 202  # status while a stage has not ended: ask again
-NAMES = {EVERYBODY: "all", ANALYST: "analyst"}  # recipients other than members
-_RECIPIENTS = {name: recipient for recipient, name in NAMES.items()}
+_BY_NAME = {name: recipient for recipient, name in RECIPIENTS.items()}
 
 
 def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlette:
@@ -64,7 +63,7 @@ def post_office_app(offices: Iterable[PostOffice], *, log: EventLog) -> Starlett
     async def mail(request: Request) -> Response:
         office, to = of_collection(request, known), request.path_params["recipient"]
         stage = stage_of(request, office)
-        recipient = _RECIPIENTS.get(to, int(to) if to.isdecimal() and len(to) < 10 else None)
+        recipient = _BY_NAME.get(to, int(to) if to.isdecimal() and len(to) < 10 else None)
         if recipient is None:
             raise Refused(Problem.INVALID_MESSAGE)
         there = await office.record(stage)

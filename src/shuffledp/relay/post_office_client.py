@@ -5,7 +5,6 @@ for little more than their data.
 """
 
 import http.client
-import secrets
 import ssl
 import time
 from collections.abc import Callable
@@ -20,11 +19,11 @@ from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.relay.attendance import is_in
 from shuffledp.relay.mailboxes import Posted
 from shuffledp.relay.post_office import LONGEST_ANSWER, signed_letters
-from shuffledp.relay.post_office_app import LETTERS_TYPE, NAMES, NOT_YET
+from shuffledp.relay.post_office_app import LETTERS_TYPE, NOT_YET
 from shuffledp.relay.rounds import Letters
-from shuffledp.relay.terms import RelayTerms
+from shuffledp.relay.terms import RECIPIENTS, RelayTerms
 from shuffledp.service.certificates import trusted
-from shuffledp.service.client import FIRST_WAIT, LONGEST_WAIT, TRY_AGAIN, reason_of
+from shuffledp.service.client import TRY_AGAIN, attempts, reason_of
 from shuffledp.wire.keys import in_text
 
 
@@ -116,7 +115,7 @@ class PostOfficeClient:
 
     def fetch(self, stage: int, recipient: int) -> tuple[bytes, Letters]:
         """Attendance and mail of a stage from one answer, as in `shuffledp.relay.member.Transport.fetch`."""
-        found = self._ended(stage, f"{stage}/mail/{NAMES.get(recipient, recipient)}")
+        found = self._ended(stage, f"{stage}/mail/{RECIPIENTS.get(recipient, recipient)}")
         size = -(-self._terms.num_users // 8)
         return found[:size], self._split(stage, recipient, found[:size], found[size:])
 
@@ -152,8 +151,8 @@ class PostOfficeClient:
         Raises:
             RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
         """
-        until, wait = time.monotonic() + self._patience, FIRST_WAIT
-        while True:
+        reason = ""
+        for _ in attempts(self._patience):
             reason = "no answer"
             try:
                 status, content = self._connection.answer(method, f"{self._stages}/{path}", body)
@@ -166,12 +165,7 @@ class PostOfficeClient:
                 reason = "its certificate is not trusted here"
                 break
             except OSError:
-                pass
-            pause = wait * (0.5 + secrets.randbelow(1000) / 1000)
-            if time.monotonic() + pause > until:
-                break
-            time.sleep(pause)
-            wait = min(2 * wait, LONGEST_WAIT)
+                continue
         raise RemoteProtocolError(
             f"the post office, {self._terms.collection.shuffler.url}, must answer; got: {reason}. What is held is "
             "kept: start again to go on."

@@ -5,7 +5,7 @@ One operator plays all parties and sees the answers, so that nobody is protected
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,12 @@ from shuffledp.relay.relay_release import HandIns, gather_hand_ins
 from shuffledp.relay.rounds import begin, prepare
 from shuffledp.relay.sealed_hand_ins import sealed_report
 from shuffledp.relay.terms import RelayTerms
-from shuffledp.service.demonstration import end, free_ports, party, started, wait_for
+from shuffledp.service.demonstration import COLLECTION_FILE, LIFE, end, free_ports, party, started, wait_for
 from shuffledp.survey import Collection, Task
 from shuffledp.wire.keys import AnalyzerKey, ShufflerKey
 
-_FILE, _DIRECTORY, _OFFICE = "demo.collection", "demo.directory", "post-office"
+_DIRECTORY, _OFFICE = "demo.directory", "post-office"
 _MOST_PEOPLE, _CONTACTS = 100_000, 40
-_LIFE = timedelta(days=1)
 _AWAY_FOR = 20.0  # seconds until a member counts as away
 _CYCLES, _GATE = 4, 1.25  # overlay cycles; gate as a multiple of the epsilon of a uniform shuffle of the members left
 _SHARE = 3  # of ten members say yes
@@ -179,24 +178,20 @@ def demonstration(
         _task(people, rounds, degree, onion=onion, away=away),
         shuffler=party(folder, operator, port, now),
         analyzer=party(folder, analyst, other, now),
-        closes=written(now + _LIFE),
+        closes=written(now + LIFE),
         now=now,
         directory=directory.bound,
         demonstration=True,
     )
-    (folder / _FILE).write_bytes(collection.canonical)
+    (folder / COLLECTION_FILE).write_bytes(collection.canonical)
     (folder / _DIRECTORY).write_bytes(directory.canonical)
-    config = folder / "post-office.toml"
-    config.write_text(
-        f'listen = "127.0.0.1:{port}"\nstate = "{_OFFICE}"\ncollections = ["{_FILE}"]\n'
+    own = (
         f'directories = ["{_DIRECTORY}"]\npatience = {_AWAY_FOR if away else PATIENCE}\n'
-        f"[limits]\nmost_connections = {2 * people + 100}\n",
-        encoding="utf-8",
+        f"[limits]\nmost_connections = {2 * people + 100}\n"
     )
     by_identity = {key.identity: key for key in keys}
     in_places = [by_identity[each.identity_key] for each in directory.entries]
-    with (folder / "post-office.log").open("wb") as log:
-        process = started(["relay", "serve", "--config", str(config)], log.fileno())
+    process = started(["relay", "serve"], folder / f"{_OFFICE}.toml", port, own)
     try:
         wait_for(process)
         terms = RelayTerms(collection=collection, directory=directory)

@@ -30,6 +30,7 @@ from shuffledp.wire.kems import TAG_BYTES
 from shuffledp.wire.report_bytes import ReportLayout
 
 EVERYBODY, ANALYST = -1, -2  # recipients of letters besides members
+RECIPIENTS = {EVERYBODY: "all", ANALYST: "analyst"}  # their names in addresses and files
 DIGEST_BYTES = 32
 _OVERFLOW = 1e-9  # chance that a member holds more reports than a hand-in has room for; the rest is left out
 

@@ -198,10 +198,10 @@ def asked(
     Raises:
         RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
     """
-    until, wait = time.monotonic() + patience, FIRST_WAIT
     headers = {"Content-Type": media_type} if method == "POST" else {}
     headers |= {"Authorization": authorization} if authorization else {}
-    while True:
+    reason = ""
+    for _ in attempts(patience):
         reason = f"no answer. {_LATER}"
         try:
             answer = client.request(method, url, content=body or None, headers=headers)
@@ -215,11 +215,17 @@ def asked(
             if isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError) and "CERTIFICATE" in str(error):
                 reason = "its certificate is not trusted here"
                 break
-        if time.monotonic() + wait > until:
-            break
-        time.sleep(wait * (0.5 + secrets.randbelow(1000) / 1000))
-        wait = min(2 * wait, LONGEST_WAIT)
     raise RemoteProtocolError(f"{url.partition('/collections/')[0]} must answer; got: {reason}.")
+
+
+def attempts(patience: float) -> Iterator[None]:
+    """Attempts at a request, one or more, with growing pauses between them until ``patience`` seconds are over."""
+    until, wait = time.monotonic() + patience, FIRST_WAIT
+    yield
+    while time.monotonic() + (pause := wait * (0.5 + secrets.randbelow(1000) / 1000)) <= until:
+        time.sleep(pause)
+        wait = min(2 * wait, LONGEST_WAIT)
+        yield
 
 
 def reason_of(answer: httpx.Response) -> str:

@@ -10,7 +10,7 @@ Paths are relative to the file. For example, of a shuffler::
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -153,18 +153,12 @@ class ShufflerConfig(ServiceConfig):
 
     def read_key(self) -> ShufflerKey:
         """Shuffler key of the configuration; an analyzer's key is refused."""
-        key = read_key(Path(self.key))
-        if not isinstance(key, ShufflerKey):
-            raise InvalidParameterError("key must be that of a shuffler; it is an analyzer's.")
-        return key
+        return _keys_of(ShufflerKey, [self.key], "key must be that of a shuffler; it is an analyzer's.")[0]
 
     def read_gateway_keys(self) -> list[GatewayKey]:
         """Gateway keys of the configuration; another party's key is refused."""
-        keys = [read_key(Path(file), Role.GATEWAY) for file in self.gateway_keys]
-        found = [key for key in keys if isinstance(key, GatewayKey)]
-        if len(found) != len(keys):
-            raise InvalidParameterError("gateway_keys must be keys of a gateway; one is another's.")
-        return found
+        refusal = "gateway_keys must be keys of a gateway; one is another's."
+        return _keys_of(GatewayKey, self.gateway_keys, refusal, Role.GATEWAY) if self.gateway_keys else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +182,7 @@ class AnalyzerConfig(ServiceConfig):
 
     def read_keys(self) -> list[AnalyzerKey]:
         """Analyzer keys of the configuration, one or more; a shuffler's key is refused."""
-        keys = [key for key in (read_key(Path(file)) for file in self.keys) if isinstance(key, AnalyzerKey)]
-        if not keys or len(keys) != len(self.keys):
-            raise InvalidParameterError("keys must be one or more of an analyzer; they are others.")
-        return keys
+        return _keys_of(AnalyzerKey, self.keys, "keys must be one or more of an analyzer; they are others.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,10 +201,15 @@ class IssuerConfig(ServiceConfig):
 
     def read_keys(self) -> list[IssuerKey]:
         """Issuer keys of the configuration, one or more; another party's key is refused."""
-        keys = [key for key in (read_key(Path(file)) for file in self.keys) if isinstance(key, IssuerKey)]
-        if not keys or len(keys) != len(self.keys):
-            raise InvalidParameterError("keys must be one or more of an issuer; they are others.")
-        return keys
+        return _keys_of(IssuerKey, self.keys, "keys must be one or more of an issuer; they are others.")
+
+
+def _keys_of(kind: type[Key], files: Sequence[str], refusal: str, role: Role = Role.ANALYZER) -> list[Key]:
+    """Keys in files, one or more; refused with this error if one is of another party."""
+    keys = [key for key in (read_key(Path(file), role) for file in files) if isinstance(key, kind)]
+    if not keys or len(keys) != len(files):
+        raise InvalidParameterError(refusal)
+    return keys
 
 
 def named_keys(keys: Iterable[Key], party: PublishedKey) -> list[Key]:

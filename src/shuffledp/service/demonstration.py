@@ -35,8 +35,8 @@ from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, ShufflerKey, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
-_FILE = "demo.collection"
-_LIFE = timedelta(days=1)
+COLLECTION_FILE = "demo.collection"
+LIFE = timedelta(days=1)
 _SECONDS_TO_START = 60.0
 _SECONDS_TO_RELEASE, _REPORTS_PER_SECOND = 120.0, 1000  # a lower bound for any machine
 _PATIENCE = 10.0
@@ -112,7 +112,7 @@ class Demonstration:
                     "Nothing was released."
                 )
             asked(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
-        release = self._folder / "releases" / Path(_FILE).stem
+        release = self._folder / "releases" / Path(COLLECTION_FILE).stem
         until = time.monotonic() + _SECONDS_TO_RELEASE + self._num_sent / _REPORTS_PER_SECOND
         while not (release / RELEASE_PAGE).exists():  # only a release has this page
             events = [json.loads(line)["event"] for line in (self._folder / "analyzer.log").read_text().splitlines()]
@@ -148,7 +148,7 @@ def demonstration(
     elif transport == "oblivious":
         gateway = party(folder, GatewayKey.generate(), ports["shuffler"], now).key
         further = {"gateway": gateway, "relay": f"http://127.0.0.1:{ports['relay']}/relay"}
-    closes = written(now + _LIFE)
+    closes = written(now + LIFE)
     collection = Collection.new(
         task,
         shuffler=mixer,
@@ -161,8 +161,8 @@ def demonstration(
     )
     if web:
         collection, page = with_page(collection, f"{mixer.url}{PLACE}demo")
-        WebPage.beside(folder / _FILE).write_bytes(page)
-    (folder / _FILE).write_bytes(collection.canonical)
+        WebPage.beside(folder / COLLECTION_FILE).write_bytes(page)
+    (folder / COLLECTION_FILE).write_bytes(collection.canonical)
     invitations: list[Invitation] = []
     if collection.issuer is not None:
         invitations, listed = invited(collection, crowd + web * NUM_INVITED)
@@ -185,10 +185,7 @@ def _at_work(collection: Collection, folder: Path, ports: Mapping[str, int]) -> 
         running: list[subprocess.Popen[bytes]] = []
         stack.callback(end, running)
         for role, own in further.items():
-            common = f'listen = "127.0.0.1:{ports[role]}"\nstate = "{role}"\ncollections = ["{_FILE}"]\n'
-            (folder / f"{role}.toml").write_text(common + own, encoding="utf-8")
-            with (folder / f"{role}.log").open("wb") as log:
-                running.append(started(["serve", role, "--config", str(folder / f"{role}.toml")], log.fileno()))
+            running.append(started(["serve", role], folder / f"{role}.toml", ports[role], own))
         for process in running:
             wait_for(process)
         yield
@@ -215,10 +212,20 @@ def party(folder: Path, key: PrivateKey, port: int, now: datetime) -> Service:
     return Service(url=f"http://127.0.0.1:{port}", key=published)
 
 
-def started(arguments: Sequence[str], log: int) -> "subprocess.Popen[bytes]":
-    """Process that runs a command of this library, with errors written to a file."""
-    command = [sys.executable, "-m", "shuffledp", *arguments]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
+def started(command: Sequence[str], config: Path, port: int, own: str) -> "subprocess.Popen[bytes]":
+    """Process of a service of the demonstration's collection, with its configuration and log beside each other.
+
+    Args:
+        command: command of this library that runs the service.
+        config: configuration to write; its name without the ending is that of the state and of the log.
+        port: port to listen at.
+        own: settings that only this service has, in TOML.
+    """
+    common = f'listen = "127.0.0.1:{port}"\nstate = "{config.stem}"\ncollections = ["{COLLECTION_FILE}"]\n'
+    config.write_text(common + own, encoding="utf-8")
+    run = [sys.executable, "-m", "shuffledp", *command, "--config", str(config)]
+    with config.with_suffix(".log").open("wb") as log:
+        return subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
 
 
 def wait_for(process: "subprocess.Popen[bytes]") -> None:

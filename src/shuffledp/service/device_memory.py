@@ -6,7 +6,8 @@ is refused, since a shuffler that refuses what it keeps would otherwise see the 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,22 @@ def state_folder() -> Path:
     return Path(state or Path.home() / ".local" / "state") / "shuffledp" / "answered"
 
 
+@contextmanager
+def state_written_to(folder: Path) -> Iterator[None]:
+    """Context in which a state folder, made for its owner only, is written to.
+
+    Raises:
+        InvalidParameterError: if the folder cannot be written to.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise InvalidParameterError(
+            f"state must be a folder to write to; got state={str(folder)!r}: {error.strerror}."
+        ) from None
+
+
 class DeviceMemory:
     """Memory of one device about one collection.
 
@@ -40,12 +57,8 @@ class DeviceMemory:
 
     def __init__(self, collection_id: bytes, folder: Path) -> None:
         self._pending, self._done = (folder / f"{collection_id.hex()}.{end}" for end in ("pending", "answered"))
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidParameterError(
-                f"state must be a folder to write to; got state={str(folder)!r}: {error.strerror}."
-            ) from None
+        with state_written_to(folder):
+            pass
 
     def pending(self) -> bytes | None:
         """Sealed request that is not known to be stored; None if there is none.

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InputDataError, InvalidParameterError
@@ -21,6 +21,8 @@ from shuffledp.survey.section import read_whole
 from shuffledp.wire.blind_rsa import blind_sign
 from shuffledp.wire.keys import IssuerKey, from_text, in_text
 from shuffledp.wire.tokens import PendingToken, Token, TokenResponse
+
+Issued = TypeVar("Issued", bound=Described)
 
 CODE_BYTES = 16
 _MOST = 1 << 26  # bytes of a list
@@ -54,12 +56,7 @@ class Invitation(Described):
         Raises:
             InvalidParameterError: if the file is unreadable or no invitation to this collection; no message quotes it.
         """
-        try:
-            found = cls.from_dict(json.loads(read_whole(path, most=_MOST)))
-        except OSError as error:
-            raise InvalidParameterError(f"invitation must be readable; got {path}: {error.strerror}.") from None
-        except (ValueError, RecursionError):
-            raise InvalidParameterError(f"invitation must be a file that `tokens issue` wrote; got {path}.") from None
+        found = _issued(cls, path, "invitation")
         if found.collection != in_text(collection.id):
             raise InvalidParameterError(f"invitation must be one to this collection; {path} is to another.")
         if (found.token is not None) != collection.ready_made:
@@ -108,16 +105,21 @@ class Invited(Described):
         Raises:
             InvalidParameterError: if the file is unreadable, or no such list.
         """
-        try:
-            return cls.from_dict(json.loads(read_whole(path, most=_MOST)))
-        except OSError as error:
-            raise InvalidParameterError(f"invited must be readable; got {path}: {error.strerror}.") from None
-        except (ValueError, RecursionError):
-            raise InvalidParameterError(f"invited must be a file that `tokens issue` wrote; got {path}.") from None
+        return _issued(cls, path, "invited")
 
     def written(self) -> str:
         """Text of the list file."""
         return json.dumps({key: value for key, value in self.to_dict().items() if value or key != "cancelled"}) + "\n"
+
+
+def _issued(kind: type[Issued], path: Path, name: str) -> Issued:
+    """Invitation or list in a file; errors name the parameter, and quote nothing of the file."""
+    try:
+        return kind.from_dict(json.loads(read_whole(path, most=_MOST)))
+    except OSError as error:
+        raise InvalidParameterError(f"{name} must be readable; got {path}: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise InvalidParameterError(f"{name} must be a file that `tokens issue` wrote; got {path}.") from None
 
 
 def read_people(path: Path) -> list[list[str]]:
