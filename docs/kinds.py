@@ -15,6 +15,7 @@ from typing import Any, cast
 import shuffledp
 from shuffledp import randomizers
 from shuffledp.core.transitions import markdown
+from shuffledp.relay import rounds
 from shuffledp.service import batches
 from shuffledp.shufflers import relay_protocol, shuffler_kinds
 from shuffledp.survey import ProtocolSection, RandomizerSection, ShufflerSection
@@ -75,7 +76,7 @@ PAGES: dict[str, tuple[Callable[[], str], ...]] = {
     "randomizers.md": (randomizer_table,),
     "task-file.md": (shuffler_table,),
     "api.md": (name_table,),
-    "protocol.md": (partial(markdown, batches.TRANSITIONS), partial(markdown, relay_protocol.TRANSITIONS)),
+    "protocol.md": tuple(partial(markdown, each.TRANSITIONS) for each in (batches, relay_protocol, rounds)),
 }
 
 

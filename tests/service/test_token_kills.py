@@ -38,7 +38,7 @@ RECEPTION = (
 )
 MOMENTS_OF_ISSUING = 8  # before and after: all of it, the mark of the invitation, its reading, and the signature
 MOMENTS_OF_INTAKE = 16  # all of it; beginning, token, report, token, report, count, commit
-# All of it; whether it is there and before the last, its body, its row; what is complete; whether digests are there, then
+# All of it; whether it is there and before the last, its body, its row; what is complete; whether digests are there;
 # beginning, digest, digest, commit; the release.
 MOMENTS_OF_RECEPTION = 24
 

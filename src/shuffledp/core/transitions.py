@@ -1,6 +1,8 @@
 """Transition tables: state machines as data, which the documentation shows and tests hold to the step functions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -9,14 +11,14 @@ class Transition:
 
     Args:
         state: state before the event.
-        event: kind of the event.
+        event: kind of the event, or the function that is called.
         to: state after the event; None if the event is refused.
         outputs: kinds of the outputs.
         when: condition for this row, a Python expression of ``state``, ``event`` and the settings; empty for always.
     """
 
     state: str
-    event: type
+    event: Callable[..., Any]
     to: str | None
     outputs: tuple[type, ...] = ()
     when: str = ""
@@ -39,5 +41,5 @@ def markdown(rows: tuple[Transition, ...]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(each.cells)} |" for each in rows)]) + "\n"
 
 
-def _name(kind: type) -> str:
+def _name(kind: Callable[..., Any]) -> str:
     return f"`{kind.__name__}`"

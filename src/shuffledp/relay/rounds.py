@@ -7,12 +7,14 @@ them come encryption, and the rule by which all members agree on the rounds that
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import lru_cache
 from typing import cast
 
 import numpy as np
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.core.transitions import Transition
 from shuffledp.laws import sample_walks
 from shuffledp.randomness.permutations import random_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
@@ -58,6 +60,15 @@ class LetterRefusedError(RemoteProtocolError):
         self.sender, self.name, self.letter = sender, name, letter
 
 
+class Phase(StrEnum):
+    """Phase of a member's part, in this order."""
+
+    SET_UP = "set-up"
+    ROUND = "round"
+    VOTE = "vote"
+    HAND_IN = "hand-in"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MemberState:
     """State of a member: reports, keys, attendance, and the letters of the stage.
@@ -82,6 +93,12 @@ class MemberState:
     def person(self) -> int:
         """Place of the member in the directory."""
         return self.walk.person
+
+    def phase(self, terms: RelayTerms) -> Phase:
+        """Phase of the member's part."""
+        if self.stage == 0:
+            return Phase.SET_UP
+        return {terms.vote_stage: Phase.VOTE, terms.hand_in_stage: Phase.HAND_IN}.get(self.stage, Phase.ROUND)
 
 
 def begin(terms: RelayTerms, person: int, report: bytes, *, source: RandomSource | None = None) -> MemberState:
@@ -312,3 +329,20 @@ def _has_signed(key: bytes, signature: bytes, message: bytes) -> bool:
 
 def _link(terms: RelayTerms, sender: int, recipient: int) -> Link:
     return Link(collection_id=terms.collection_id, sender=sender, recipient=recipient)
+
+
+_REFUSED = "(hand_in_refusal(terms, state.attendance) or state.person in state.attendance.absent)"
+# In conditions, `absent` are the members absent by the record, and `votes` the valid votes for this attendance.
+TRANSITIONS = (
+    Transition(Phase.SET_UP, prepare, Phase.SET_UP),
+    Transition(Phase.SET_UP, finish, Phase.ROUND, (), "state.person not in absent"),
+    Transition(Phase.SET_UP, finish, None, (), "state.person in absent"),
+    Transition(Phase.ROUND, prepare, Phase.ROUND),
+    Transition(Phase.ROUND, finish, Phase.ROUND, (), "state.stage < terms.num_rounds"),
+    Transition(Phase.ROUND, finish, Phase.VOTE, (), "state.stage == terms.num_rounds"),
+    Transition(Phase.VOTE, prepare, Phase.VOTE, (), f"not {_REFUSED}"),
+    Transition(Phase.VOTE, prepare, None, (), _REFUSED),
+    Transition(Phase.VOTE, finish, Phase.HAND_IN, (), "votes >= terms.quorum"),
+    Transition(Phase.VOTE, finish, None, (), "votes < terms.quorum"),
+    Transition(Phase.HAND_IN, prepare, Phase.HAND_IN),
+)
