@@ -105,7 +105,7 @@ def test_a_weak_promise_is_called_weak_and_its_numbers_are_written_out(tmp_path)
     assert "Weakly private release" in text
     assert "This is hardly a promise" in text
     assert "a factor of at most 8,104" in text
-    assert "guesses right at most 99.99% of the time" in text
+    assert "names it at most 99.99% of the time" in text
     assert "e+0" not in text
 
 

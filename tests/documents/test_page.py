@@ -398,3 +398,9 @@ def test_the_page_says_how_far_the_promise_is_from_the_best_possible(survey, rea
     bracket = sdp.bracket(survey.model, delta=survey.column.release.delta)
     lower, upper = number(bracket.lower, "at least"), number(bracket.upper, "at most")
     assert f"is between {lower} and {upper}" in " ".join(read.text.split())
+
+
+def test_the_bound_on_a_right_guess_is_said_once_and_drawn_once(page, read):
+    bound = re.findall(r"at most ([\d.]+%) of the time", read.text)
+    assert len(bound) == 1
+    assert page.count('class="guess"') == 1

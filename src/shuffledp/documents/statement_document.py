@@ -200,7 +200,6 @@ def _meaning(statement: PrivacyStatement) -> Iterable[Block]:
     yield Text("What it means", Role.HEADING, on=PAGE)
     if loss is not None and statement.kind.promises and isinstance(guarantee, DifferentialPrivacy):
         guess = Guess.under(guarantee)
-        yield Text(guess.sentence(several=bool(statement.parts)), on=PAGE)
         yield Meter(guess.share, guess.text, on=PAGE)
     if loss is not None and loss.allowance:
         yield Text(f"The remainder is an allowance on top of every probability: {loss.allowance}.", on=PAGE)

@@ -134,6 +134,11 @@ def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
     )
 
 
+def epsilon0_of(local: LocalModel) -> str:
+    """The local loss with its name, in one piece."""
+    return f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
+
+
 def said_alone(local: LocalModel) -> str:
     """A note on the loss of a single report if it is large, but not a danger; "" otherwise."""
     alone = lone_guess(local)
@@ -257,14 +262,6 @@ class Guess:
     def text(self) -> str:
         """The chance in percent, rounded up."""
         return percent(self.share, "at most")
-
-    def sentence(self, *, several: bool = False) -> str:
-        """The meaning in a sentence; ``several`` is for people who gave more than one answer."""
-        return (
-            f"Somebody who knows everybody else's answers, and holds two {'sets of ' if several else ''}answers of one "
-            f"person for equally likely, guesses right at most {self.text} of the time after seeing everything that is "
-            "released."
-        )
 
     def plainly(self, *, several: bool = False) -> str:
         """The meaning for a person who answered, in words without terms of the field."""
