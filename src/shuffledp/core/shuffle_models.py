@@ -8,7 +8,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.statement_terms import Trust
-from shuffledp.core.text import in_digits
+from shuffledp.core.text import factor_in_digits, in_digits
 
 NOTHING_SHUFFLED = "Nothing is shuffled, so there is no amplification: only the local guarantee remains."
 
@@ -32,6 +32,15 @@ class LabelMeaning(StrEnum):
     def plural(self) -> str:
         """Plural of the label's name."""
         return "strata" if self is LabelMeaning.STRATUM else f"{self}s"
+
+    @property
+    def order_of_reports(self) -> str:
+        """Order of released reports, as it shows in the labels."""
+        return {
+            LabelMeaning.NONE: "in an order that tells nothing",
+            LabelMeaning.SUBMITTER: "each beside whoever handed it in",
+            LabelMeaning.POSITION: "in the order in which the shuffler put them out",
+        }.get(self, f"each {'beside its place' if self is LabelMeaning.SLOT else f'marked with its {self}'}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +128,41 @@ class ShuffleModel(Described):
     def worst_off(self) -> "ShuffleModel":
         """Shuffle of the least hidden people by themselves; the whole shuffle where it has no parts."""
         return self
+
+    @property
+    def in_words(self) -> str:
+        """Name of the shuffle with its article."""
+        return f"{'an' if self.kind[0] in 'aeio' else 'a'} {self.kind} shuffle"
+
+    @property
+    def step(self) -> tuple[str, str]:
+        """Name of the stage that the shuffle is, and how it is done."""
+        return "Shuffled", f"by {self.in_words}"
+
+    def released_in_words(self, released: int, senders: int) -> str:
+        """Number of released reports, or of messages where that is not one for each sender, in a sentence."""
+        what = "reports" if released == senders else f"messages of {senders:,} people"
+        return f"{released:,} {what} released."
+
+    def beside_reports(self, columns: str) -> str:
+        """Sentence on what is released beside each report, with public ``columns`` as text; "" for nothing."""
+        if self.labels is LabelMeaning.NONE:
+            return ""
+        if self.labels is LabelMeaning.POSITION:
+            return "The reports are released in the order in which the shuffler put them out."
+        return f"Each report is released beside the number of its {self.labels}{columns and f' and {columns}'}."
+
+    @property
+    def leaking_order(self) -> str:
+        """Sentence on how much the order of released reports tells by itself; "" where it tells nothing."""
+        gamma = self.imperfection
+        if self.labels is not LabelMeaning.POSITION or not gamma:
+            return ""
+        return (
+            "The order of the released reports is not quite uniform: exchanging two people’s "
+            f"reports changes the probability of an order by a factor of at most {factor_in_digits(gamma, 'at most')} "
+            f"(gamma = {in_digits(gamma, 'at most')}). That is assumed of the shuffler, and not measured."
+        )
 
     @property
     def is_oblivious(self) -> bool:

@@ -5,23 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
-from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, percent, plural, printable
 from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Block, Document, Medium, Role, Section, Text, told
-from shuffledp.documents.words import count, listed, said_alone
+from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel
-from shuffledp.shufflers import ParallelShuffleModel
 from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
-_ORDER = {
-    LabelMeaning.NONE: "in an order that tells nothing",
-    LabelMeaning.SLOT: "each beside its place",
-    LabelMeaning.SUBMITTER: "each beside whoever handed it in",
-    LabelMeaning.ROUND: "each marked with its round",
-    LabelMeaning.POSITION: "in the order in which the shuffler put them out",
-    LabelMeaning.STRATUM: "each marked with its stratum",
-}
 _MISSING = {
     Missing.REFUSE: "Any missing answer would have stopped the run.",
     Missing.DROP: "",  # the drawn flow counts them
@@ -33,7 +23,6 @@ _REFUSED = {
     "malformed": "malformed",
     "undecryptable": "that the analyst's key does not open",
 }
-_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +53,17 @@ def flow_section(outcome: ColumnOutcome) -> Section:
         lost,
         *_planned(flow, model),
         *_certificate(outcome),
-        *_imperfect(model),
+        model.shuffle.leaking_order,
     ]
-    beside = " ".join([*_labels(outcome), *_detached(flow)])
+    beside = " ".join(filter(None, [_beside(outcome), *_detached(flow)]))
     blocks = (
         *(Text(each, Role.DANGER, on=_where(each)) for each in outcome.how_answered),
         *told(*model.local.warnings, role=Role.DANGER),
         *told(said_alone(model.local)),
         Text(_in_and_out(flow, model), on=TERMINAL if _left_out(flow) or flow.released < model.num_senders else DETAIL),
-        *told(beside, on=TERMINAL if model.shuffle.kind == "none" else DETAIL),
+        *told(beside, on=DETAIL if model.shuffle.trust else TERMINAL),
         Steps((_received(flow), *_steps(flow, model)), on=PAGE),
-        *told(*sentences, *_labels(outcome), *_detached(flow), on=PAGE),
+        *told(*sentences, _beside(outcome), *_detached(flow), on=PAGE),
     )
     return Section(anchor="flow", title="From answers to release", blocks=blocks)
 
@@ -91,15 +80,15 @@ def stage_section(stage: str, outcome: ColumnStage, file: str) -> Section:
     what = f"{outcome.num_reports:,} reports"
     if each > 1:
         what = f"{outcome.num_reports:,} messages of {outcome.num_reports // each:,} people"
-    dropped = f"{outcome.flow.missing:,} people without an answer dropped."
-    seeded = "SEEDED: for experiments only; no privacy is promised." * outcome.seeded
-    notes = [f"{what} {done}: {file}.", dropped * bool(outcome.flow.missing), *_detached(outcome.flow), seeded]
+    dropped = f"{outcome.flow.missing:,} people without an answer dropped." if outcome.flow.missing else ""
+    seeded = "SEEDED: for experiments only; no privacy is promised." if outcome.seeded else ""
+    notes = [f"{what} {done}: {file}.", dropped, *_detached(outcome.flow), seeded]
     return Section(anchor="stage", title=stage, blocks=told(" ".join(filter(None, notes)), role=Role.PATH))
 
 
 def written_task(file: str, *, needs_table: bool) -> Document:
     """Next steps with a new task file."""
-    table = " --input PEOPLE.csv" * needs_table
+    table = " --input PEOPLE.csv" if needs_table else ""
     said = f"Written: {file}. What it promises, and how far it errs: shuffledp plan {file}{table}"
     return Document(sections=(Section(anchor="task", title="", blocks=told(said, role=Role.PATH)),))
 
@@ -147,16 +136,10 @@ def secret_file(file: str) -> str:
 
 def _in_and_out(flow: DataFlow, model: ProtocolModel) -> str:
     """A sentence on the counts in and out."""
-    people, lost = f"{model.num_senders:,} people", ""
-    what = "reports" if flow.released == model.num_senders else f"messages of {people}"
-    if model.shuffle.labels is LabelMeaning.SUBMITTER and flow.released != model.num_senders:
-        what = f"reports handed in by {people}"
-        if flow.released < model.num_senders:
-            what, lost = f"of {model.num_senders:,} reports", " The others got lost on their way."
     rows = "rows" if flow.collected is None else "reports"
-    received = f"{flow.received:,} {rows} received, " if flow.received is not None else ""
+    received = "" if flow.received is None else f"{flow.received:,} {rows} received, "
     left_out = "".join(f"{count:,} {why}, " for why, count in _left_out(flow).items())
-    return f"{received}{left_out}{flow.released:,} {what} released.{lost}"
+    return f"{received}{left_out}{model.shuffle.released_in_words(flow.released, model.num_senders)}"
 
 
 def _left_out(flow: DataFlow) -> dict[str, int]:
@@ -191,20 +174,6 @@ def _one_report(outcome: ColumnOutcome) -> str:
     )
 
 
-def shuffled_by(model: ProtocolModel) -> str:
-    """Name of the shuffler in words: "a uniform shuffle"."""
-    shuffle = model.shuffle
-    if shuffle.kind == "none":
-        return "no shuffle"
-    if shuffle.labels is LabelMeaning.SUBMITTER:
-        return "random walks"
-    if shuffle.labels is LabelMeaning.STRATUM:
-        return f"a uniform shuffle inside each of {count_of(shuffle.num_labels, 'stratum', 'strata')}"
-    if isinstance(shuffle, ParallelShuffleModel):
-        return f"{shuffle.num_rounds} separate {shuffle.round.kind} shuffles"
-    return f"{'an' if shuffle.kind[0] in 'aeio' else 'a'} {shuffle.kind} shuffle"
-
-
 def _received(flow: DataFlow) -> Step:
     if flow.received is None:
         return Step(name="Received", count="not seen", note="raw answers never came to this stage", secret=True)
@@ -223,24 +192,18 @@ def _received(flow: DataFlow) -> Step:
 
 def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
     users, messages = model.num_senders, model.local.num_messages
-    loss = f"with epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(model.local.epsilon0, 'exactly')}"
+    randomized = f"by {model.local.kind} with {epsilon0_of(model.local)}"
     if model.local.guarantee.is_trivial:
-        loss = "which hides nothing before the shuffle"
-    randomized = f"by {model.local.kind}{',' * model.local.guarantee.is_trivial} {loss}"
+        randomized = f"by {model.local.kind}, which hides nothing before the shuffle"
     if messages > 1:
         randomized += f"; {messages} messages each"
     yield Step(name="Randomized", count=count(users), note=randomized)
-    if model.shuffle.kind == "none":
-        name, note = "Not shuffled", "reports stay with their senders"
-    elif model.shuffle.labels is LabelMeaning.SUBMITTER:
-        name, note = "Passed on", "from hand to hand, by random walks"
-    else:
-        product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
-        name, note = "Shuffled", f"{product}by {shuffled_by(model)}"
-    yield Step(name=name, count=count(users * messages), note=note)
+    name, note = model.shuffle.step
+    product = f"{messages} for each of {count_of(users, 'person', 'people')}, " if messages > 1 else ""
+    yield Step(name=name, count=count(users * messages), note=f"{product}{note}")
     what = "reports" if messages == 1 else "messages"
     dummies = ", dummies among them" if model.shuffle.dummies else ""
-    note = f"{what}{dummies}, {_ORDER[model.shuffle.labels]}"
+    note = f"{what}{dummies}, {model.shuffle.labels.order_of_reports}"
     yield Step(name="Released", count=count(flow.released), note=note)
 
 
@@ -261,18 +224,6 @@ def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:
     )
 
 
-def _imperfect(model: ProtocolModel) -> tuple[str, ...]:
-    """Leakage of the order of released reports, in words, if the order leaks by itself."""
-    gamma = model.shuffle.imperfection
-    if model.shuffle.labels is not LabelMeaning.POSITION or not gamma:
-        return ()
-    return (
-        f"The order of the released reports is not quite uniform: exchanging two people{_APOSTROPHE}s reports changes "
-        f"the probability of an order by a factor of at most {factor_in_digits(gamma, 'at most')} (gamma = "
-        f"{in_digits(gamma, 'at most')}). That is assumed of the shuffler, and not measured.",
-    )
-
-
 def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
     if flow.expected is None:
         return ()
@@ -283,22 +234,14 @@ def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:
     return (f"{people}; {came}. All numbers here are for those who took part.",)
 
 
-def _labels(outcome: ColumnOutcome) -> tuple[str, ...]:
-    """Public data released beside each report, in words, if the shuffler leaves any there."""
-    shuffle = outcome.model.shuffle
-    if shuffle.labels is LabelMeaning.NONE:
-        return ()
-    if shuffle.labels is LabelMeaning.POSITION:
-        return ("The reports are released in the order in which the shuffler put them out.",)
-    if shuffle.labels is LabelMeaning.STRATUM:
-        if not outcome.column.labeled:
-            return ("Each report is released beside the number of its batch; the strata are these batches.",)
-        return (f"Each report is released beside {_quoted(outcome.column.labeled)} of its stratum.",)
-    public = outcome.column.public if outcome.column.shuffler.keeps_public else ()
-    columns = f" and the public {plural(len(public), 'column')} {_quoted(public)}" if public else ""
-    if shuffle.kind == "none":
-        return (f"Nothing is shuffled: each report is released beside its sender's row number{columns}.",)
-    return (f"Each report is released beside the number of its {shuffle.labels}{columns}.",)
+def _beside(outcome: ColumnOutcome) -> str:
+    """Public data released beside each report, in words; "" if there is none."""
+    column = outcome.column
+    if column.labeled and not column.shuffler.keeps_public:
+        return outcome.model.shuffle.beside_reports(_quoted(column.labeled))
+    public = column.public if column.shuffler.keeps_public else ()
+    named = f"the public {plural(len(public), 'column')} {_quoted(public)}" if public else ""
+    return outcome.model.shuffle.beside_reports(named)
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -308,8 +251,7 @@ def _quoted(names: Sequence[str]) -> str:
 def _detached(flow: DataFlow) -> tuple[str, ...]:
     if not flow.detached:
         return ()
-    columns, one = f"public {plural(len(flow.detached), 'column')} {_quoted(flow.detached)}", len(flow.detached) == 1
-    return (
-        f"The {columns} {'was' if one else 'were'} taken off, and not released: beside a report "
-        f"{'it' if one else 'they'} could tell whose it is.",
-    )
+    columns, why = _quoted(flow.detached), "taken off, and not released: beside a report"
+    if len(flow.detached) == 1:
+        return (f"The public column {columns} was {why} it could tell whose it is.",)
+    return (f"The public columns {columns} were {why} they could tell whose it is.",)

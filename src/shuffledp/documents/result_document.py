@@ -16,7 +16,6 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.document import PAGE, Block
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.flow_document import shuffled_by
 from shuffledp.documents.histogram_document import quantile_rows
 from shuffledp.documents.words import count, listed, shortened
 from shuffledp.pipeline import Release
@@ -152,7 +151,8 @@ def _clause(name: str, release: Release, question: str | None) -> str:
 
 def _protected(statement: PrivacyStatement, models: Sequence[ProtocolModel]) -> str:
     """The mechanisms and the promise, as a clause."""
-    ways = listed(list(dict.fromkeys([model.local.kind for model in models] + [shuffled_by(each) for each in models])))
+    named = [*(model.local.kind for model in models), *(model.shuffle.in_words for model in models)]
+    ways = listed(list(dict.fromkeys(named)))
     guarantee = statement.guarantee
     if guarantee.is_trivial or not isinstance(guarantee, DifferentialPrivacy):
         return f"by {ways} without a promise of privacy"

@@ -42,6 +42,11 @@ class ParallelShuffleModel(ShuffleModel):
         return self.round.num_users
 
     @property
+    def in_words(self) -> str:
+        """Name of the shuffle, with the number of rounds."""
+        return f"{self.num_rounds} separate {self.round.kind} shuffles"
+
+    @property
     def labels(self) -> LabelMeaning:  # type: ignore[override]
         """Meaning of labels: the round, where a round has no labels itself; else round and place."""
         return LabelMeaning.ROUND if self.round.labels is LabelMeaning.NONE else LabelMeaning.POSITION

@@ -51,6 +51,17 @@ class StratifiedShuffleModel(ColludingShuffleModel):
         return sum(self.sizes)
 
     @property
+    def in_words(self) -> str:
+        """Name of the shuffle, with the number of strata."""
+        return f"a uniform shuffle inside each of {count_of(len(self.sizes), 'stratum', 'strata')}"
+
+    def beside_reports(self, columns: str) -> str:
+        """Sentence on the public ``columns`` of a stratum; without any the batches are the strata."""
+        if not columns:
+            return "Each report is released beside the number of its batch; the strata are these batches."
+        return f"Each report is released beside {columns} of its stratum."
+
+    @property
     def num_labels(self) -> int:
         """Number of labels, one for each stratum."""
         return len(self.sizes)

@@ -83,6 +83,8 @@ class IdentityShuffleModel(ShuffleModel):
 
     kind: ClassVar[str] = "none"
     labels: ClassVar[LabelMeaning] = LabelMeaning.SUBMITTER
+    in_words: ClassVar[str] = "no shuffle"
+    step: ClassVar[tuple[str, str]] = ("Not shuffled", "reports stay with their senders")
     num_users: int
 
     def __post_init__(self) -> None:
@@ -92,6 +94,11 @@ class IdentityShuffleModel(ShuffleModel):
     def keeps_places(self) -> bool:
         """True: labels are the senders' numbers."""
         return True
+
+    def beside_reports(self, columns: str) -> str:
+        """Sentence on the number of each sender, and any public ``columns``."""
+        also = columns and f" and {columns}"
+        return f"Nothing is shuffled: each report is released beside its sender's row number{also}."
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
         """Position law of one certain place: each report is at its sender's place."""

@@ -91,6 +91,8 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
 
     kind: ClassVar[str] = "network"
     labels: ClassVar[LabelMeaning] = LabelMeaning.SUBMITTER
+    in_words: ClassVar[str] = "random walks"
+    step: ClassVar[tuple[str, str]] = ("Passed on", "from hand to hand, by random walks")
     num_users: int
     num_rounds: int
     protocol: str = "all"
@@ -268,6 +270,13 @@ class RandomWalkShuffleModel(ColludingShuffleModel):
         if self.schedule is not None and self.schedule.handing_in is not None:
             most_lost = handed_in  # all may be with people who hand in nothing
         return range(max(handed_in - most_lost, 0), handed_in + 1)
+
+    def released_in_words(self, released: int, senders: int) -> str:
+        """Number of released reports in a sentence: those handed in, of which some may be dummies or lost."""
+        if released < senders:
+            return f"{released:,} of {senders:,} reports released. The others got lost on their way."
+        handed_in = f" handed in by {senders:,} people" if released > senders else ""
+        return f"{released:,} reports{handed_in} released."
 
     def position_windows(self) -> tuple[SwapWindows, ...]:
         """One window of all people if no report is lost: given how many each holds, exchanging two costs gamma_t.
