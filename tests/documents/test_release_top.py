@@ -15,7 +15,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.documents import release_document
 from shuffledp.documents.document import Document, Role, Text
 from shuffledp.documents.page import page_of, write_page
-from shuffledp.documents.release_document import column_document, joint_document
+from shuffledp.documents.release_document import Byline, column_document, joint_document
 from shuffledp.documents.result_document import quote_of, results_of
 from shuffledp.documents.words import Guess
 from shuffledp.survey import Outcome, Task
@@ -39,7 +39,7 @@ def yes_no():
 def read(yes_no, tmp_path_factory):
     """The page, less its pictures."""
     folder = tmp_path_factory.mktemp("top")
-    write_page(column_document(yes_no, day=DAY), folder, "release.html", figures=False)
+    write_page(column_document(yes_no, Byline(DAY)), folder, "release.html", figures=False)
     return Page.read((folder / "release.html").read_text(encoding="utf-8"))
 
 
@@ -81,7 +81,7 @@ def test_the_sentence_to_quote_has_the_results_the_promise_the_people_and_the_da
 
 def test_a_demonstration_says_so_on_top_in_the_quote_and_on_each_picture_and_another_release_nowhere(tmp_path, yes_no):
     for demonstration in (True, False):
-        document = column_document(replace(yes_no, demonstration=demonstration), day=DAY)
+        document = column_document(replace(yes_no, demonstration=demonstration), Byline(DAY))
         write_page(document, tmp_path, "page.html", figures=False)
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert ("<strong>DEMONSTRATION</strong> <span>Answers are made up" in page) is demonstration
@@ -102,7 +102,7 @@ QUESTION = "Have you thought about leaving your job, for whatever reason, in the
 
 def test_heading_and_quote_carry_the_question_as_it_was_asked(tmp_path):
     outcome = make_outcome([0, 1] * 100, question=QUESTION, release=RELEASE)
-    document = column_document(outcome, day=DAY)
+    document = column_document(outcome, Byline(DAY))
     assert f'"Yes" to the question "{QUESTION}", estimated with' in document.quote
     assert "cheated" not in document.quote
     write_page(document, tmp_path, "page.html", figures=False)
@@ -114,7 +114,7 @@ def test_heading_and_quote_carry_the_question_as_it_was_asked(tmp_path):
 def test_a_mean_and_a_histogram_are_quoted_with_the_question():
     ages = {"kind": "laplace-mean", "epsilon0": 2.0, "lower": 0, "upper": 120}
     mean = make_outcome([30.0] * 100, value="age", question="How old are you?", randomizer=ages)
-    said = column_document(mean, day=DAY).quote
+    said = column_document(mean, Byline(DAY)).quote
     assert 'the mean of the answers to "How old are you?" is ' in said
 
 
@@ -125,7 +125,7 @@ def test_of_several_questions_each_heads_its_part_and_stands_in_the_quote():
     outcome = Task.from_dict({"name": "habits", "value": blocks, "release": RELEASE}).run(
         {each: ["No", "Yes"] * 100 for each in asked}
     )
-    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), day=DAY)
+    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), Byline(DAY))
     assert document.title == "habits"
     assert [each.title for each in document.sections][:2] == list(asked.values())
     assert all(f'to the question "{each}"' in document.quote for each in asked.values())
@@ -145,10 +145,10 @@ def test_a_quote_of_possible_shares_alone_says_nothing_of_others(yes_no):
 
 
 def test_page_and_quote_say_where_people_were_told_that_the_result_would_be(yes_no):
-    document = column_document(yes_no, day=DAY, result="https://results.example/work")
+    document = column_document(yes_no, Byline(DAY, "https://results.example/work"))
     assert document.byline.endswith("People who answered were told that it would be at https://results.example/work.")
     assert document.quote.endswith(f"(Office <b>, ask@example.org, {DAY}, https://results.example/work).")
-    assert "told" not in column_document(yes_no, day=DAY).byline
+    assert "told" not in column_document(yes_no, Byline(DAY)).byline
 
 
 def test_a_sentence_that_needs_no_epsilon_stands_before_it(yes_no, read):
@@ -220,7 +220,7 @@ def test_senders_who_may_be_fake_are_named_in_the_quote():
 def test_nothing_is_quoted_of_a_trial_run():
     outcome = make_outcome([0, 1] * 50, source=SeededSource(1))
     assert quote(outcome) == ""
-    document = column_document(outcome, day=DAY)
+    document = column_document(outcome, Byline(DAY))
     assert (document.quote, document.byline) == ("", f"Made on {DAY}.")
 
 
@@ -239,7 +239,7 @@ def test_estimates_of_every_question_come_before_any_theorem(tmp_path):
         {"name": "habits", "value": [{"column": each, **block} for each in names], "release": RELEASE}
     )
     outcome: Outcome = task.run({each: ["No", "Yes"] * 100 for each in names})
-    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), day=DAY)
+    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), Byline(DAY))
     write_page(document, tmp_path, "page.html", figures=False)
     page = Page.read((tmp_path / "page.html").read_text(encoding="utf-8"))
     where = [page.text.index("200 reports, randomized by k-rr with epsilon0 = 1."), page.text.index("By the theorem")]
@@ -266,7 +266,7 @@ def test_a_danger_is_said_once_and_before_everything_else():
 
 def test_the_day_is_that_of_the_clock_in_utc():
     before = datetime.now(UTC).date().isoformat()
-    assert before <= release_document._today() <= datetime.now(UTC).date().isoformat()
+    assert before <= Byline.today().day <= datetime.now(UTC).date().isoformat()
 
 
 def test_a_contact_is_one_line_and_tasks_without_one_keep_their_digests():

@@ -1,15 +1,14 @@
 """A release in words: the promise first, then each private column, then its origin."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, in_digits, printable
+from shuffledp.core.text import count_of, printable
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
 from shuffledp.documents.document import (
@@ -39,7 +38,7 @@ from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.provenance_document import model_section, provenance_section
 from shuffledp.documents.result_document import quote_of, results_of
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.words import sent
+from shuffledp.documents.words import epsilon0_of, sent
 from shuffledp.pipeline import Release
 from shuffledp.survey import DEMONSTRATION, Column, ColumnOutcome, Outcome, Task
 
@@ -91,15 +90,35 @@ SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
 )
 
 
-def column_document(outcome: ColumnOutcome, *, day: str = "", result: str | None = None) -> Document:
-    """The release of one private column; with its ``day`` it also has a sentence to quote.
+@dataclass(frozen=True, slots=True)
+class Byline:
+    """The day of a release in UTC, and the address where people who answered were told that it would be, or ""."""
 
-    ``result`` is the address where a collection said that its release will be.
-    """
+    day: str
+    address: str = ""
+
+    @classmethod
+    def today(cls, address: str | None = None) -> "Byline":
+        """A byline of this day: nothing else on a page differs between runs of one task."""
+        return cls(datetime.now(UTC).date().isoformat(), printable(address or ""))
+
+    def text(self, done: str, contact: str | None) -> str:
+        """The line below a title, on what was ``done`` by whom."""
+        by = "" if contact is None else f" by {contact}"
+        told_of = f" People who answered were told that it would be at {self.address}." if self.address else ""
+        return f"{done} on {self.day}{by}.{told_of}"
+
+    def source(self, contact: str | None) -> str:
+        """Publisher, day and address, as a source is quoted."""
+        return ", ".join(filter(None, [contact, self.day, self.address]))
+
+
+def column_document(outcome: ColumnOutcome, byline: Byline | None = None) -> Document:
+    """The release of one private column; with a byline it also has a sentence to quote."""
     sections = [section for make in SECTIONS for section in make(outcome) if section is not None]
     counted = sent(outcome.model, outcome.flow.released)
     summary = f"{counted} about the private {'columns' if outcome.column.columns else 'column'}"
-    return _document(outcome, outcome.column, sections, summary, counted=counted, day=day, result=result)
+    return _document(outcome, outcome.column, sections, summary, counted=counted, byline=byline)
 
 
 def release_top(release: Release) -> Document:
@@ -119,7 +138,7 @@ def _in_short(release: Release, column: str = "") -> Section:
     return Section(anchor="estimates", title="Estimates", blocks=(*heading, *estimates_tables(release)), place=place)
 
 
-def _untitled(release: Release, sections: list[Section], *, day: str = "") -> Document:
+def _untitled(release: Release, sections: list[Section], byline: Byline | None = None) -> Document:
     document = Document(
         title=f"Estimated {release.estimate.statistic}",
         kicker=_kicker(release),
@@ -129,7 +148,7 @@ def _untitled(release: Release, sections: list[Section], *, day: str = "") -> Do
         results=results_of([("", release)]),
         sections=tuple(sections),
     )
-    return _released(document, [("", release)], release.statements[0], day=day)
+    return _released(document, byline, [("", release)], release.statements[0])
 
 
 def write_memory_page(release: Release, folder: Path) -> None:
@@ -138,7 +157,7 @@ def write_memory_page(release: Release, folder: Path) -> None:
     blocks = drawn_estimates(release, estimate.statistic)
     drawn = Section(anchor="estimates", title="Estimates", blocks=blocks, place=Place.RESULTS)
     sections = [drawn, *filter(None, [errors_section(release)]), model_section(release.model)]
-    page.write_page(_untitled(release, sections, day=_today()), folder, RELEASE_PAGE)
+    page.write_page(_untitled(release, sections, Byline.today()), folder, RELEASE_PAGE)
 
 
 def write_release(
@@ -149,26 +168,24 @@ def write_release(
     ``result`` is the address where a collection said that they will be.
     """
     columns, documents, write = {}, {}, partial(page.write_page, name=RELEASE_PAGE, figures=figures)
-    day = _today()
+    byline = Byline.today(result)
     for name, column in outcome.columns.items():
-        documents[name] = document = column_document(column, day=day, result=result)
+        documents[name] = document = column_document(column, byline)
         columns[name] = column.with_files(folder / name, write(document, folder / name))
     outcome = replace(outcome, columns=columns)
     if not outcome.task.in_blocks:
         return outcome, document
-    document = joint_document(outcome, documents, day=day, result=result)
+    document = joint_document(outcome, documents, byline)
     return outcome.with_files(folder, write(document, folder)), document
 
 
-def joint_document(
-    outcome: Outcome, columns: Mapping[str, Document], *, day: str = "", result: str | None = None
-) -> Document:
+def joint_document(outcome: Outcome, columns: Mapping[str, Document], byline: Byline | None = None) -> Document:
     """The release of several columns: the joint guarantee for one person, then each column in short."""
     sections = [_column_section(outcome.columns[folder], folder, document) for folder, document in columns.items()]
     summary = count_of(len(columns), "private column:", "private columns, answered by the same people:")
     counted = count_of(len(columns), "column")
     sections.append(provenance_section(outcome))
-    return _document(outcome, outcome.task, sections, summary, counted=counted, day=day, result=result)
+    return _document(outcome, outcome.task, sections, summary, counted=counted, byline=byline)
 
 
 def _document(
@@ -178,8 +195,7 @@ def _document(
     summary: str,
     *,
     counted: str = "",
-    day: str = "",
-    result: str | None = None,
+    byline: Byline | None = None,
 ) -> Document:
     parts = list(outcome.columns.values()) if isinstance(outcome, Outcome) else [outcome]
     releases = [(part.column.value, part.release) for part in parts]
@@ -197,37 +213,28 @@ def _document(
         results=results_of(releases),
         sections=tuple(sections),
     )
-    about: dict[str, Any] = {"contact": task.release.contact, "result": result, "questions": questions}
-    return _released(document, releases, outcome.statements[0], day=day, **about)
+    return _released(
+        document, byline, releases, outcome.statements[0], questions=questions, contact=task.release.contact
+    )
 
 
 def _released(
     document: Document,
+    byline: Byline | None,
     releases: list[tuple[str, Release]],
     statement: PrivacyStatement,
     *,
-    day: str,
-    contact: str | None = None,
-    result: str | None = None,
     questions: Mapping[str, str | None] = MappingProxyType({}),
+    contact: str | None = None,
 ) -> Document:
-    """The document with the day and people of its release, if there was one, and a sentence to quote."""
-    if not day:
+    """The document with its byline and a sentence to quote; unchanged without a byline."""
+    if byline is None:
         return document
-    made = document.withdrawn or document.demonstration
-    byline = f"{'Made' if made else 'Released'} on {day}{f' by {contact}' if contact else ''}."
-    if result is not None:
-        byline += f" People who answered were told that it would be at {printable(result)}."
-    source = ", ".join(filter(None, [contact, day, result and printable(result)]))
-    quote = quote_of(releases, statement, source=source, questions=questions)
+    quote = quote_of(releases, statement, source=byline.source(contact), questions=questions)
     if quote and document.demonstration:
         quote = f"In a demonstration with made-up answers, which says nothing about real people: {quote}"
-    return replace(document, byline=byline, quote=quote)
-
-
-def _today() -> str:
-    """The day in UTC; nothing else on a page differs between runs of the same task."""
-    return datetime.now(UTC).date().isoformat()
+    done = "Made" if document.withdrawn or document.demonstration else "Released"
+    return replace(document, byline=byline.text(done, contact), quote=quote)
 
 
 def _kicker(outcome: ColumnOutcome | Outcome | Release) -> str:
@@ -253,8 +260,8 @@ def _withdrawn(outcome: ColumnOutcome | Outcome | Release) -> str | None:
 def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> Section:
     """One private column of several: its estimates, and a link to its own page in ``folder``."""
     local, missing = outcome.model.local, outcome.flow.missing
-    epsilon0 = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
-    how = f"{sent(outcome.model, outcome.release.estimate.num_reports)}, randomized by {local.kind} with {epsilon0}."
+    counted = sent(outcome.model, outcome.release.estimate.num_reports)
+    how = f"{counted}, randomized by {local.kind} with {epsilon0_of(local)}."
     without = f"{count_of(missing, 'person', 'people')} without an answer left out." if missing else ""
     name, value = f"estimates-{folder}", outcome.column.label
     drawn = drawn_estimates(outcome.release, outcome.column.value, name=name, alone=False, whose=f" of {value}")
