@@ -157,7 +157,7 @@ def comers(limits, addresses="a"):
 
 
 def test_whose_request_has_been_incomplete_for_longest_gives_way_with_a_head_or_without_one():
-    here = comers(Limits(most=3), "aaa")
+    here = comers(Limits(most_connections=3), "aaa")
     here.first[0].has_head = True  # and its body does not come
     here.all.is_served(here.first[1])
     assert not here.come().is_closed
@@ -167,7 +167,7 @@ def test_whose_request_has_been_incomplete_for_longest_gives_way_with_a_head_or_
 
 
 def test_whoever_waits_for_the_next_request_waits_from_then_on():
-    here = comers(Limits(most=2), "aa")
+    here = comers(Limits(most_connections=2), "aa")
     here.all.is_served(here.first[0])
     here.all.waits(here.first[0])
     here.come()
@@ -175,7 +175,7 @@ def test_whoever_waits_for_the_next_request_waits_from_then_on():
 
 
 def test_where_every_request_is_being_answered_whoever_comes_gives_way():
-    here = comers(Limits(most=2), "aa")
+    here = comers(Limits(most_connections=2), "aa")
     for each in here.first:
         here.all.is_served(each)
     assert here.come().is_closed
@@ -186,7 +186,7 @@ def test_a_connection_waits_while_its_answer_is_unread_and_is_served_again_when_
         await asyncio.Event().wait()
 
     async def test():
-        kind = limited(Limits(most=2))
+        kind = limited(Limits(most_connections=2))
         one = kind(config=uvicorn.Config(never, log_config=None), server_state=ServerState(), app_state={})
         one.connection_made(MagicMock())
         one.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -201,13 +201,13 @@ def test_a_connection_waits_while_its_answer_is_unread_and_is_served_again_when_
 
 
 def test_one_address_has_its_share_and_takes_no_place_of_others():
-    here = comers(Limits(most=100, of_one_address=2), "abaab")
+    here = comers(Limits(most_connections=100, connections_of_an_address=2), "abaab")
     assert [each.is_closed for each in here.first] == [True, False, False, False, False]
     assert not any(here.come(each).is_closed for each in "cdc")
 
 
 def test_nothing_of_an_address_is_kept_when_its_last_connection_is_gone():
-    here = comers(Limits(most=2, of_one_address=1), "ab")
+    here = comers(Limits(most_connections=2, connections_of_an_address=1), "ab")
     here.come("a")
     for each in list(here.all._all):
         here.all.remove(each)
@@ -222,11 +222,11 @@ def test_all_addresses_of_a_network_of_ipv6_are_one():
 
 
 @pytest.mark.parametrize(
-    ("given", "found"), [("", None), ("connections_of_an_address = 0\n", None), ("connections_of_an_address = 7\n", 7)]
+    ("given", "found"), [("", 0), ("connections_of_an_address = 0\n", 0), ("connections_of_an_address = 7\n", 7)]
 )
 def test_a_share_of_one_address_is_for_a_service_without_a_proxy_unless_it_is_asked_for(tmp_path, given, found):
     with place(tmp_path, limits=f"{certified(tmp_path)}[limits]\n{given}") as where:
         config = ShufflerConfig.read(where.folder / "shuffler.toml")
-        assert config.connections.of_one_address == (found if given else 64)
+        assert config.connections.connections_of_an_address == (found if given else 64)
         alone = replace(config, tls_certificate=None, tls_key=None)
-        assert alone.connections.of_one_address == found
+        assert alone.connections.connections_of_an_address == found

@@ -11,12 +11,11 @@ Paths are relative to the file. For example, of a shuffler::
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key
@@ -30,29 +29,6 @@ from shuffledp.wire.published_keys import PublishedKey
 _OF_AN_ADDRESS = 64  # default limit of connections per address, without a proxy
 
 Key = TypeVar("Key", bound=PrivateKey)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitsSection(Section):
-    """Limits that keep a service available while some connections misbehave.
-
-    Args:
-        most_connections: connections at once.
-        connections_of_an_address: connections of one address at once; 0 is no limit. By default 64 where the
-            service speaks TLS itself, and no limit where it does not, since then all come from a proxy.
-        seconds_idle: seconds for which a connection may lack the head of a request, or leave answers unread.
-    """
-
-    title: ClassVar[str] = "[limits]"
-    most_connections: int = 4096
-    connections_of_an_address: int | None = None
-    seconds_idle: float = 10.0
-
-    def __post_init__(self) -> None:
-        validate.integer_at_least(1, most_connections=self.most_connections)
-        if self.connections_of_an_address is not None:
-            validate.integer_at_least(0, connections_of_an_address=self.connections_of_an_address)
-        validate.positive(seconds_idle=self.seconds_idle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +50,7 @@ class ServiceConfig(Section):
     collections: tuple[str, ...]
     tls_certificate: str | None = None
     tls_key: str | None = None
-    limits: LimitsSection = field(default_factory=LimitsSection)
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         host_and_port(self.listen)
@@ -107,14 +83,10 @@ class ServiceConfig(Section):
 
     @property
     def connections(self) -> Limits:
-        """Limits of the server's connections."""
-        given = self.limits.connections_of_an_address
-        usual = None if self.certificate is None else _OF_AN_ADDRESS
-        return Limits(
-            most=self.limits.most_connections,
-            of_one_address=usual if given is None else given or None,
-            seconds_idle=self.limits.seconds_idle,
-        )
+        """Limits of the server's connections, also of those of an address."""
+        if self.limits.connections_of_an_address is not None:
+            return self.limits
+        return replace(self.limits, connections_of_an_address=0 if self.certificate is None else _OF_AN_ADDRESS)
 
     def read_collections(self) -> list[tuple[Collection, Path]]:
         """Collections with the folders of their files; two files of one collection are refused."""

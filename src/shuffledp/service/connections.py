@@ -11,11 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv6Address, ip_address
-from typing import Any
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shuffledp.core import validate
+from shuffledp.survey.section import Section
 
 TRUSTED = (
     "shuffledp.trusted"  # extension of a request: call its ``known`` once the request is known to come from a party
@@ -25,24 +26,25 @@ _BITS_OF_A_NETWORK = 64  # of IPv6: one person can have all addresses of such a 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of the connections of one server.
+class Limits(Section):
+    """Limits that keep a service available while some connections misbehave.
 
     Args:
-        most: connections at once.
-        of_one_address: connections of one address or one IPv6 network; None is no limit, for connections through
-            a proxy.
+        most_connections: connections at once.
+        connections_of_an_address: connections of one address or one IPv6 network at once; 0 is no limit. By default 64
+            where the service speaks TLS itself, and no limit where it does not, since then all come from a proxy.
         seconds_idle: seconds for which a connection may lack the head of a request, or leave answers unread.
     """
 
-    most: int = 4096
-    of_one_address: int | None = None
+    title: ClassVar[str] = "[limits]"
+    most_connections: int = 4096
+    connections_of_an_address: int | None = None
     seconds_idle: float = 10.0
 
     def __post_init__(self) -> None:
-        validate.integer_at_least(1, most=self.most)
-        if self.of_one_address is not None:
-            validate.integer_at_least(1, of_one_address=self.of_one_address)
+        validate.integer_at_least(1, most_connections=self.most_connections)
+        if self.connections_of_an_address is not None:
+            validate.integer_at_least(0, connections_of_an_address=self.connections_of_an_address)
         validate.positive(seconds_idle=self.seconds_idle)
 
 
@@ -142,14 +144,14 @@ class Connections:
         """Add a connection; above the limit, the one that has waited longest is closed."""
         self._all.add(connection)
         self.waits(connection)
-        if len(self._all) > self._limits.most:
+        if len(self._all) > self._limits.most_connections:
             self._end(next(iter(self._since)))
 
     def has_address(self, connection: Connection) -> None:
         """Count a connection under its address; above the limit of an address, another of its connections is closed."""
-        theirs, most = self._of_address[connection.address], self._limits.of_one_address
+        theirs, most = self._of_address[connection.address], self._limits.connections_of_an_address
         theirs[connection] = None
-        if most is not None and len(theirs) > most:
+        if most and len(theirs) > most:
             self._end(min(theirs, key=lambda each: self._since.get(each, float("inf"))))
 
     def waits(self, connection: Connection, *, anew: bool = True) -> None:

@@ -40,7 +40,7 @@ class Endpoint:
     @property
     def taken_together(self) -> int:
         """Connections accepted in one go: few enough that each can still send a request before it is closed."""
-        return max(1, min(_QUEUE, self.limits.most // _SHARE))
+        return max(1, min(_QUEUE, self.limits.most_connections // _SHARE))
 
 
 def listen(address: str) -> socket.socket:
@@ -69,7 +69,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] | None = None) -> None:
     """Serve several applications until the process is asked to end; ``ready`` is called when all of them answer."""
     servers = [_Server(_config(each)) for each in endpoints]
-    allow_files(sum(each.limits.most + each.taken_together for each in endpoints) + _FILES_BESIDE)
+    allow_files(sum(each.limits.most_connections + each.taken_together for each in endpoints) + _FILES_BESIDE)
     running = [
         asyncio.create_task(server.serve(sockets=[each.listening]))
         for server, each in zip(servers, endpoints, strict=True)
