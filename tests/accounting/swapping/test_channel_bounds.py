@@ -9,6 +9,7 @@ import pytest
 from accounting.swapping.independent import exact_delta
 from shuffledp.accounting.swapping.channel_bounds import SwapChannel
 from shuffledp.accounting.swapping.searches import Choices, least_delta
+from shuffledp.randomizers import OptimizedUnaryEncoding
 
 # Where code that dropped mass of theta was below the exact delta: rows, others, epsilon, pair, lam.
 DROPPED_MASS = [
@@ -107,11 +108,28 @@ def test_both_orders_of_all_inputs_and_the_reservoir_of_what_all_inputs_have_in_
     assert set(users.pairs) == {(one, other) for one in range(3) for other in range(3) if one != other}
     for place, (reports, reservoir) in enumerate(users._people((0, 1), 0.1, 7)):
         assert reservoir.chance == pytest.approx(0.2 + 0.3 + 0.2)
-        assert reservoir.densities * reservoir.masses == pytest.approx(users.matrix[place])
+        drawn = np.array([0.2, 0.3, 0.2]) / 0.7
+        for density, mass in zip(reservoir.densities, reservoir.masses, strict=True):
+            assert mass == pytest.approx(drawn[np.isclose(users.matrix[place] / drawn, density)].sum())
         assert reservoir.masses.sum() == pytest.approx(1)
         positive = np.maximum(users.matrix[0] - math.exp(0.1) * users.matrix[1], 0).sum()
         assert reports.excess == pytest.approx(positive)
         assert reports.masses @ reports.values == pytest.approx([0], abs=1e-12)
+
+
+def test_outputs_and_inputs_that_tell_the_same_are_worked_out_once_and_give_the_same_bound():
+    """Bits of five categories: 8 kinds of 32 outputs, and 3 of 5 inputs; noise of 1e-9 keeps all of them apart."""
+    model = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=5).model
+    rows = model.sufficient_channel().matrix.astype(float)
+    noise = 1 + 1e-9 * np.random.default_rng(1).uniform(-1, 1, rows.shape)
+    bounds, sizes = [], []
+    for matrix in (rows, rows * noise):
+        users = SwapChannel(matrix=matrix / matrix.sum(axis=1, keepdims=True), others=3000)
+        people = users._people((0, 1), 0.04, 100)
+        sizes.append((len(people), max(len(reports.values) for reports, _ in people)))
+        bounds.append(users.delta_of((0, 1), 0.04, users._start((0, 1), 0.04)))
+    assert sizes == [(3, 8), (5, 32)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
 
 
 @pytest.mark.deep

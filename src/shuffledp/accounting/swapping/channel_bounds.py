@@ -13,7 +13,7 @@ import numpy as np
 
 from shuffledp.accounting.numerics import gaussian_epsilon
 from shuffledp.accounting.swapping.majorants import Majorant, majorant
-from shuffledp.accounting.swapping.report_classes import ReportClass, one_law
+from shuffledp.accounting.swapping.report_classes import ROUNDING, ReportClass, merged, one_law
 from shuffledp.accounting.swapping.reservoirs import Reservoir
 from shuffledp.accounting.swapping.searches import Choices, Found, least_delta, least_epsilon, tilt_at
 from shuffledp.accounting.swapping.tilted_integrals import Tilt, cell_bounds
@@ -97,17 +97,18 @@ class SwapChannel:
         return min(worst * _ROUND_UP, 1.0) if math.isfinite(worst) else None
 
     def _people(self, pair: tuple[int, int], epsilon: float, donors: int) -> list[tuple[ReportClass, Reservoir]]:
-        """Report law and reservoir of another person, for each input that the person may hold."""
+        """Report law and reservoir of another person, for each input that the person may hold and that tells more."""
         first, second = (self.matrix[place] for place in pair)
         size = float(self.common.sum())
         drawn = self.common / size
-        return [
-            (
-                one_law(first, second, other, drawn, epsilon),
-                Reservoir(donors=donors, chance=min(size, 1.0), densities=other / drawn, masses=drawn),
-            )
-            for other in self.matrix
-        ]
+        found: list[tuple[ReportClass, Reservoir]] = []
+        for other in self.matrix:
+            reports = one_law(first, second, other, drawn, epsilon)
+            densities, masses = merged(other / drawn, drawn)
+            reservoir = Reservoir(donors=donors, chance=min(size, 1.0), densities=densities, masses=masses)
+            if not any(_alike(reports, reservoir, *each) for each in found):
+                found.append((reports, reservoir))
+        return found
 
     def _telling(self, pair: tuple[int, int]) -> float:
         """Largest chi-squared information of the pair among people who all hold the same input."""
@@ -125,6 +126,20 @@ class SwapChannel:
             donors=math.sqrt(max(spread, 1e-12) / (size * self.others)),
             smoothing=0.65 * rate / self.others * ranges,
         )
+
+
+def _alike(reports: ReportClass, reservoir: Reservoir, other: ReportClass, seen: Reservoir) -> bool:
+    """Whether two inputs have the same laws, up to the order of multiplications: as those of unary encodings do."""
+    pairs = (
+        (reports.values, other.values),
+        (reports.masses, other.masses),
+        (reservoir.densities, seen.densities),
+        (reservoir.masses, seen.masses),
+    )
+    return all(
+        one.shape == two.shape and float(np.abs(one - two).max()) <= ROUNDING * float(np.abs(one).max())
+        for one, two in pairs
+    )
 
 
 def _majorant(reports: ReportClass, reservoir: Reservoir, tilt: Tilt) -> Majorant | None:

@@ -11,6 +11,8 @@ import numpy as np
 
 from shuffledp.core.table import Floats
 
+ROUNDING = 1e-14  # relative difference of values that are the same but for the order of multiplications
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportClass:
@@ -94,13 +96,26 @@ def one_law(first: Floats, second: Floats, other: Floats, reservoir: Floats, eps
     """
     growth = math.expm1(epsilon)
     densities = other / reservoir
-    values = (first - second) / other - growth * (second - other) / other
+    values, masses = merged((first - second) / other - growth * (second - other) / other, other)
     return ReportClass(
         values=values,
-        masses=other[np.newaxis],
+        masses=masses[np.newaxis],
         mean=-growth,
         excess=float(np.maximum(first - second - growth * second, 0.0).sum()),
         lowest=min(float(densities.min()), 1 - 1e-6),
         highest=max(float(densities.max()), 1 + 1e-6),
         is_one=True,
     )
+
+
+def merged(values: Floats, masses: Floats) -> tuple[Floats, Floats]:
+    """Values that differ by rounding as one, their mean: outputs that tell the same.
+
+    Returns:
+        The values in ascending order, and their masses.
+    """
+    order = np.argsort(values)
+    values, masses = values[order], masses[order]
+    starts = np.flatnonzero(np.append(True, np.diff(values) > ROUNDING * np.abs(values).max()))
+    together = np.add.reduceat(masses, starts)
+    return np.add.reduceat(values * masses, starts) / together, together
