@@ -29,7 +29,8 @@ def applies(theorem: Theorem, model: ProtocolModel, delta: float) -> bool:
 
 def registry(monkeypatch, *theorems: Theorem) -> None:
     # By its name in sys.modules: as an attribute of the package, "account" is the function.
-    monkeypatch.setattr(sys.modules["shuffledp.accounting.account"], "THEOREMS", theorems)
+    for name in ("THEOREMS", "SHARP_THEOREMS"):
+        monkeypatch.setattr(sys.modules["shuffledp.accounting.account"], name, theorems)
     forget()
 
 
@@ -512,7 +513,7 @@ def test_a_protocol_is_accounted_for_once(monkeypatch):
     seen = len(looked)
     assert seen > 0
     assert account_all(response(3, 2.0, 500), delta=1e-6) == first
-    assert account(response(3, 2.0, 500), delta=1e-6) is first[0]
+    assert account(response(3, 2.0, 500), delta=1e-6, sharp=True) is first[0]
     assert len(looked) == seen
     account(response(3, 2.0, 500), delta=1e-7)
     assert len(looked) > seen

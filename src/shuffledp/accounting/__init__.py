@@ -5,7 +5,7 @@ In reading order: `account`, `compose` (releases), `renyi_divergences`, `bounds`
 them), `privacy_losses`, `numerics`.
 """
 
-from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of
+from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of, may_be_sharper
 from shuffledp.accounting.bounds import Bracket, Examination, Finding, bracket, examine, findings
 from shuffledp.accounting.compose import (
     compose_pure,
@@ -49,6 +49,7 @@ __all__ = [
     "examine",
     "findings",
     "limit",
+    "may_be_sharper",
     "personalized",
     "privacy_curve",
     "reidentification_bound",

@@ -48,7 +48,6 @@ from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonn
 Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # full or short forms, listed in `account`
 
 _MOST_REMEMBERED = 64  # protocols
-_CLOSE = 1.02  # ratio of upper to lower bound up to which no slow theorem is tried
 _UNIFORM = "uniform-shuffle"  # hypothesis shared by all theorems about uniform shuffles
 
 
@@ -140,10 +139,11 @@ def _tightest(
     counted = counting_honest(model, honest_fraction)
     applying = upper_bounds(counted, delta, published_only, sharp)
     explained = {each: each.explained(counted, delta=delta) for each in applying if not each.is_costly}
+    known = min((epsilon_of(guarantee) for guarantee, _ in explained.values()), default=math.inf)
+    for each in applying:
+        if each.is_costly and each.may_gain(counted, delta=delta, known=known):
+            explained[each] = each.explained(counted, delta=delta)
     found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
-    if len(found) < len(applying) and not _is_close(counted, delta, min(map(epsilon_of, found.values()))):
-        explained |= {each: each.explained(counted, delta=delta) for each in applying if each.is_costly}
-        found = {theorem: guarantee for theorem, (guarantee, _) in explained.items()}
     best = min(found, key=lambda theorem: _preference(found[theorem], counted))
     if epsilon_of(found[best]) == math.inf:
         raise UnsupportedModelError(
@@ -201,15 +201,23 @@ def delta_at(
     raise nothing_known(counted, f"epsilon={epsilon:g}", delta=inside_unit(min(found)))
 
 
-def account_all(model: ProtocolModel, *, delta: float) -> tuple[PrivacyStatement, ...]:
+def account_all(model: ProtocolModel, *, delta: float, sharp: bool = True) -> tuple[PrivacyStatement, ...]:
     """All statements that belong beside a release, headline first.
 
-    The upper bound of `account`, then the largest lower bound if one applies (what no theorem can beat), then what is
-    guaranteed about the order inside groups, for a shuffle that is about groups, then the local guarantee of one
-    person.
+    The upper bound of `account`, also by theorems that take seconds unless ``sharp`` is False; then the largest lower
+    bound if one applies (what no theorem can beat), then what is guaranteed about the order inside groups, for a
+    shuffle that is about groups, then the local guarantee of one person.
     """
-    found = (account(model, delta=delta), best_lower_bound(model, delta), d_sigma_statement(model))
+    found = (account(model, delta=delta, sharp=sharp), best_lower_bound(model, delta), d_sigma_statement(model))
     return (*(statement for statement in found if statement is not None), _local_statement(model))
+
+
+def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
+    """Whether theorems that take seconds could promise noticeably less than what is stated without them."""
+    known = epsilon_of(account(model, delta=delta).guarantee)
+    hidden = replace(model, shuffle=model.shuffle.worst_off)
+    costly = (each for each in SHARP_THEOREMS if each.is_costly and each.applies(hidden, delta=delta))
+    return any(each.may_gain(hidden, delta=delta, known=known) for each in costly)
 
 
 def upper_bounds(
@@ -225,12 +233,6 @@ def upper_bounds(
         raise nothing_known(model, f"delta={delta:g}", delta=delta)
     superseded = {name for theorem in applying for name in theorem.supersedes}
     return [theorem for theorem in applying if theorem.id not in superseded]
-
-
-def _is_close(model: ProtocolModel, delta: float, upper: float) -> bool:
-    """Whether no theorem can promise much less."""
-    lower = best_lower_bound(model, delta)
-    return lower is not None and upper <= _CLOSE * epsilon_of(lower.guarantee)
 
 
 def _candidates(published_only: bool, sharp: bool) -> list[Theorem]:

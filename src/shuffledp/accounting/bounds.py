@@ -225,13 +225,9 @@ def examine(
         (0.04321, True)
     """
     start = time.perf_counter()
-    options: dict[str, Any] = {
-        "honest_fraction": honest_fraction,
-        "published_only": published_only,
-        "sharp": sharp,
-    }
+    options: dict[str, Any] = {"honest_fraction": honest_fraction, "published_only": published_only}
     integer_at_least(1, releases=releases)
-    upper, counted = _upper(model, delta, releases, options), counting_honest(model, honest_fraction)
+    upper, counted = _upper(model, delta, releases, options | {"sharp": sharp}), counting_honest(model, honest_fraction)
     return Examination(
         model=model,
         counted=counted,

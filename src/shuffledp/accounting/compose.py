@@ -59,7 +59,8 @@ def compose_releases(
         num_releases: how often each of them is run, 1 or more.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.
-        sharp: as for `shuffledp.account`.
+        sharp: as for `shuffledp.account`; the swap bound of a channel is worked out at one delta alone, and so adds
+            nothing to losses that are added up.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or there is no model.
@@ -82,14 +83,17 @@ def compose_releases(
     counted = [counting_honest(model, honest_fraction) for model in releases]
     count = len(counted) * num_releases
     firsts = [counted.index(model) for model in counted]  # equal releases are worked out once
-    options: dict[str, bool] = {"published_only": published_only, "sharp": sharp}
-    known = {place: account(counted[place], delta=delta / count, **options) for place in set(firsts)}
+    known = {
+        place: account(counted[place], delta=delta / count, published_only=published_only, sharp=sharp)
+        for place in set(firsts)
+    }
     each = [known[place] for place in firsts]
     if count == 1:
         return each[0]
     basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
     profiles = _profiles({place: counted[place] for place in known if known[place].basis.theorem == "swap-bound"})
-    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, profiles=profiles, **options)
+    options: dict[str, Any] = {"profiles": profiles, "published_only": published_only}
+    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, **options)
     guarantees = [statement.guarantee for statement in each]
     if all(isinstance(pure, CentralDP) and pure.delta == 0 for pure in guarantees):
         adding = min(adding, compose_pure([epsilon_of(pure) for pure in guarantees] * num_releases, delta=delta))
@@ -158,7 +162,6 @@ def _by_losses(
     limit: float,
     profiles: Mapping[int, Theorem | None],
     published_only: bool,
-    sharp: bool,
 ) -> float:
     """Epsilon by adding up privacy losses, at most the limit."""
     if limit == 0:
@@ -167,7 +170,7 @@ def _by_losses(
     firsts = [models.index(model) for model in models]
     distinct = [models[place] for place in dict.fromkeys(firsts)]
     try:
-        theorems = [_best_curve(model, left_out, published_only, sharp) for model in distinct]
+        theorems = [_best_curve(model, left_out, published_only) for model in distinct]
     except UnsupportedModelError:
         return limit  # no theorem covers some release at this small delta
     places = [distinct.index(models[first]) for first in firsts]
@@ -279,17 +282,17 @@ def privacy_curve(model: ProtocolModel, *, delta: float, honest_fraction: float 
     return curve
 
 
-def _best_curve(model: ProtocolModel, delta: float, published_only: bool, sharp: bool = False) -> Theorem:
+def _best_curve(model: ProtocolModel, delta: float, published_only: bool) -> Theorem:
     """Theorem to compose: of those with a curve, the one with the smallest delta at epsilon 0."""
-    theorems = with_curves(model, delta, published_only, sharp)
+    theorems = with_curves(model, delta, published_only)
     if not theorems:
         raise nothing_known(model, f"delta={delta:g} by a theorem with a curve of delta", delta=delta)
     return _tightest(theorems, model)
 
 
-def with_curves(model: ProtocolModel, delta: float, published_only: bool = False, sharp: bool = False) -> list[Theorem]:
+def with_curves(model: ProtocolModel, delta: float, published_only: bool = False) -> list[Theorem]:
     """Theorems that apply and have a fast curve of delta."""
-    return [each for each in upper_bounds(model, delta, published_only, sharp) if each.is_vectorized]
+    return [each for each in upper_bounds(model, delta, published_only) if each.is_vectorized]
 
 
 def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:

@@ -26,7 +26,6 @@ def renyi(
     orders: Sequence[float],
     honest_fraction: float = 1.0,
     published_only: bool = False,
-    sharp: bool = False,
 ) -> PrivacyStatement:
     """Upper bound on the Renyi divergence of everything released, at each order a, as a statement.
 
@@ -42,7 +41,6 @@ def renyi(
         orders: each above 1 and finite, ascending.
         honest_fraction: as for `shuffledp.account`.
         published_only: as for `shuffledp.account`.
-        sharp: as for `shuffledp.account`.
 
     Raises:
         InvalidParameterError: if a parameter is out of range, or ``model`` is not a protocol's.
@@ -65,7 +63,7 @@ def renyi(
     local = counted.local.guarantee
     if local.delta > 0 or local.is_trivial:
         raise nothing_known(counted, f"orders={list(orders)}", delta=_ANY_DELTA)
-    theorems = with_curves(counted, _ANY_DELTA, published_only, sharp)
+    theorems = with_curves(counted, _ANY_DELTA, published_only)
     found = {theorem: _divergences(theorem, counted, orders) for theorem in theorems}
     best = min(found, key=lambda theorem: sum(found[theorem]))
     guarantee = RenyiDP(orders=orders, epsilons=found[best], neighbors=local.neighbors)

@@ -60,6 +60,10 @@ class Theorem(ABC):
         """Guarantee, with remarks for any statement about such a protocol: whom it is about, for example."""
         return self.guarantee(model, delta=delta), ()
 
+    def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
+        """Whether a theorem that takes seconds can promise an epsilon that is noticeably below the known one."""
+        return True
+
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
         """Trust assumptions of what the theorem says about this model."""
         return (Trust.OWN_DEVICE, *model.local.trust, *model.shuffle.trust)

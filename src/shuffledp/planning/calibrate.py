@@ -1,7 +1,8 @@
 """Calibration: the largest local loss, the fewest people, messages or slots for a wanted guarantee.
 
 Every answer has been accounted for once more: it is a parameter at which the accountant's own statement meets the
-target, found by at most some twenty calls of it, and that statement is returned with it.
+target, found by at most some twenty calls of it, and that statement is returned with it. Bounds that take seconds are
+left out: a release at the answer may state less.
 """
 
 import math

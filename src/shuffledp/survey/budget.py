@@ -241,7 +241,7 @@ def _whole(models: Models, delta: float) -> PrivacyStatement:
         replace(model, local=LdpModel(epsilon0=model.local.epsilon0)) if _remainder(model) else model
         for model in models
     ]
-    found = compose_releases(pure, delta=delta)
+    found = compose_releases(pure, delta=delta, sharp=len(pure) == 1)  # of one release what is stated beside it
     guarantee: Any = found.guarantee
     for remainder in filter(None, map(_remainder, models)):
         guarantee = guarantee.compose(CentralDP(epsilon=0.0, delta=remainder))

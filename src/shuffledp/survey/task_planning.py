@@ -366,15 +366,15 @@ def column_plan(
     walks: "WalksPlan | None" = None,
     *,
     alone: bool = False,
+    sharp: bool = True,
 ) -> ColumnPlan:
-    """The plan of one private column; ``alone`` leaves out other randomizers.
+    """The plan of one private column; ``alone`` leaves out other randomizers, and not ``sharp`` what takes seconds.
 
     ``model`` is that of its people and its ``shuffler``, and ``walks`` is what these do, if they are walks.
     """
-    num_users, delta = model.num_senders, column.release.delta
-    chosen, unit = column.randomizer, column.randomizer.unit_of(num_users)
-    statements = account_all(model, delta=delta)
-    error = chosen.expected_error(num_users)
+    num_users, delta, chosen = model.num_senders, column.release.delta, column.randomizer
+    unit = chosen.unit_of(num_users)
+    statements, error = account_all(model, delta=delta, sharp=sharp), chosen.expected_error(num_users)
     options, unfit = [option_of(chosen.kind, model, error, delta=delta, chosen=True, stated=statements[0])], []
     for kind, member in () if alone else chosen.alternatives().items():
         try:

@@ -118,7 +118,7 @@ def test_both_orders_of_all_inputs_and_the_reservoir_of_what_all_inputs_have_in_
 
 
 def test_outputs_and_inputs_that_tell_the_same_are_worked_out_once_and_give_the_same_bound():
-    """Bits of five categories: 8 kinds of 32 outputs, and 3 of 5 inputs; noise of 1e-9 keeps all of them apart."""
+    """Bits of five categories: up to 7 kinds of 32 outputs, 3 of 5 inputs; noise of 1e-9 keeps them apart."""
     model = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=5).model
     rows = model.sufficient_channel().matrix.astype(float)
     noise = 1 + 1e-9 * np.random.default_rng(1).uniform(-1, 1, rows.shape)
@@ -128,7 +128,7 @@ def test_outputs_and_inputs_that_tell_the_same_are_worked_out_once_and_give_the_
         people = users._people((0, 1), 0.04, 100)
         sizes.append((len(people), max(len(reports.values) for reports, _ in people)))
         bounds.append(users.delta_of((0, 1), 0.04, users._start((0, 1), 0.04)))
-    assert sizes == [(3, 8), (5, 32)]
+    assert sizes == [(3, 7), (5, 32)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
 
 

@@ -86,7 +86,12 @@ class Strata(Theorem):
     def _best(self, model: ProtocolModel, delta: float) -> tuple[float, list[Theorem]]:
         """Best epsilon and the first theorem that gives it; where none applies, the trivial one."""
         smallest, anyway = _smallest(model), model.local.epsilon0 if self.kind.promises else 0.0
-        found = [(each.epsilon(smallest, delta=delta), each) for each in self._applying(model, delta)]
+        applying = self._applying(model, delta)
+        found = [(each.epsilon(smallest, delta=delta), each) for each in applying if not each.is_costly]
+        known = min([anyway, *(epsilon for epsilon, _ in found)])
+        for each in applying:
+            if each.is_costly and each.may_gain(smallest, delta=delta, known=known):
+                found.append((each.epsilon(smallest, delta=delta), each))
         best = float(self._least_or_most([anyway, *(epsilon for epsilon, _ in found)]))
         return best, [theorem for epsilon, theorem in found if epsilon == best][:1]
 

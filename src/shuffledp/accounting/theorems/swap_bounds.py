@@ -8,17 +8,20 @@ Rotations exchange three places: proved for uniform shuffles alone, with one mes
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
 from shuffledp.accounting.numerics import SMALLEST, exp
 from shuffledp.accounting.theorem import Theorem, not_adaptive, shuffled_pure_reports
 from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
+from shuffledp.accounting.theorems.two_levels import LdpWitness
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
 _LEAST_DELTA, _ANY_DELTA = 1e-12, 0.5
+_CLOSE = 1.02  # ratio of the known epsilon to the least possible one, up to which the bound is not worked out
 _MOST_USERS, _FEWEST_USERS = 10**12, 20
 _ENOUGH, _POWER = 12, 2.3  # people for each E^2.3: with fewer the strong pair is below in all cases tried
 _MOST_INPUTS, _MOST_OUTPUTS = 6, 32
@@ -34,6 +37,10 @@ class _SwapTheorem(Theorem):
         """The hypotheses about the randomizer."""
 
     @abstractmethod
+    def at_least(self, model: ProtocolModel, delta: float) -> float:
+        """An epsilon below which the bound never is."""
+
+    @abstractmethod
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
         """An epsilon below epsilon0 at which the bound was found to be at most delta."""
 
@@ -47,6 +54,10 @@ class _SwapTheorem(Theorem):
         requirement = f"delta >= {_LEAST_DELTA:g}"
         moderate = Hypothesis("moderate-delta", requirement, f"delta={delta:g}", delta >= _LEAST_DELTA)
         return (*shape, moderate, *self.special_hypotheses(model))
+
+    def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
+        """Whether the bound can be below the known epsilon by more than two per cent."""
+        return known > _CLOSE * self.at_least(model, delta)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon that the search finds; epsilon0 where it finds none."""
@@ -77,6 +88,10 @@ class SwapBound(_SwapTheorem):
         """Number of people from which the reservoir is large."""
         return (_large_reservoir(model),)
 
+    def at_least(self, model: ProtocolModel, delta: float) -> float:
+        """What some randomizer of this local loss loses."""
+        return LdpWitness().epsilon(model, delta=delta)
+
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
         """Epsilon of any randomizer of this local loss; None if the search finds none."""
         from shuffledp.accounting.swapping.certified_losses import private_epsilon  # what takes seconds loads late
@@ -102,6 +117,13 @@ class SwapBoundChannel(_SwapTheorem):
         bounds = f"{_FEWEST_USERS} <= n <= {_MOST_USERS:g}"
         people = Hypothesis("moderate-users", bounds, f"num_users={users}", _FEWEST_USERS <= users <= _MOST_USERS)
         return (people, _positive_channel(model.local))
+
+    def at_least(self, model: ProtocolModel, delta: float) -> float:
+        """What the channel loses on the data sets that are evaluated exactly."""
+        from shuffledp.accounting.lower_bounds import best_lower_bound  # which knows all theorems, this one too
+
+        found: Any = best_lower_bound(model, delta)
+        return 0.0 if found is None else float(found.guarantee.epsilon)
 
     def solved(self, model: ProtocolModel, delta: float) -> float | None:
         """The largest epsilon of all pairs; None if one has none."""
