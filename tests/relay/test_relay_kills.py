@@ -15,7 +15,7 @@ from shuffledp.relay.http_transport import HttpTransport
 from shuffledp.relay.member_processes import Member, run_members
 from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
 from shuffledp.relay.relay_release import gather_hand_ins
-from shuffledp.service.demonstration import end, free_ports, started, wait_for
+from shuffledp.service.demonstration import COLLECTION_FILE, end, free_ports, started, wait_for
 
 PEOPLE = 8
 
@@ -28,13 +28,8 @@ class Processes:
         self.circle = Circle(people=PEOPLE, url=f"http://127.0.0.1:{self.port}", overlay={"groups": [2, 2, 2]})
         self.terms, self.folder = terms_of(self.circle), tmp_path
         self.reports = sealed_reports(self.terms, [0, 1] * (PEOPLE // 2))
-        (tmp_path / "c").write_bytes(self.circle.collection.canonical)
+        (tmp_path / COLLECTION_FILE).write_bytes(self.circle.collection.canonical)
         (tmp_path / "d").write_bytes(self.circle.directory.canonical)
-        self.config = tmp_path / "office.toml"
-        self.config.write_text(
-            f'listen = "127.0.0.1:{self.port}"\nstate = "office"\ncollections = ["c"]\ndirectories = ["d"]\n'
-            "patience = 3600.0\n"
-        )
         self.office = None
         self.members = {person: self.member(person) for person in range(PEOPLE)}
 
@@ -47,8 +42,8 @@ class Processes:
         return process
 
     def start_office(self):
-        with (self.folder / "log").open("ab") as log:
-            self.office = started(["relay", "serve", "--config", str(self.config)], log.fileno())
+        own = 'directories = ["d"]\npatience = 3600.0\n'
+        self.office = started(["relay", "serve"], self.folder / "office.toml", self.port, own)
         wait_for(self.office)
 
     def kill_office(self):
