@@ -6,7 +6,7 @@ import pytest
 
 from client.answering import AGAIN, SEND, Asked, asking, randomize, says
 from service.issuing import WithTokens
-from shuffledp.service.invitations import Invitation, invited, ready_made
+from shuffledp.service.invitations import Invitation, new_invitations, ready_made_invitations
 from shuffledp.wire.grammar import ReportError
 from shuffledp.wire.keys import in_text
 from shuffledp.wire.tokens import Token, TokenCheck
@@ -28,7 +28,7 @@ def device(asked, browser):
 
 @pytest.fixture
 def link(asked):
-    ((invitation,), _) = invited(asked.collection, 1)
+    ((invitation,), _) = new_invitations(asked.collection, 1)
     return invitation.link(asked.collection.page)
 
 
@@ -130,7 +130,7 @@ def test_a_link_without_an_invitation_asks_nothing_and_neither_does_one_with_a_t
 
 def test_a_token_in_the_link_is_spent_where_the_collection_says_that_tokens_are_ready_made(browser):
     asked = Asked(parties=WithTokens(asking(), ready_made=True))
-    (invitation,) = ready_made(asked.collection, 1, asked.parties.issuer_key)
+    (invitation,) = ready_made_invitations(asked.collection, 1, asked.parties.issuer_key)
     with asked.device(browser) as device, asked.opened(device, invitation.link(asked.collection.page)) as tab:
         assert "can tell that it is yours" in tab.locator("body").inner_text()
         answer(tab)

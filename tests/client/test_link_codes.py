@@ -18,7 +18,7 @@ from shuffledp.client.invitation_sheet import invitation_sheet
 from shuffledp.client.link_codes import is_link_code, link_code, printed_code
 from shuffledp.client.respondents_page import with_page
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.service.invitations import invited, ready_made
+from shuffledp.service.invitations import new_invitations, ready_made_invitations
 
 LINK = f"https://ask.example/survey.html#page={'ab' * 32}&invitation=AbCdEfGhIjKlMnOpQrStUv"
 QUIET = 4  # modules, ISO/IEC 18004
@@ -91,9 +91,9 @@ def test_a_link_that_no_code_can_hold_is_refused():
 def sheet_of(parties, *names):
     collection, _ = with_page(parties.collection, ADDRESS)
     if collection.ready_made:
-        made = ready_made(collection, len(names), parties.issuer_key)
+        made = ready_made_invitations(collection, len(names), parties.issuer_key)
     else:
-        made, _ = invited(collection, len(names))
+        made, _ = new_invitations(collection, len(names))
     links = [each.link(collection.page) for each in made]
     return invitation_sheet(collection, zip(names, links, strict=True)), links
 

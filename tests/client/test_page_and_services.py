@@ -13,8 +13,8 @@ from service.issuing import WithTokens
 from service.processes import place, until
 from service.relay import Relay
 from shuffledp.client.respondents_page import with_page
-from shuffledp.service.client import asked, new_client
-from shuffledp.service.invitations import invited
+from shuffledp.service.client import answer_to, new_client
+from shuffledp.service.invitations import new_invitations
 from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
 
 PEOPLE = 4
@@ -62,7 +62,7 @@ def closed(where):
     collection = where.parties.collection
     body = CloseRequest.by(where.parties.shuffler_key, collection.id, datetime.now(UTC)).encode()
     with new_client() as client:
-        asked(client, "POST", f"{where.url}{collection.path}/close", 10.0, body=body, media_type=CLOSE_TYPE)
+        answer_to(client, "POST", f"{where.url}{collection.path}/close", 10.0, body=body, media_type=CLOSE_TYPE)
     until((where.release / "release.html").exists)
     return json.loads((where.release / "statement.json").read_text())
 
@@ -78,7 +78,7 @@ def laid_out(where, folder, address):
 
 def with_invitations(where, folder, collection, people=PEOPLE):
     """The invitations of all people, once the issuer knows them and all services run."""
-    invitations, listed = invited(collection, people)
+    invitations, listed = new_invitations(collection, people)
     (folder / "invited.json").write_text(listed.written())
     for role in ("issuer", "shuffler", "analyzer"):
         where.start(role)

@@ -13,7 +13,7 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, Rem
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.in_memory import CsvInMemory
-from shuffledp.service.client import Receipt, asked, reason_of, send
+from shuffledp.service.client import Receipt, answer_to, reason_of, send
 from shuffledp.service.device_memory import DeviceMemory, answer_once
 from shuffledp.service.http_messages import Problem
 from shuffledp.service.public_columns import public_table
@@ -102,7 +102,7 @@ def test_an_answer_that_is_none_of_the_protocol_is_refused(collection, content):
 def test_a_refusal_is_named_in_no_words_but_those_of_the_protocol():
     shuffler = Shuffler(httpx.Response(404, json={"type": "urn:x:error:unrecognizedCollection", "detail": "secret"}))
     with pytest.raises(RemoteProtocolError) as caught:
-        asked(shuffler.client(), "GET", "https://mixer.example/collections/x", 1)
+        answer_to(shuffler.client(), "GET", "https://mixer.example/collections/x", 1)
     assert "404 unrecognizedCollection" in str(caught.value)
     assert "secret" not in str(caught.value)
 

@@ -56,7 +56,7 @@ def listed(told):
 @asynccontextmanager
 async def issuing(folder, parties=None, people=3, *, made=None, now=None):
     parties, logged = parties or WithTokens(), Logged()
-    made = made or invitations.invited(parties.collection, people)
+    made = made or invitations.new_invitations(parties.collection, people)
     store = IssuerStore(folder / "issuer")
     clock, log = {} if now is None else {"now": lambda: now[0]}, EventLog(logged.write)
     at_issuer = CollectionAtIssuer(parties.collection, parties.issuer_key, store, log=log, **clock)
@@ -104,7 +104,7 @@ def test_whoever_is_not_invited_gets_no_token(tmp_path):
     async def test():
         async with issuing(tmp_path) as here:
             body = here.pending().request.encode()
-            stranger = invitations.invited(here.parties.collection, 1)[0][0].code
+            stranger = invitations.new_invitations(here.parties.collection, 1)[0][0].code
             code = here.made[0][0].code
             return {
                 "stranger": await here.ask(stranger, body),
@@ -207,7 +207,7 @@ class Answering(httpx.MockTransport):
 def test_a_device_asks_in_the_same_words_until_it_has_its_token_and_asks_no_more(tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
     parties = WithTokens()
-    ((invitation,), _), issuer = invitations.invited(parties.collection, 1), Answering(parties, losing=3)
+    ((invitation,), _), issuer = invitations.new_invitations(parties.collection, 1), Answering(parties, losing=3)
     with httpx.Client(transport=issuer) as client:
         with pytest.raises(RemoteProtocolError, match=r"issuer\.example must answer; got: no answer"):
             DeviceToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)
@@ -229,7 +229,7 @@ def test_a_device_asks_in_the_same_words_until_it_has_its_token_and_asks_no_more
 def test_an_issuer_that_signs_with_another_key_is_found_out(tmp_path):
     key, other = sorted((issuer_key(), issuer_key(1)), key=lambda each: each.public[-5 - 256 : -5])  # by the modulus
     parties, issuer = WithTokens(key=key), Answering(WithTokens(key=other))
-    (invitation,), _ = invitations.invited(parties.collection, 1)
+    (invitation,), _ = invitations.new_invitations(parties.collection, 1)
     with httpx.Client(transport=issuer) as client, pytest.raises(RemoteProtocolError, match="must sign what it was"):
         DeviceToken(parties.collection, tmp_path).get(invitation, client, patience=0.0)
 
@@ -240,7 +240,7 @@ def test_an_issuer_that_signs_with_another_key_is_found_out(tmp_path):
 def test_the_issuer_is_told_digests_in_no_order_and_each_person_a_code_of_their_own(tmp_path):
     parties = WithTokens()
     people = [["name", "mail"], *([f"person {number}", f"p{number}@example.org"] for number in range(12))]
-    made, listed = invitations.invited(parties.collection, 12)
+    made, listed = invitations.new_invitations(parties.collection, 12)
     invitations.write_all(tmp_path, people, made, listed)
     codes = [Invitation.read(tmp_path / f"{number:02}.invitation", parties.collection).code for number in range(1, 13)]
     told = Invited.read(tmp_path / "invited.json")
@@ -258,9 +258,9 @@ def test_the_issuer_is_told_digests_in_no_order_and_each_person_a_code_of_their_
 def test_where_people_answer_on_a_page_a_link_stands_beside_each(tmp_path, ready_made):
     parties = WithTokens(ready_made=ready_made, page=WebPage(url="https://ask.example/x", sha256="5" * 64))
     if ready_made:
-        made, listed = invitations.ready_made(parties.collection, 1, parties.issuer_key), None
+        made, listed = invitations.ready_made_invitations(parties.collection, 1, parties.issuer_key), None
     else:
-        made, listed = invitations.invited(parties.collection, 1)
+        made, listed = invitations.new_invitations(parties.collection, 1)
     invitations.write_all(tmp_path, [["name"], ["Ada"]], made, listed, links=[made[0].link(parties.collection.page)])
     secret = made[0].token if ready_made else made[0].code
     assert (tmp_path / "people.csv").read_text().splitlines() == [
@@ -271,7 +271,7 @@ def test_where_people_answer_on_a_page_a_link_stands_beside_each(tmp_path, ready
 
 def test_a_ready_made_token_is_good_and_taken_only_where_the_collection_says_so(tmp_path):
     named, blind = WithTokens(ready_made=True), WithTokens()
-    (made,) = invitations.ready_made(named.collection, 1, named.issuer_key)
+    (made,) = invitations.ready_made_invitations(named.collection, 1, named.issuer_key)
     path = tmp_path / "a.invitation"
     path.write_text(made.written())
     token = Invitation.read(path, named.collection).ready_token()
@@ -283,11 +283,11 @@ def test_a_ready_made_token_is_good_and_taken_only_where_the_collection_says_so(
     with pytest.raises(InvalidParameterError, match="by which its maker could name you"):
         Invitation.read(path, blind.collection)
     with pytest.raises(InvalidParameterError, match="must be the issuer's that the collection names"):
-        invitations.ready_made(named.collection, 1, issuer_key(1))
+        invitations.ready_made_invitations(named.collection, 1, issuer_key(1))
     with pytest.raises(InvalidParameterError, match="must say that its tokens are ready-made"):
-        invitations.ready_made(blind.collection, 1, blind.issuer_key)
+        invitations.ready_made_invitations(blind.collection, 1, blind.issuer_key)
     with pytest.raises(InvalidParameterError, match="an issuer that signs blindly"):
-        invitations.invited(named.collection, 1)
+        invitations.new_invitations(named.collection, 1)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"collection": "x"}', '{"collection": "x", "code": "AA"}'])

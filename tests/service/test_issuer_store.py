@@ -146,16 +146,16 @@ def test_lists_are_taken_in_and_invitations_cancelled_while_the_issuer_runs(tmp_
         config, folder = tmp_path / "issuer.toml", tmp_path / "lists"
         config.write_text(config.read_text().replace("invited.json", "lists"))
         folder.mkdir()
-        (first, second), told = invitations.invited(where.parties.collection, 2)
+        (first, second), told = invitations.new_invitations(where.parties.collection, 2)
         (folder / "1.json").write_text(told.written())
         where.start("issuer")
         assert asked(where, first) == 200
-        (later,), added = invitations.invited(where.parties.collection, 1)
+        (later,), added = invitations.new_invitations(where.parties.collection, 1)
         assert asked(where, later) == 403
         (folder / "2.json").write_text(added.written()[:20])
         until(lambda: "lists-refused" in events(where))
         assert asked(where, second) == 200
-        (new, other), replacing = invitations.replaced(where.parties.collection, [first.code, later.code])
+        (new, other), replacing = invitations.replacements(where.parties.collection, [first.code, later.code])
         (folder / "2.json").write_text(added.written())
         (folder / "3.json").write_text(replacing.written())
         until(lambda: asked(where, new) == 200)
@@ -168,7 +168,7 @@ def test_a_list_that_a_full_disk_did_not_take_is_tried_again_and_the_log_says_so
     parties, logged, left = WithTokens(), Logged(), [3]
     store, log = IssuerStore(tmp_path / "state"), EventLog(logged.write)
     at_issuer = CollectionAtIssuer(parties.collection, parties.issuer_key, store, log=log)
-    _, told = invitations.invited(parties.collection, 1)
+    _, told = invitations.new_invitations(parties.collection, 1)
     (tmp_path / "invited.json").write_text(told.written())
     invite = store.invite
 
@@ -194,7 +194,7 @@ def test_a_list_that_a_full_disk_did_not_take_is_tried_again_and_the_log_says_so
 
 def test_an_issuer_is_told_of_an_early_close_and_then_nothing_of_it_is_left(tmp_path):
     with place(tmp_path, kind=WithTokens) as where:
-        (first, second), told = invitations.invited(where.parties.collection, 2)
+        (first, second), told = invitations.new_invitations(where.parties.collection, 2)
         (tmp_path / "invited.json").write_text(told.written())
         where.start("shuffler")
         closing = ["collect", "close", tmp_path / "survey.collection", "--key", tmp_path / "shuffler.key"]

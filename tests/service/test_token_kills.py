@@ -105,7 +105,7 @@ def upload_of(where):
 def test_an_issuer_that_is_killed_at_any_moment_signs_the_same_again_and_nothing_else(tmp_path):
     with place(tmp_path, kind=WithTokens) as where, httpx.Client(trust_env=False) as client:
         collection, key = where.parties.collection, where.parties.issuer_key
-        made, listed = invitations.invited(collection, 2 * MOMENTS_OF_ISSUING)
+        made, listed = invitations.new_invitations(collection, 2 * MOMENTS_OF_ISSUING)
         (tmp_path / "invited.json").write_text(listed.written())
         asked, url = [], f"{collection.issuer.url}{collection.path}/token-request"
         client.event_hooks["request"] = [lambda request: asked.append(request.content)]

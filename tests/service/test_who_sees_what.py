@@ -137,7 +137,7 @@ def session(folder, transport, people=PEOPLE):
             where.start(role)
         if collection.issuer is not None:  # only now, so that no other process is a copy of one that knew the codes
             rows = [["name"], *([f"person {number}"] for number in range(people))]
-            made, listed = invitations.invited(collection, people)
+            made, listed = invitations.new_invitations(collection, people)
             (folder / "invitations").mkdir()
             invitations.write_all(folder / "invitations", rows, made, listed)
             (folder / "invitations" / "invited.json").rename(folder / "invited.json")

@@ -116,7 +116,7 @@ def test_every_store_is_for_its_owner_alone_and_for_one_process(tmp_path, name):
         [sys.executable, "-c", second, name, str(folder)],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
     assert "LocalProtocolError" in tried.stderr

@@ -177,7 +177,7 @@ def close(
     require_extra("service", "asking", ["httpx"])
     from shuffledp.documents.sending_document import status_document
     from shuffledp.files.key_files import read_key
-    from shuffledp.service.client import asked, new_client
+    from shuffledp.service.client import answer_to, new_client
     from shuffledp.survey import Collection
     from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
     from shuffledp.wire.keys import ShufflerKey
@@ -187,7 +187,7 @@ def close(
         raise InvalidParameterError(f"--key must be the shuffler's; got {key}, which is an analyzer's.")
     body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
     with new_client(certificates=ca) as client:
-        asked(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
+        answer_to(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
         found, untold = _status(read, ca), None
         if found["phase"] == "open":
             raise RemoteProtocolError(
@@ -196,7 +196,7 @@ def close(
             )
         if read.issuer is not None and not read.ready_made:
             try:
-                asked(
+                answer_to(
                     client, "POST", f"{read.issuer.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE
                 )
             except RemoteProtocolError as error:
@@ -212,10 +212,10 @@ def close(
 def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:
     """The shuffler's answer about the state of a collection."""
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.service.client import asked, new_client
+    from shuffledp.service.client import answer_to, new_client
 
     with new_client(certificates=ca) as client:
-        answer = asked(client, "GET", f"{collection.shuffler.url}{collection.path}", _PATIENCE)
+        answer = answer_to(client, "GET", f"{collection.shuffler.url}{collection.path}", _PATIENCE)
     with suppress(ValueError, KeyError, TypeError):
         said = answer.json()
         return {"phase": str(said["phase"]), "at_least_minimum": bool(said["at_least_minimum"])}

@@ -88,14 +88,14 @@ def send(
 
 def _show(collection: "Collection", receipt: "Receipt", left_out: int, *, simulated: bool, json: bool) -> None:
     from shuffledp.documents.sending_document import sent_document
-    from shuffledp.service.client import statuses
+    from shuffledp.service.client import refusals_in_words
 
     stored = receipt.stored
     if json:
         refused = {error.name.lower(): count for error, count in receipt.refused.items()}
         print_json({"collection": collection.id.hex(), "stored": stored, "refused": refused, "left_out": left_out})
         return
-    told = statuses(receipt.refused)
+    told = refusals_in_words(receipt.refused)
     show_document(
         lambda: sent_document(collection, stored=stored, refused=told, left_out=left_out, simulated=simulated)
     )

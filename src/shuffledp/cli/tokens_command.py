@@ -68,12 +68,12 @@ def issue(
     sheet = _needs_sheet(read, output, no_sheet=no_sheet)
     listed = None
     if key is None:
-        made, listed = invitations.invited(read, len(rows) - 1)
+        made, listed = invitations.new_invitations(read, len(rows) - 1)
     else:
         held = read_key(key)
         if not isinstance(held, IssuerKey):
             raise InvalidParameterError(f"--key must be an issuer's; got {key}, a key of another role.")
-        made = invitations.ready_made(read, len(rows) - 1, held)
+        made = invitations.ready_made_invitations(read, len(rows) - 1, held)
     _write(read, output, rows, made, listed, sheet=sheet)
     if json:
         print_json({"collection": read.id.hex(), "invitations": len(made), "ready_made": read.ready_made})
@@ -117,7 +117,7 @@ def replace(
     if not codes or len(set(codes)) != len(codes):
         raise InvalidParameterError("--invitation and --link must name one or more invitations, all different.")
     sheet = _needs_sheet(read, output, no_sheet=no_sheet)
-    made, listed = invitations.replaced(read, codes)
+    made, listed = invitations.replacements(read, codes)
     names = [*map(str, files), *(f"link {number + 1}" for number in range(len(links)))]
     _write(read, output, [["replaces"], *([name] for name in names)], made, listed, sheet=sheet)
     fakes = min(column.people.fakes for column in read.task.columns)

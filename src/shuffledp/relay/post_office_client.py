@@ -107,7 +107,7 @@ class PostOfficeClient:
         if sign is None:
             raise LocalProtocolError("letters must be sent by a member, whose key signs them; there is none.")
         body = signed_letters(self._terms, lambda said: sign(person, said), Posted(stage, person, letters))
-        self._asked("POST", f"{stage}/letters/{person}", body, also=HTTPStatus.GONE)
+        self._answer_to("POST", f"{stage}/letters/{person}", body, also=HTTPStatus.GONE)
 
     def record(self, stage: int) -> bytes:
         """Attendance of a stage, as in `shuffledp.relay.member.Transport.record`."""
@@ -123,7 +123,7 @@ class PostOfficeClient:
         """Answer to a request that waits for the end of a stage."""
         until = time.monotonic() + self._of_stage
         while True:
-            status, content = self._asked("GET", path, also=NOT_YET)
+            status, content = self._answer_to("GET", path, also=NOT_YET)
             if status != NOT_YET:
                 return content
             if time.monotonic() > until:
@@ -145,7 +145,7 @@ class PostOfficeClient:
             )
         return {each: mail[place * length : (place + 1) * length] for place, each in enumerate(senders)}
 
-    def _asked(self, method: str, path: str, body: bytes = b"", *, also: int) -> tuple[int, bytes]:
+    def _answer_to(self, method: str, path: str, body: bytes = b"", *, also: int) -> tuple[int, bytes]:
         """Status and content of the answer to a request, repeated with growing pauses until an answer comes.
 
         Raises:

@@ -159,7 +159,7 @@ def upload(
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
     """
     url = f"{collection.shuffler.url}{collection.path}/reports"
-    answer = asked(client, "POST", url, patience, body=body, authorization=token)
+    answer = answer_to(client, "POST", url, patience, body=body, authorization=token)
     try:
         return UploadResponse.decode(answer.content)
     except MalformedMessageError:
@@ -175,14 +175,14 @@ def try_way(collection: Collection, client: httpx.Client, *, patience: float) ->
     """
     url = f"{collection.shuffler.url}{collection.path}/reports"
     try:
-        answer = asked(client, "POST", url, patience, wanted=httpx.codes.UNAUTHORIZED)
+        answer = answer_to(client, "POST", url, patience, wanted=httpx.codes.UNAUTHORIZED)
         if not reason_of(answer).endswith(_NO_TOKEN):
             raise RemoteProtocolError(f"{_named(collection)} must be reached; somebody else has answered.")
     except RemoteProtocolError as error:
         raise RemoteProtocolError(f"{error} The invitation was not used.") from None
 
 
-def asked(
+def answer_to(
     client: httpx.Client,
     method: str,
     url: str,
@@ -242,7 +242,7 @@ def _named(collection: Collection) -> str:
     return collection.shuffler.url
 
 
-def statuses(refused: Mapping[ReportError, int]) -> Sequence[str]:
+def refusals_in_words(refused: Mapping[ReportError, int]) -> Sequence[str]:
     """Refusals in words, the most frequent first."""
     words = {
         ReportError.TASK_EXPIRED: "the collection is closed",

@@ -24,10 +24,10 @@ from shuffledp.core.instants import written
 from shuffledp.documents.release_document import RELEASE_PAGE
 from shuffledp.files.devices import Sent
 from shuffledp.files.key_files import write_key
-from shuffledp.service.client import Receipt, asked, new_client, send
+from shuffledp.service.client import Receipt, answer_to, new_client, send
 from shuffledp.service.device_token import DeviceToken
 from shuffledp.service.event_log import Happened
-from shuffledp.service.invitations import Invitation, invited
+from shuffledp.service.invitations import Invitation, new_invitations
 from shuffledp.service.loopback_relay import run_relay
 from shuffledp.service.web_pages import PLACE
 from shuffledp.survey import Collection, Service, Task, WebPage
@@ -106,12 +106,12 @@ class Demonstration:
         request = CloseRequest.by(self._key, self.collection.id, datetime.now(UTC)).encode()
         url = f"{self.collection.shuffler.url}{self.collection.path}"
         with new_client() as client:
-            if not asked(client, "GET", url, _PATIENCE).json()["at_least_minimum"]:
+            if not answer_to(client, "GET", url, _PATIENCE).json()["at_least_minimum"]:
                 raise BatchTooSmallError(
                     f"a release needs at least minimum_batch = {self.collection.minimum} reports; there are fewer. "
                     "Nothing was released."
                 )
-            asked(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
+            answer_to(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
         release = self._folder / "releases" / Path(COLLECTION_FILE).stem
         until = time.monotonic() + _SECONDS_TO_RELEASE + self._num_sent / _REPORTS_PER_SECOND
         while not (release / RELEASE_PAGE).exists():  # only a release has this page
@@ -165,7 +165,7 @@ def demonstration(
     (folder / COLLECTION_FILE).write_bytes(collection.canonical)
     invitations: list[Invitation] = []
     if collection.issuer is not None:
-        invitations, listed = invited(collection, crowd + web * NUM_INVITED)
+        invitations, listed = new_invitations(collection, crowd + web * NUM_INVITED)
         (folder / "invited.json").write_text(listed.written(), encoding="utf-8")
     with _at_work(collection, folder, ports):
         yield Demonstration(collection, key, folder, invitations)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 
 from shuffledp.core.errors import LocalProtocolError, MalformedMessageError, RemoteProtocolError
-from shuffledp.service.client import asked, try_way
+from shuffledp.service.client import answer_to, try_way
 from shuffledp.service.invitations import Invitation
 from shuffledp.store.private_files import write_private
 from shuffledp.survey import Collection
@@ -69,7 +69,7 @@ class DeviceToken:
         pending = PendingToken.decode(self._asked.read_bytes())
         url, bearer = f"{issuer.url}{collection.path}/token-request", f"Bearer {invitation.code}"
         body = pending.request.encode()
-        answer = asked(client, "POST", url, patience, body=body, media_type=ISSUANCE_REQUEST, authorization=bearer)
+        answer = answer_to(client, "POST", url, patience, body=body, media_type=ISSUANCE_REQUEST, authorization=bearer)
         try:
             return pending.finalize(collection.challenge, issuer.key.public, TokenResponse.decode(answer.content))
         except MalformedMessageError:

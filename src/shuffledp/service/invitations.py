@@ -1,6 +1,6 @@
 """Invitations: a secret for each invited person, known to the issuer as a digest, and good for one signed token.
 
-Their maker (`invited`) gives each person one file, and the issuer the sorted digests. A ready-made
+Their maker (`new_invitations`) gives each person one file, and the issuer the sorted digests. A ready-made
 invitation holds the token itself; its maker can link the token to the person.
 """
 
@@ -187,7 +187,7 @@ def digest_of(code: bytes) -> bytes:
     return hashlib.sha256(code).digest()
 
 
-def invited(collection: Collection, people: int) -> tuple[list[Invitation], Invited]:
+def new_invitations(collection: Collection, people: int) -> tuple[list[Invitation], Invited]:
     """New invitations for this number of people, and the list for the issuer.
 
     Raises:
@@ -200,7 +200,7 @@ def invited(collection: Collection, people: int) -> tuple[list[Invitation], Invi
     return [Invitation(collection=name, code=in_text(code)) for code in codes], Invited(collection=name, codes=digests)
 
 
-def replaced(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitation], Invited]:
+def replacements(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitation], Invited]:
     """New invitations in place of cancelled ones, and the list that tells the issuer of both.
 
     Args:
@@ -210,7 +210,7 @@ def replaced(collection: Collection, codes: Sequence[str]) -> tuple[list[Invitat
     Raises:
         InvalidParameterError: if the collection has no issuer, or tokens are ready-made, which cannot be cancelled.
     """
-    made, listed = invited(collection, len(codes))
+    made, listed = new_invitations(collection, len(codes))
     gone = tuple(sorted(in_text(digest_of(from_text(code, name="code"))) for code in codes))
     return made, replace(listed, cancelled=gone)
 
@@ -231,7 +231,7 @@ def code_of_link(link: str, page: WebPage) -> str:
     return code
 
 
-def ready_made(collection: Collection, people: int, key: IssuerKey) -> list[Invitation]:
+def ready_made_invitations(collection: Collection, people: int, key: IssuerKey) -> list[Invitation]:
     """Invitations that hold their ready-made tokens.
 
     Raises:

@@ -9,7 +9,7 @@ from shuffledp.service.invitations import Invited
 from shuffledp.wire.keys import from_text
 
 _ENDING = ".json"  # ending of lists in a folder
-Seen = tuple[tuple[str, int, int, int], ...]  # name, inode, length and time of each file
+FileStates = tuple[tuple[str, int, int, int], ...]  # name, inode, length and time of each file
 
 
 class Lists(NamedTuple):
@@ -35,7 +35,7 @@ def files_of(places: Iterable[str]) -> list[Path]:
     return found
 
 
-def seen(places: Iterable[str]) -> Seen | None:
+def state_of_lists(places: Iterable[str]) -> FileStates | None:
     """State of the files of all lists, which differs once a list is added or changed; None while a file is missing."""
     try:
         return tuple(

@@ -15,7 +15,7 @@ from shuffledp.service.collection_at_shuffler import CollectionAtShuffler, terms
 from shuffledp.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
 from shuffledp.service.event_log import EventLog, Happened
 from shuffledp.service.forwarder import Forwarder, analyzer_client
-from shuffledp.service.invited_lists import Lists, Seen, read_lists, seen
+from shuffledp.service.invited_lists import FileStates, Lists, read_lists, state_of_lists
 from shuffledp.service.issuer_app import CollectionAtIssuer, issuer_app
 from shuffledp.service.issuer_store import IssuerStore
 from shuffledp.service.report_store import ReportStore
@@ -124,13 +124,13 @@ def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey
     return named_keys(keys, collection.issuer.key)[0]
 
 
-async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer]) -> Seen | None:
+async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer]) -> FileStates | None:
     """Tell each collection of its invitations; returns the state of the files, to notice later changes.
 
     Raises:
         InvalidParameterError: if a list cannot be read; then no collection is told.
     """
-    now = seen(places)
+    now = state_of_lists(places)
     found = read_lists(places)
     for each in served:
         await each.take(found.get(in_text(each.collection.id), Lists()))
@@ -138,12 +138,12 @@ async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer
 
 
 async def _follow_lists(
-    places: Sequence[str], known: Seen | None, served: Sequence[CollectionAtIssuer], log: EventLog
+    places: Sequence[str], known: FileStates | None, served: Sequence[CollectionAtIssuer], log: EventLog
 ) -> None:
     """Read lists again when they change; while a list is incomplete, the earlier ones stay in force."""
     while True:
         await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
-        now = seen(places)
+        now = state_of_lists(places)
         if now == known:
             continue
         try:
