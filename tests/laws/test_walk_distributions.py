@@ -15,7 +15,7 @@ from shuffledp.laws import (
     unseen_probability,
 )
 from shuffledp.laws import walk_distributions as module
-from shuffledp.laws.walk_distributions import _walk_narrowly, _walk_plainly, mixing_rounds
+from shuffledp.laws.walk_distributions import mixing_rounds
 from shuffledp.people.graphs import Graph
 
 PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
@@ -86,17 +86,6 @@ def test_blocks_of_starts_are_the_rows_asked_for():
     ((starts, laws),) = position_distributions(ring, 3, starts=[5, 9])
     assert starts.tolist() == [5, 9]
     assert laws[1, 9 + 3] == 1 / 8
-
-
-@pytest.mark.parametrize(("laziness", "dropout"), [(0.0, 0.0), (0.3, 0.1)])
-def test_compiled_walks_have_the_same_laws_to_the_last_digit(laziness, dropout):
-    rng = np.random.default_rng(1)
-    graphs = [Graph.from_edges(rng.integers(0, 50, (60, 2)), 50) for _ in range(3)]  # some people have no neighbor
-    some = np.array([*range(37), 3])
-    for sequence in ([graphs[0]] * 5, graphs):
-        plain, fast = (walk(some, 50, sequence, laziness, dropout) for walk in (_walk_plainly, _walk_narrowly))
-        np.testing.assert_array_equal(plain, fast)
-        np.testing.assert_allclose(fast.sum(axis=1), (1 - dropout) ** len(sequence), rtol=1e-13)
 
 
 def test_the_first_round_within_a_distance_is_the_first():

@@ -7,7 +7,6 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import LOST, expected_messages, position_distribution, sample_walks
-from shuffledp.laws import walk_sampling as walking
 from shuffledp.people.graphs import Graph, Overlay
 from shuffledp.people.graphs.overlays import rounds_of
 from shuffledp.testing import RecordedSource, SeededSource
@@ -16,15 +15,8 @@ from statistical.thresholds import assert_fits, assert_lies_near, assert_rejects
 PAW = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
 RING = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
 RUNS = 120_000
-KERNELS = {"plain": walking._step_plainly, "compiled": walking._step_compiled}
 
 
-@pytest.fixture(params=KERNELS)
-def kernel(request, monkeypatch):
-    monkeypatch.setattr(walking, "_step_for", lambda _: KERNELS[request.param])
-
-
-@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("start", range(4))
 @pytest.mark.parametrize(("laziness", "dropout"), [(0.0, 0.0), (0.3, 0.0), (0.25, 0.1)])
 def test_positions_have_the_exact_law(start, laziness, dropout):
@@ -50,20 +42,6 @@ def test_a_neighbor_of_each_degree_is_chosen_uniformly():
     assert_rejects(counts, np.array([8, 8, 8, 8, 8, 8, 7.0]) / 55)
 
 
-def test_both_kernels_go_the_same_ways_and_count_the_same_messages(monkeypatch):
-    graph = Graph.random_regular(5, 300, SeededSource(1))
-    found = []
-    for each in KERNELS.values():
-        monkeypatch.setattr(walking, "_step_for", lambda _, each=each: each)
-        found.append(sample_walks([graph, PAW_LIKE, graph], 3, laziness=0.2, dropout=0.1, source=SeededSource(4)))
-    assert np.array_equal(found[0].positions, found[1].positions)
-    assert np.array_equal(found[0].messages, found[1].messages)
-
-
-PAW_LIKE = Graph.from_edges(np.random.default_rng(1).integers(0, 300, (900, 2)), 300)
-
-
-@pytest.mark.usefixtures("kernel")
 def test_words_that_would_favor_a_neighbor_are_drawn_again():
     star = Graph.from_edges([(0, 1), (0, 2), (0, 3)])
     # Of degree 3, 2^64 mod 3 = 1: the word 0 is rejected, and the next decides; 2^63 is in the middle third.
@@ -73,7 +51,6 @@ def test_words_that_would_favor_a_neighbor_are_drawn_again():
     assert walks.messages.tolist() == [1, 0, 0, 0]
 
 
-@pytest.mark.usefixtures("kernel")
 def test_messages_are_as_many_as_expected():
     starts = np.tile(np.arange(4), RUNS // 4)
     sent = sample_walks(PAW, 3, starts=starts, laziness=0.5, source=SeededSource(9)).messages

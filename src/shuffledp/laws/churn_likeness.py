@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws.churned_rounds import ChurnedRound, ChurnedWays
-from shuffledp.laws.walk_distributions import Ways, one_round, transitions
+from shuffledp.laws.walk_distributions import Ways, from_starts, one_round, transitions
 from shuffledp.laws.walk_likeness import Likeness, likeness_of, mean_overlap_of_extremes, mean_overlaps, nothing_alike
 
 _FEW = 2000  # people whose laws are all kept, and compared: 32 MB
@@ -158,9 +158,7 @@ def _blocks(people: int) -> Iterator[tuple[Integers, Floats]]:
     """Blocks of people, each with a law in a column for every start."""
     for first in range(0, people, _BLOCK):
         starts = np.arange(first, min(first + _BLOCK, people))
-        laws = np.zeros((people, starts.size))
-        laws[starts, np.arange(starts.size)] = 1.0
-        yield starts, laws
+        yield starts, from_starts(people, starts)
 
 
 def _extremes(laws: Floats, middle: Floats) -> tuple[Floats, Floats]:

@@ -24,7 +24,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws.overlay_loads import loads_held
-from shuffledp.laws.walk_distributions import Ways, graphs_of_rounds, one_round, people_of, transitions
+from shuffledp.laws.walk_distributions import Ways, from_starts, graphs_of_rounds, one_round, people_of, transitions
 from shuffledp.people.graphs.overlays import Overlay, OverlayRound, rounds_of
 
 MOST_COMPARED = 1000  # people beside named colluders, as the time grows with their cube
@@ -90,8 +90,7 @@ def unseen(graph: Ways, colluders: Sequence[int], num_rounds: int, *, laziness: 
     validate.probability(laziness=laziness)
     people = people_of(graph)
     honest = honest_people(colluders, people)
-    laws = np.zeros((people, honest.size))
-    laws[honest, np.arange(honest.size)] = 1.0
+    laws = from_starts(people, honest)
     chances, overlaps = np.zeros((2, num_rounds, people))
     for done, matrix in enumerate(transitions(graphs_of_rounds(graph, num_rounds))):
         laws = one_round(matrix, laws, laziness)

@@ -1,14 +1,13 @@
 """Walk distributions: exact position laws of reports by sparse products, and the rounds until walks have mixed."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
-from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws.churned_rounds import ChurnedRound, ChurnedWays
@@ -21,11 +20,9 @@ Round = Graph | OverlayRound
 AnyRound = Round | ChurnedRound
 _Usual = Graphs | Overlay | OverlayRound
 Ways = _Usual | ChurnedRound | ChurnedWays  # that reports walk along
-_Moves = tuple[Integers, NDArray[np.int32], Floats]  # a graph's neighbors, and the chance of each of theirs
 
 _LARGEST_MATRIX = 4096  # most people whose laws from all starts are returned at once
 _BLOCK = 64  # starts whose laws are given at once
-_NARROW = 16  # of them walk at a time: their laws stay in the cache
 MOST_ROUNDS = 100_000
 _MOST_MATRICES = 8  # that are kept at a time, where graphs take turns
 MIXING_TOLERANCE = 0.01  # total variation
@@ -100,7 +97,8 @@ def position_distributions(
         raise InvalidParameterError(f"starts must be in range({people}).")
     for first in range(0, chosen.size, _BLOCK):
         some = chosen[first : first + _BLOCK]
-        yield some, _walk_of(some, people, graphs, laziness, dropout)
+        laws = _walked(from_starts(people, some), graphs, laziness, dropout)
+        yield some, np.ascontiguousarray(laws.T)
 
 
 def distance_from_stationarity(graph: Graph, law: ArrayLike) -> float:
@@ -136,8 +134,7 @@ def first_round_within(
             "walks on a graph in several parts, or on a bipartite one without laziness, never get near one law."
         )
     chosen = np.arange(graph.num_users) if starts is None else np.asarray(starts, dtype=np.int64)
-    laws = np.zeros((graph.num_users, chosen.size))
-    laws[chosen, np.arange(chosen.size)] = 1.0
+    laws = from_starts(graph.num_users, chosen)
     validate.probability(laziness=laziness)
     matrix = transposed_transition(graph)
     for done in range(MOST_ROUNDS):
@@ -243,61 +240,11 @@ def transitions(graphs: Sequence[AnyRound]) -> Iterator[Any]:
         yield made[id(each)]
 
 
-def _walk_of(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """Laws from these starts, one in each row; compiled for large graphs."""
-    known = [each for each in graphs if isinstance(each, Graph)]
-    if len(known) < len(graphs):
-        return _walk_plainly(some, people, graphs, laziness, dropout)
-    walk = _walk_for(some.size * sum(people + each.neighbors.size for each in known))
-    return walk(some, people, known, laziness, dropout)
-
-
-def _walk_plainly(some: Integers, people: int, graphs: Sequence[AnyRound], laziness: float, dropout: float) -> Floats:
-    """Laws from these starts, one in each row."""
-    laws = np.zeros((people, some.size))
-    laws[some, np.arange(some.size)] = 1.0
-    return np.ascontiguousarray(_walked(laws, graphs, laziness, dropout).T)
-
-
-def _walk_narrowly(some: Integers, people: int, graphs: Sequence[Graph], laziness: float, dropout: float) -> Floats:
-    """Compiled `_walk_plainly`, with identical digits, a few starts at a time."""
-    validate.probability(laziness=laziness, dropout=dropout)
-    moves: dict[int, _Moves] = {
-        id(each): (each.starts, each.neighbors, 1 / np.maximum(each.degrees, 1)) for each in graphs
-    }
-    found = np.empty((some.size, people))
-    for first in range(0, some.size, _NARROW):
-        starts = some[first : first + _NARROW]
-        laws = np.zeros((people, starts.size))
-        laws[starts, np.arange(starts.size)] = 1.0
-        moved = np.empty_like(laws)
-        for each in graphs:
-            _step_compiled(moves[id(each)], laws, moved, float(laziness), 1.0 - dropout)
-            laws, moved = moved, laws
-        found[first : first + _NARROW] = laws.T
-    return found
-
-
-def _step(moves: _Moves, laws: Floats, moved: Floats, laziness: float, kept: float) -> None:
-    """One round of a few laws, one in each column, written into ``moved``; summed in the order of a sparse product."""
-    starts, neighbors, shares = moves
-    width = laws.shape[1]
-    for here in range(laws.shape[0]):
-        mine, row = laws[here], moved[here]
-        alone = starts[here] == starts[here + 1]
-        for column in range(width):
-            row[column] = mine[column] if alone else 0.0
-        for place in range(starts[here], starts[here + 1]):
-            share, theirs = shares[neighbors[place]], laws[neighbors[place]]
-            for column in range(width):
-                row[column] += share * theirs[column]
-        for column in range(width):
-            row[column] = (laziness * mine[column] + (1 - laziness) * row[column]) * kept
-
-
-_step_compiled = compiled(_step)
-_Walk = Callable[[Integers, int, Sequence[Graph], float, float], Floats]
-_walk_for: Callable[[int], _Walk] = plain_until_worth_compiling(_walk_plainly, _walk_narrowly, items=300_000_000)
+def from_starts(people: int, starts: Integers, dtype: Any = np.float64) -> Any:
+    """Laws before any round, one in each column: each report is where it starts."""
+    laws = np.zeros((people, starts.size), dtype=dtype)
+    laws[starts, np.arange(starts.size)] = 1.0
+    return laws
 
 
 def transposed_transition(graph: AnyRound) -> Any:

@@ -23,6 +23,7 @@ from shuffledp.core.table import Floats
 from shuffledp.laws.walk_distributions import (
     MOST_ROUNDS,
     Graphs,
+    from_starts,
     graphs_of_rounds,
     one_round,
     people_of,
@@ -203,8 +204,7 @@ def likely_rounds(graph: Graphs, laziness: float, *, enough: float) -> int:
     """
     people = people_of(graph)
     starts = np.unique(np.linspace(0, people - 1, _STARTS, dtype=np.int64))
-    laws = np.zeros((people, starts.size))
-    laws[starts, np.arange(starts.size)] = 1.0
+    laws = from_starts(people, starts)
     cycle = (graph,) if isinstance(graph, Graph) else tuple(graph)
     entries = max(people + each.neighbors.size for each in cycle)
     feasible = min(MOST_STEPS // (people * entries), _MOST_LOOKED_AT // (starts.size * entries), MOST_ROUNDS)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Integers
 from shuffledp.laws.churn_schedules import ONLINE
@@ -161,7 +160,7 @@ def _pass_on(
     """One step of these reports (None is all), a word for each, and further words for rejected ones."""
     moving = positions if walking is None else positions[walking]
     words = np.empty(min(moving.size, _CHUNK), dtype=np.uint64)
-    kernel = _kernel_of(graph, moving.size)
+    kernel = _kernel_of(graph)
     for first in range(0, moving.size, _CHUNK):
         part = moving[first : first + _CHUNK]
         source.fill(words[: part.size])
@@ -177,12 +176,12 @@ def _pass_on(
         positions[walking] = moving
 
 
-def _kernel_of(graph: Round, items: int) -> "_Kernel":
+def _kernel_of(graph: Round) -> "_Kernel":
     """Function that moves reports by words in a round, and returns a mask of the rejected ones."""
     if isinstance(graph, OverlayRound):
         return partial(_draw_digits, graph)
-    step, starts, neighbors = _step_for(items), graph.starts, graph.neighbors
-    return lambda positions, words, messages: step(positions, words, starts, neighbors, messages)
+    starts, neighbors = graph.starts, graph.neighbors
+    return lambda positions, words, messages: _step(positions, words, starts, neighbors, messages)
 
 
 def _draw_digits(each: OverlayRound, positions: Positions, words: Words, messages: Integers) -> Integers:
@@ -207,9 +206,7 @@ def _draw_digits(each: OverlayRound, positions: Positions, words: Words, message
     return np.flatnonzero(~moving)
 
 
-def _step_plainly(
-    positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers
-) -> Integers:
+def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
     """Move each report to a neighbor by its word; returns a mask of the rejected reports, which have not moved.
 
     Of a word w and a degree d, the upper half of w * d is the neighbor; it is rejected if the lower half is below
@@ -225,28 +222,4 @@ def _step_plainly(
     return np.flatnonzero(rejected)
 
 
-def _step(positions: Positions, words: Words, starts: Integers, neighbors: Positions, messages: Integers) -> Integers:
-    """Compiled `_step_plainly`, one report after the other."""
-    rejected = np.empty(positions.size, dtype=np.int64)
-    count = 0
-    for place in range(positions.size):
-        here = positions[place]
-        first = starts[here]
-        degree = np.uint64(starts[here + 1] - first)
-        if degree == np.uint64(0):
-            continue
-        word = words[place]
-        lower = word * degree
-        if lower < degree and lower < (np.uint64(0) - degree) % degree:
-            rejected[count] = place
-            count += 1
-            continue
-        messages[here] += 1
-        positions[place] = neighbors[first + np.int64(high_product(word, degree))]
-    return rejected[:count].copy()
-
-
-_step_compiled = compiled(_step, calls=(high_product,))
 _Kernel = Callable[[Positions, Words, Integers], Integers]
-_Step = Callable[[Positions, Words, Integers, Positions, Integers], Integers]
-_step_for: Callable[[int], _Step] = plain_until_worth_compiling(_step_plainly, _step_compiled, items=3_000_000)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.caching import WeakCache, compiled, plain_until_worth_compiling
 from shuffledp.core.table import Floats, Integers
-from shuffledp.laws.walk_distributions import Graphs, graphs_of_rounds, one_round, people_of, transitions
+from shuffledp.laws.walk_distributions import Graphs, from_starts, graphs_of_rounds, one_round, people_of, transitions
 from shuffledp.people.graphs import Graph
 
 _WIDTH = 64  # starts that walk at a time: their laws stay in the cache
@@ -93,8 +93,7 @@ def _rounding(graphs: Sequence[Graph]) -> Floats:
 
 
 def _walk_plainly(starts: Integers, graphs: Sequence[Graph], laziness: float, found: Sweep) -> None:
-    laws: Any = np.zeros((graphs[0].num_users, starts.size), dtype=np.float32)
-    laws[starts, np.arange(starts.size)] = 1.0
+    laws: Any = from_starts(graphs[0].num_users, starts, np.float32)
     for done, (each, matrix) in enumerate(zip(graphs, transitions(graphs), strict=True)):
         laws = one_round(matrix.astype(np.float32), laws, laziness)
         quotients = laws * (1 / each.stationary).astype(np.float32)[:, None]
@@ -105,8 +104,7 @@ def _walk_plainly(starts: Integers, graphs: Sequence[Graph], laziness: float, fo
 def _walk_fast(starts: Integers, graphs: Sequence[Graph], laziness: float, found: Sweep) -> None:
     """Compiled form of `_walk_plainly`."""
     moves: dict[int, _Moves] = {id(each): _moves(each) for each in graphs}
-    laws = np.zeros((graphs[0].num_users, starts.size), dtype=np.float32)
-    laws[starts, np.arange(starts.size)] = 1.0
+    laws = from_starts(graphs[0].num_users, starts, np.float32)
     moved = np.empty_like(laws)
     rest: Any = np.float32(laziness), np.float32(1 - laziness)
     extremes: Any = np.empty((2, starts.size), dtype=np.float32)
