@@ -171,6 +171,18 @@ def test_a_figure_is_drawn_into_a_new_file(folder, ending):
     assert "--figure must be a file that does not exist yet; got 'all." in refused(2, *LDP, "--figure", f"all.{ending}")
 
 
+def test_the_promises_that_a_figure_draws_can_be_chosen(folder):
+    shuffledp(*LDP, "--figure", "some.html", "--theorems", "fmt21-pair,strong-pair")
+    drawn = (folder / "some.html").read_text(encoding="utf-8")
+    assert all(name in drawn for name in ("fmt21-pair (Feldman et al. 2021)", "strong-pair", "ldp-witness"))
+    assert "balle19-bennett" not in drawn
+    wrong = (*LDP, "--figure", "other.svg", "--theorems")
+    assert "theorems must be one of 'local-dp', 'efmrtt19-closed'" in refused(2, *wrong, "fmt21-pair,none")
+    assert "got 'swap-bound'" in refused(2, *wrong, "swap-bound")  # without --sharp
+    assert "got 'strong-pair'" in refused(2, *wrong, "strong-pair", "--published-only")
+    assert "--theorems must be left out without --figure" in refused(2, *LDP, "--theorems", "strong-pair")
+
+
 @pytest.mark.parametrize("ending", ["html", "svg"])
 def test_a_figure_is_drawn_where_one_report_is_not_locally_private(folder, ending):
     (folder / "matrix.csv").write_text("0.6,0.399999999,0.000000001\n0.4,0.6,0\n", encoding="utf-8")

@@ -63,6 +63,8 @@ def test_a_plan_a_run_its_statement_and_both_pages_state_one_loss(tmp_path, real
         assert digits in page.read_text(encoding="utf-8")
     quick = re.search(r"epsilon <= ([\d.]+)", shuffledp("account", task).out)[1]
     assert float(quick) > float(digits)
+    for page in (tmp_path / "plan" / "plan.html", tmp_path / "out" / "release.html"):
+        assert f"{quick}:" not in page.read_text(encoding="utf-8")  # the ends of the best possible loss
 
 
 def test_the_planner_answers_at_once_from_above_and_says_that_a_plan_may_state_less():

@@ -156,8 +156,26 @@ def test_the_picture_of_bounds_has_the_panels_that_its_script_draws():
     drawn = ET.fromstring(runpy.run_path(str(ROOT / "docs" / "figures" / "bounds.py"))["picture"]())  # noqa: S314
     kept = ET.fromstring(text_of("figures/bounds.svg"))  # noqa: S314
     panels = [[each.get("id") for each in svg.iter() if "axes_" in each.get("id", "")] for svg in (drawn, kept)]
-    assert panels[0] == panels[1] == ["axes_1", "axes_2", "axes_3"]
+    assert panels[0] == panels[1] == ["axes_1", "axes_2", "axes_3", "axes_4"]
     assert drawn.get("viewBox") == kept.get("viewBox")
+
+
+@pytest.mark.deep
+def test_the_picture_of_ratios_names_the_theorems_that_its_script_draws():
+    """Not byte by byte, for the same reason."""
+    drawn = runpy.run_path(str(ROOT / "docs" / "figures" / "ratios.py"))["picture"]()
+    words = [
+        {each.text for each in ET.fromstring(svg).iter() if each.tag.endswith("text")}  # noqa: S314
+        for svg in (drawn, text_of("figures/ratios.svg"))
+    ]
+    assert words[0] == words[1]
+    published = {"fmt21-pair (Feldman et al. 2021)", "balle19-bennett (Balle et al. 2019)"}
+    own = {
+        "strong-pair (after Feldman et al. 2023)",
+        "variation-ratio-corrected (after Wang et al. 2023)",
+        "swap-bound (own)",
+    }
+    assert published | own <= words[0]
 
 
 def test_the_picture_of_overlays_has_the_rounds_that_its_script_draws():

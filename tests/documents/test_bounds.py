@@ -1,22 +1,24 @@
 """The picture of all theorems together, along each axis and in each format."""
 
+import math
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from documents.reading import Page
-from shuffledp.accounting import THEOREMS, account, examine
+from shuffledp.accounting import SHARP_THEOREMS, THEOREMS, account, examine
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
 from shuffledp.documents.account_document import figure_of
-from shuffledp.documents.chart import Band, Line, Name
+from shuffledp.documents.chart import Band, Dots, Line, Name
 from shuffledp.documents.curve_names import apart
-from shuffledp.documents.curves import Along, Curves, shown
-from shuffledp.documents.epsilon_charts import band_chart, bounds_chart
+from shuffledp.documents.curves import Along, Curve, Curves, shown
+from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, ratio_chart
 from shuffledp.documents.rendering import figure_of as figure_of_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.shufflers import UniformShuffleModel
@@ -157,12 +159,42 @@ def test_published_theorems_alone_may_be_drawn():
     assert [curve.theorem for curve in curves.curves] == published
 
 
-def test_a_page_has_the_promise_the_bracket_three_charts_and_every_theorem(page, found):
+def test_ratios_are_promises_over_the_best_lower_bound_named_by_author_and_year():
+    theorems = [each for each in SHARP_THEOREMS if not each.is_costly]
+    curves = Curves.over_users(lambda users: protocol(LDP.local, users), people=10_000, delta=1e-6, theorems=theorems)
+    (panel,) = ratio_chart(curves, name="ratios").panels
+    names = {mark.text for mark in panel.marks if isinstance(mark, Name)}
+    assert "fmt21-pair (Feldman et al. 2021)" in names
+    assert "strong-pair (after Feldman et al. 2023)" in names
+    assert not any("ldp-witness" in name for name in names)
+    stated = [mark for mark in panel.marks if isinstance(mark, Line)][-1]
+    assert stated.y == pytest.approx(curves.stated / curves.unreachable)
+    assert min(np.nanmin(mark.y) for mark in panel.marks if isinstance(mark, Line)) >= 1
+    costly = next(each for each in SHARP_THEOREMS if each.id == "swap-bound")
+    sharper = Curve(theorem=costly, epsilon=curves.stated * 0.9, here=None, reason="", start=None)
+    (panel,) = ratio_chart(replace(curves, curves=(*curves.curves, sharper)), name="ratios").panels
+    at_once, thick = [mark for mark in panel.marks if isinstance(mark, Line)][-2:]
+    assert at_once.dash == "dashed"
+    assert np.array_equal(at_once.y, stated.y)
+    assert thick.y == pytest.approx(np.maximum(0.9 * stated.y, 1))
+
+
+def test_the_dot_is_what_is_stated_where_that_took_seconds_and_the_caption_says_so():
+    curves = Curves.over_delta(BINARY, delta=1e-6, points=5)
+    less = 0.9 * curves.stated_here
+    quick, own = (band_chart(replace(curves, own=each), name="bounds", who="here") for each in (math.inf, less))
+    dots = [mark for mark in own.panels[0].marks if isinstance(mark, Dots)]
+    assert [dot.y for dot in dots] == [[less]]
+    assert "bounds that take seconds" in own.caption
+    assert "bounds that take seconds" not in quick.caption
+
+
+def test_a_page_has_the_promise_the_bracket_four_charts_and_every_theorem(page, found):
     read = Page.read(page)
     text = " ".join(page.split())
     assert found.upper.guarantee.text("at most") in read.text
     assert re.search(r"between <b>0\.03\d+</b> and <b>0\.0\d+</b>", text)
-    assert len(re.findall(r"<figure ", page)) == 3
+    assert len(re.findall(r"<figure ", page)) == 4
     for theorem in THEOREMS:
         assert f'<span class="id">{theorem.id}</span>' in page
     assert "Also as" not in page  # there are no such files
@@ -184,7 +216,7 @@ def test_another_format_is_refused(found):
 
 def test_a_local_loss_without_a_family_has_no_panel(monkeypatch, found):
     monkeypatch.setattr("shuffledp.documents.account_document.family_of", lambda _: None)
-    assert len(re.findall(r"<figure ", figure_of(found, ".html").decode())) == 2
+    assert len(re.findall(r"<figure ", figure_of(found, ".html").decode())) == 3
 
 
 @pytest.mark.parametrize("wanted", [[50.0, 50.0, 50.0], [0.0, 1.0, 99.0, 100.0], [95.0, 96.0, 97.0, 98.0], [10.0]])

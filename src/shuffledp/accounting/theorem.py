@@ -1,6 +1,7 @@
 """Theorem as the accountant sees it: hypotheses, a curve from epsilon to delta and back; and the local guarantee."""
 
 import math
+import re
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -48,6 +49,12 @@ class Theorem(ABC):
     def guarantee(self, model: ProtocolModel, *, delta: float) -> Guarantee:
         """Guarantee that the theorem gives at this delta."""
         return CentralDP(epsilon=self.epsilon(model, delta=delta), delta=delta)
+
+    @property
+    def authors(self) -> str:
+        """First author and year of the result that the theorem is, or evaluates; "" for what has none."""
+        found = re.search(r"\b([A-Z][a-z]+)\b[^0-9;]*?\b((?:19|20)\d\d)\b", self.citation)
+        return "" if found is None else f"{found[1]} et al. {found[2]}"
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Whether the theorem is about such protocols, so that readers want to know why it fails for this one.

@@ -26,7 +26,7 @@ from shuffledp.cli.options import (
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 
 if TYPE_CHECKING:
-    from shuffledp.accounting import Examination
+    from shuffledp.accounting import Examination, Theorem
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.local_models import LocalModel, ProtocolModel
     from shuffledp.documents.document import Document
@@ -62,6 +62,9 @@ Method = Annotated[
     ),
 ]
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html or .svg, a new file.")]
+Drawn = Annotated[
+    str | None, typer.Option("--theorems", metavar="NAMES", help="Promises that --figure draws: fmt21-pair,...")
+]
 _LONGEST = 100  # characters of a number
 _PART_OF_LOSS = (
     "whose loss is a part of what one person loses; `shuffledp plan` says how much that is over all columns."
@@ -88,6 +91,7 @@ def account(
     published_only: Published = False,
     sharp: Annotated[bool, typer.Option("--sharp", help="Work out the bounds that take seconds too.")] = False,
     figure: Figure = None,
+    theorems: Drawn = None,
     json: Json = False,
 ) -> None:
     """Say how much shuffling buys, without any data.
@@ -111,8 +115,7 @@ def account(
         local_delta=local_delta,
         column=value,
     )
-    if figure is not None:
-        _check_figure(figure)
+    drawn = _drawn(figure, theorems, published_only=published_only, sharp=sharp)
     found = examine(
         asked.model(),
         delta=asked.remainder(),
@@ -124,9 +127,9 @@ def account(
         with_theorems=table,
     )
     if figure is not None:
-        _draw(found, figure, published_only=published_only)
-    drawn = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
-    files = Section(anchor="files", title="Files", blocks=drawn)
+        _draw(found, figure, drawn)
+    named = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
+    files = Section(anchor="files", title="Files", blocks=named)
 
     def document() -> "Document":
         return with_share(account_document(found), asked.share(_PART_OF_LOSS)).followed_by(files)
@@ -146,22 +149,39 @@ def _orders(renyi: str | None) -> tuple[float, ...]:
         ) from None
 
 
-def _check_figure(figure: Path) -> None:
-    """Refuse, before any computing, a figure with an unknown ending, and a file that exists."""
+def _drawn(figure: Path | None, names: str | None, *, published_only: bool, sharp: bool) -> "list[Theorem]":
+    """Theorems to draw; refuses, before any computing, wrong names, an unknown ending, and a file that exists."""
+    from shuffledp.accounting import SHARP_THEOREMS, THEOREMS
+    from shuffledp.core.statement_terms import Status
     from shuffledp.core.validate import one_of
 
+    if figure is None:
+        if names is not None:
+            raise InvalidParameterError(f"--theorems must be left out without --figure; got theorems={names!r}.")
+        return []
     one_of(_ENDINGS, figure=figure.suffix.lower())
     if figure.exists():
         raise InvalidParameterError(f"--figure must be a file that does not exist yet; got {str(figure)!r}.")
+    known = [
+        each
+        for each in (SHARP_THEOREMS if sharp else THEOREMS)
+        if not (published_only and each.kind.promises and each.status is Status.OWN_PROOF)
+    ]
+    if names is None:
+        return known
+    wanted, ids = names.split(","), [each.id for each in known if each.kind.promises]
+    for name in wanted:
+        one_of(ids, theorems=name)
+    return [each for each in known if each.id in wanted or not each.kind.promises]
 
 
-def _draw(found: "Examination", figure: Path, *, published_only: bool) -> None:
-    """Write all theorems together as a page or a picture; equal numbers give equal files."""
+def _draw(found: "Examination", figure: Path, theorems: "list[Theorem]") -> None:
+    """Write theorems together as a page or a picture; equal numbers give equal files."""
     from shuffledp.documents.account_document import figure_of
     from shuffledp.files.writing import new_file
 
     with new_file(figure) as file:
-        file.write_bytes(figure_of(found, figure.suffix.lower(), published_only=published_only))
+        file.write_bytes(figure_of(found, figure.suffix.lower(), theorems=theorems))
 
 
 def calibrate(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shuffledp.accounting import THEOREMS, Bracket, Examination, Finding
+from shuffledp.accounting import THEOREMS, Bracket, Examination, Finding, Theorem, epsilon_of
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
@@ -242,7 +242,9 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
             return task.model(honest + fakes)
         return ProtocolModel(local=outcome.model.local, shuffle=cast(Any, replace)(least, num_users=honest))
 
-    curves = Curves.over_users(of_people, people=people, delta=delta, best_only=True)
+    stated = outcome.release.statements[0]
+    own = epsilon_of(stated.claimed or stated.guarantee)
+    curves = replace(Curves.over_users(of_people, people=people, delta=delta, best_only=True), own=own)
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     flat = bool(np.ptp(curves.stated) == 0)
     blocks = (
@@ -263,23 +265,24 @@ def _amplified(curves: "Curves", people: int, *, flat: bool) -> Iterable[Block]:
         return told(local, on=PAGE)
     hides = f"The more people take part, the better they hide each other: one report by itself has {epsilon0}."
     place = list(curves.values).index(people)
-    upper, lower = float(curves.stated[place]), float(curves.unreachable[place])
+    upper, lower = curves.stated_here, float(curves.unreachable[place])
     best = best_possible(lower, upper, upper / lower) if lower > 0 else ""
     return told(hides, best, on=PAGE)
 
 
-def figure_of(found: Examination, ending: str, *, published_only: bool = False) -> bytes:
-    """All theorems about one release against the number of users, the local loss and delta, as a file.
+def figure_of(found: Examination, ending: str, *, theorems: Sequence[Theorem] = THEOREMS) -> bytes:
+    """Theorems about one release against the number of users, the local loss and delta, as a file.
 
-    A page (".html") has a table too; ".svg" is one picture of all panels. With ``published_only`` promises that only
-    this project proves are left out. Refused where nobody loses anything, whatever changes.
+    A page (".html") has a table too; ".svg" is one picture of all panels. The last one is what is promised over the
+    best possible, where a lower bound is among the theorems. Those that take seconds are drawn against the number of
+    users alone. Refused where nobody loses anything, whatever changes.
     """
     from shuffledp.documents.drawing import draw
     from shuffledp.documents.epsilon_charts import stacked_chart
     from shuffledp.documents.page import page_of
 
     one_of(ENDINGS, figure=ending)
-    panels = _panels(found, published_only=published_only)
+    panels = _panels(found, theorems)
     if ending == ".html":
         return page_of(_figure_document(found, panels))
     chart = stacked_chart(panels, name="bounds", title=_summary(found) + _one_release(found), who="here")
@@ -288,11 +291,14 @@ def figure_of(found: Examination, ending: str, *, published_only: bool = False) 
 
 def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document:
     """The promise, one picture per panel, and every theorem."""
-    from shuffledp.documents.epsilon_charts import bounds_chart
+    from shuffledp.documents.epsilon_charts import bounds_chart, has_ratios, ratio_chart
 
     pictures: list[Block] = []
     for curves in panels:
         chart = bounds_chart(curves, name=f"bounds-{curves.along}", who="here", releases=found.releases)
+        pictures += [Text(chart.title, Role.HEADING), Picture(chart, has_files=False)]
+    for curves in filter(has_ratios, panels):
+        chart = ratio_chart(curves, name="ratios")
         pictures += [Text(chart.title, Role.HEADING), Picture(chart, has_files=False)]
     emphasized: tuple[Text, ...] = ()
     if found.slack is not None and found.epsilon_lower is not None:
@@ -309,23 +315,23 @@ def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document
     return Document(title=_FIGURE, kicker="Accounting, without any data", summary=_summary(found), sections=sections)
 
 
-def _panels(found: Examination, *, published_only: bool) -> "tuple[Curves, ...]":
+def _panels(found: Examination, theorems: Sequence[Theorem]) -> "tuple[Curves, ...]":
     """Panels for users, local loss and delta, as far as each can change; the loss of a matrix cannot."""
     from shuffledp.documents.curves import Curves
 
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})
-    own = [each for each in THEOREMS if each.kind.promises and each.status is Status.OWN_PROOF]
-    wanted["theorems"] = [each for each in THEOREMS if not (published_only and each in own)]
     describe = family_of(model.local)
 
     def with_users(users: int) -> ProtocolModel:
         return replace(model, shuffle=cast(Any, replace)(model.shuffle, num_users=users))
 
-    panels = [Curves.over_users(with_users, people=model.num_users, **wanted)]
+    panels = [Curves.over_users(with_users, people=model.num_users, theorems=theorems, **wanted)]
+    wanted["theorems"] = [each for each in theorems if not each.is_costly]
     if describe is not None:
         panels.append(Curves.over_epsilon0(describe, model, **wanted))
     panels.append(Curves.over_delta(model, **wanted))
-    drawn = tuple(curves for curves in panels if curves.drawn)
+    own = epsilon_of(found.upper.guarantee) if found.releases == 1 else math.inf
+    drawn = tuple(replace(curves, own=own) for curves in panels if curves.drawn)
     if not drawn:
         raise InvalidParameterError(
             "figure must be left out where every epsilon is 0: there is nothing to draw; got a randomizer with "

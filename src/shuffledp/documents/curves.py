@@ -70,6 +70,7 @@ class Curves:
         here: the protocol's own value.
         local: shape (values,), the local loss, above which a bound is of no use.
         curves: one for each theorem.
+        own: what is stated at the protocol's own value, where bounds that take seconds make it less than the curves.
     """
 
     along: Along
@@ -77,6 +78,7 @@ class Curves:
     here: float
     local: NDArray[np.float64]
     curves: tuple[Curve, ...]
+    own: float = math.inf
 
     @classmethod
     def over_users(
@@ -150,6 +152,11 @@ class Curves:
         return float(self.local[self.values == self.here][0])
 
     @property
+    def stated_here(self) -> float:
+        """What is stated at the protocol's own value."""
+        return min(float(self.stated[self.values == self.here][0]), self.own)
+
+    @property
     def drawn(self) -> tuple[Curve, ...]:
         """The curves of theorems that apply somewhere in the range."""
         return tuple(curve for curve in self.curves if not curve.is_empty)
@@ -164,6 +171,12 @@ class Curves:
     def stated(self) -> NDArray[np.float64]:
         """The smallest upper bound that applies at each value; shape (values,)."""
         return self._extreme(np.fmin, [curve for curve in self.curves if curve.theorem.kind.promises])
+
+    @property
+    def stated_at_once(self) -> NDArray[np.float64]:
+        """The smallest upper bound without those that take seconds; shape (values,)."""
+        quick = [curve for curve in self.curves if curve.theorem.kind.promises and not curve.theorem.is_costly]
+        return self._extreme(np.fmin, quick)
 
     @property
     def corners(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

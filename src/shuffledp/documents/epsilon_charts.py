@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting import Theorem
+from shuffledp.core.statement_terms import Status
 from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Name, Note, Panel, Spans
 from shuffledp.documents.curves import Along, Curve, Curves, shown
 from shuffledp.documents.words import count, number
 
+_AT_ONCE = "The line leaves out bounds that take seconds, by which the dot lies below it."
+_HIGHEST_RATIO, _LEAST_RATIO = 6.0, 1.2  # the axis of ratios ends between these
 _HEADROOM = 1.6  # curves are drawn up to this multiple of the local loss
 _LEAST = 20  # the least epsilon on the axis is the largest divided by this, or less
 WITHDRAWN = "The run on this page is withdrawn: none of this holds for it."
+_RATIOS = "What is promised over the best possible, against the number of users"
 _TITLES = {
     Along.USERS: "Epsilon against the number of users",
     Along.EPSILON0: "Epsilon against the local loss",
@@ -36,7 +41,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
     ``who`` is what the dot is, such as "this task"; ``releases`` are what the promise beside the chart is about, which
     itself is about one.
     """
-    caption = [f"Thick line: what would be stated; the dot is {who}."]
+    caption = [f"Thick line: what would be stated; the dot is {who}.", *_at_once(curves)]
     if any(curve.is_lower for curve in curves.drawn):
         caption.append("Dashed: the best lower bound; the exact value lies in the shaded band.")
     if any(np.isfinite(_weaker(curves, curve)).any() for curve in curves.drawn if curve.is_lower):
@@ -59,7 +64,7 @@ def bounds_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False
 
 def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) -> Chart:
     """The promise against the number of users, beside the best possible epsilon, without names of theorems."""
-    caption = [f"Dot: {who}."]
+    caption = [f"Dot: {who}.", *_at_once(curves)]
     if withdrawn:
         caption.append(WITHDRAWN)
     return Chart(
@@ -71,15 +76,89 @@ def band_chart(curves: Curves, *, name: str, who: str, withdrawn: bool = False) 
     )
 
 
+def ratio_chart(curves: Curves, *, name: str) -> Chart:
+    """Every promise over the best possible epsilon, against the number of users; theorems by author and year."""
+    caption = ["Thick line: what would be stated; 1 is the best lower bound, which no theorem can go below."]
+    if any(curve.theorem.is_costly for curve in curves.drawn):
+        caption.append("Dashed: without bounds that take seconds.")
+    return Chart(
+        name=name,
+        title=_RATIOS,
+        description="Both axes are logarithmic. " + " ".join(f"{each.text}." for each in _ratio_names(curves)),
+        caption=" ".join(caption),
+        panels=(_ratio_panel(curves),),
+    )
+
+
 def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) -> Chart:
-    """Several pictures of epsilon below each other, as one chart for a file."""
+    """Several pictures of epsilon below each other, as one chart for a file; ratios come last, where there are any."""
+    ratios = [curves for curves in panels if has_ratios(curves)]
     return Chart(
         name=name,
         title=title,
-        description=" ".join(_TITLES[curves.along] for curves in panels),
+        description=" ".join([*(_TITLES[curves.along] for curves in panels), *(_RATIOS for _ in ratios)]),
         caption="",
-        panels=tuple(_panel(curves, who) for curves in panels),
+        panels=(*(_panel(curves, who) for curves in panels), *map(_ratio_panel, ratios)),
     )
+
+
+def has_ratios(curves: Curves) -> bool:
+    """Whether promises can be compared with a lower bound, for some number of users."""
+    return curves.along is Along.USERS and bool(np.isfinite(_ratio(curves, curves.stated)).any())
+
+
+def _at_once(curves: Curves) -> tuple[str, ...]:
+    return (_AT_ONCE,) if curves.own < float(curves.stated[curves.values == curves.here][0]) else ()
+
+
+def _ratio_panel(curves: Curves) -> Panel:
+    stated, at_once = (_ratio(curves, each) for each in (curves.stated, curves.stated_at_once))
+    lines = [_ratio(curves, curve.epsilon) for curve in curves.drawn if curve.theorem.kind.promises]
+    lines = [each for each in lines if np.isfinite(each).any()]
+    highest = max([_LEAST_RATIO, *(float(np.nanmax(each)) for each in lines)])
+    dashed = (Line(x=curves.values, y=at_once, width=1.5, dash="dashed"),) if (at_once > stated).any() else ()
+    return Panel(
+        x=Axis(
+            label=_BELOW[Along.USERS],
+            ends=(curves.values[0], curves.values[-1]),
+            is_log=True,
+            is_short=True,
+            ticks=(6, 3),
+        ),
+        y=Axis(label="promise / best possible", ends=(1 / 1.02, highest * 1.25), is_log=True, ticks=(10, 10)),
+        marks=(
+            *(Line(x=curves.values, y=ratio, color="soft", width=1.3) for ratio in lines),
+            *dashed,
+            Line(x=curves.values, y=stated, width=3),
+            *_ratio_names(curves),
+        ),
+        height=(420, 340),
+    )
+
+
+def _ratio_names(curves: Curves) -> tuple[Name, ...]:
+    """Theorems that are drawn, by author and year, or as own."""
+    found = []
+    for curve in curves.drawn:
+        ratio = _ratio(curves, curve.epsilon)
+        places = np.flatnonzero(np.isfinite(ratio))
+        if curve.theorem.kind.promises and places.size:
+            first, last = ratio[places[[0, -1]]].tolist()
+            found.append(Name(_by_author(curve.theorem), (curves.values[places[-1]], last), "ink", falls=last < first))
+    return tuple(found)
+
+
+def _by_author(theorem: Theorem) -> str:
+    is_own = theorem.status is Status.OWN_PROOF
+    source = f"{'after ' * is_own}{theorem.authors}" if theorem.authors else "own"
+    return f"{theorem.id} ({source})"
+
+
+def _ratio(curves: Curves, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An epsilon over the best lower bound, NaN without one, above the axis, and where only the local loss is left."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.asarray(epsilon / shown(curves.unreachable), dtype=np.float64)
+    return np.where((found <= _HIGHEST_RATIO) & (epsilon < curves.local), np.maximum(found, 1.0), math.nan)
 
 
 def here(x: Axis, y: Axis, at: tuple[float, float], text: str, *, withdrawn: bool) -> tuple[Mark, ...]:
@@ -110,7 +189,7 @@ def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: boo
     y = Axis(label="epsilon", ends=ends, is_log=True, ticks=(10, 10))
     places, stated = curves.corners
     low, high = (np.clip(edge, *ends) for edge in (curves.unreachable[places], stated))
-    own = max(float(curves.stated[values == curves.here][0]), ends[0])
+    own = max(curves.stated_here, ends[0])
     return Panel(
         x=x,
         y=y,
