@@ -7,7 +7,8 @@ from rich.console import Console
 
 import shuffledp as sdp
 from shuffledp.core.statement_terms import Trust
-from shuffledp.documents.document import Document, Listing, Role, Text
+from shuffledp.documents.blocks import Listing, Role, Text
+from shuffledp.documents.document import Document
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.terminal import show
 from shuffledp.testing import SeededSource

@@ -10,7 +10,7 @@ from cli.running import task_with, write_csv
 from documents.outcomes import write_page
 from documents.reading import Page
 from shuffledp.core.text import percent
-from shuffledp.documents.document import Picture, Text
+from shuffledp.documents.blocks import Picture, Text
 from shuffledp.documents.place_document import places_section
 from shuffledp.files import stages
 from shuffledp.survey import Task

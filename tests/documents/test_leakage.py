@@ -5,7 +5,8 @@ import pytest
 from documents.outcomes import make_outcome
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
-from shuffledp.documents.document import Bars, Document, Text
+from shuffledp.documents.blocks import Bars, Text
+from shuffledp.documents.document import Document
 from shuffledp.documents.leakage_document import bars_of, leakage_section, worst_of
 from shuffledp.leakage import compare_ways
 from shuffledp.leakage.target_examination import worst_like

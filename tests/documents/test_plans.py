@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from documents.outcomes import make_outcome
-from shuffledp.documents.document import PAGE, TERMINAL, Text
+from shuffledp.documents.blocks import PAGE, TERMINAL, Text
 from shuffledp.documents.estimate_document import estimates_section, few_people
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.terminal import show

@@ -13,8 +13,9 @@ from cli.running import shuffledp, task_with, write_csv, write_task
 from documents.reading import Page
 from shuffledp.analyzers.exact_intervals import holders_between
 from shuffledp.core.estimates import SHARES, Estimate
+from shuffledp.documents.blocks import Picture
 from shuffledp.documents.chart import Spans
-from shuffledp.documents.document import Document, Picture
+from shuffledp.documents.document import Document
 from shuffledp.documents.strata_document import strata_sections
 from shuffledp.documents.terminal import whole_lines
 from shuffledp.people.strata import Strata

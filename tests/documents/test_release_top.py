@@ -13,7 +13,8 @@ from documents.reading import Page
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.documents import release_document
-from shuffledp.documents.document import Document, Role, Text
+from shuffledp.documents.blocks import Role, Text
+from shuffledp.documents.document import Document
 from shuffledp.documents.page import page_of, write_page
 from shuffledp.documents.release_document import Byline, column_document, joint_document
 from shuffledp.documents.result_document import quote_of, results_of

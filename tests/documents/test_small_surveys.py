@@ -9,7 +9,7 @@ import pytest
 from cli.running import shuffledp
 from documents.outcomes import make_outcome
 from shuffledp.core.estimates import Estimate
-from shuffledp.documents.document import PAGE, TERMINAL, Role, Text
+from shuffledp.documents.blocks import PAGE, TERMINAL, Role, Text
 from shuffledp.documents.estimate_document import estimates_section
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.release_document import column_document

@@ -7,7 +7,7 @@ import pytest
 from documents.outcomes import make_outcome, write_page
 from documents.reading import Page
 from shuffledp.core.statement_terms import Trust
-from shuffledp.documents.document import Table, Text
+from shuffledp.documents.blocks import Table, Text
 from shuffledp.documents.provenance_document import command_of
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.survey import Collected, EarlierRelease, Task, composed_with

@@ -9,8 +9,9 @@ from cli.running import shuffledp, toml, write_csv
 from documents.reading import Page
 from shuffledp import CrossTableAnalyzer, HistogramAnalyzer, KaryRandomizedResponse, Pipeline, UniformShuffler
 from shuffledp.analyzers import FrequencySummary
+from shuffledp.documents.blocks import Table
 from shuffledp.documents.cross_table_document import cross_on_terminal
-from shuffledp.documents.document import Document, Table
+from shuffledp.documents.document import Document
 from shuffledp.documents.estimate_document import estimates_section
 from shuffledp.documents.histogram_document import histogram_on_terminal, quantiles_in_words
 from shuffledp.documents.page import write_page

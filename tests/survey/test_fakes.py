@@ -13,7 +13,7 @@ from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local, d_sigma_of_
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import FAKE_SENDERS
-from shuffledp.documents.document import Listing
+from shuffledp.documents.blocks import Listing
 from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.people.graphs import Graph

@@ -101,7 +101,8 @@ def account(
     from shuffledp.accounting import examine
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.documents.account_document import account_document
-    from shuffledp.documents.document import Role, Section, told
+    from shuffledp.documents.blocks import Role, told
+    from shuffledp.documents.document import Section
     from shuffledp.documents.statement_document import with_share
 
     asked = Asked(

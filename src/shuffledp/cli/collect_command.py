@@ -13,7 +13,7 @@ from shuffledp.cli.send_command import Certificates, CollectionFile
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
-    from shuffledp.documents.document import Block
+    from shuffledp.documents.blocks import Block
     from shuffledp.relay.directory import Directory
     from shuffledp.survey import Collection, Service
     from shuffledp.wire.published_keys import PublishedKey
@@ -296,7 +296,7 @@ def _write(collection: "Collection", output: Path, web: str | None, *, force: bo
 
 def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
     """A warning if parties with two host names share a network address, as far as this machine can tell."""
-    from shuffledp.documents.document import Role, told
+    from shuffledp.documents.blocks import Role, told
     from shuffledp.survey.parties import at_one_address
 
     pairs = at_one_address([url for role, url in collection.addresses.items() if url and role != "page"])
@@ -312,7 +312,7 @@ def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
 
 def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
     """Next steps with the written files."""
-    from shuffledp.documents.document import Role, told
+    from shuffledp.documents.blocks import Role, told
 
     parties = "both parties" if collection.issuer is None else "all three parties"
     if collection.page is None:

@@ -73,7 +73,8 @@ def design(
 ) -> None:
     """Compare overlays: which contacts to give people, so that their reports are shuffled uniformly by walking."""
     from shuffledp.core.validate import one_of
-    from shuffledp.documents.document import Role, Section, told
+    from shuffledp.documents.blocks import Role, told
+    from shuffledp.documents.document import Section
     from shuffledp.documents.overlay_document import designs_document
     from shuffledp.planning import design_overlays
 

@@ -60,7 +60,8 @@ def plan(
         return
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
-    from shuffledp.documents.document import Role, Section, told
+    from shuffledp.documents.blocks import Role, told
+    from shuffledp.documents.document import Section
     from shuffledp.documents.plan_document import plan_document
     from shuffledp.documents.plan_page import PLAN_PAGE, is_plan, plan_page
     from shuffledp.files import new_folder
@@ -153,9 +154,9 @@ def audit(
     from shuffledp.attacks import Mode
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
-    from shuffledp.documents.audit_document import audit_document
-    from shuffledp.documents.document import Role, Section, told
-    from shuffledp.documents.page import is_audit_page, page_of
+    from shuffledp.documents.audit_document import audit_document, is_audit_page
+    from shuffledp.documents.blocks import Role, told
+    from shuffledp.documents.document import Section
     from shuffledp.files.writing import new_file
     from shuffledp.randomness.replayable import SeededSource
     from shuffledp.survey import Task, audit_task
@@ -183,6 +184,8 @@ def audit(
         )
         document = audit_document(audited)
         if page is not None:
+            from shuffledp.documents.page import page_of
+
             page.write_bytes(page_of(document))
     where = () if output is None else told(f"\nPage: {output}", role=Role.PATH)
     files = Section(anchor="files", title="Files", blocks=where)

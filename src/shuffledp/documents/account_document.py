@@ -15,22 +15,8 @@ from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Status
 from shuffledp.core.text import count_of, in_digits, shown_relation
 from shuffledp.core.validate import one_of
-from shuffledp.documents.document import (
-    DETAIL,
-    PAGE,
-    TERMINAL,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Picture,
-    Promise,
-    Role,
-    Section,
-    Table,
-    Text,
-    told,
-)
+from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Cell, Column, Picture, Role, Table, Text, told
+from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.statement_document import facts_of, meaning_in_short, said_first, trust_in_short, with_loss
 from shuffledp.documents.words import NOTHING, count, number, said_alone, sent
 from shuffledp.randomizers import family_of

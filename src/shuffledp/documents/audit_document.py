@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from shuffledp.attacks import AuditReport, Finding, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of, played
@@ -9,25 +10,23 @@ from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, plural, said_of
 from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
-from shuffledp.documents.document import (
+from shuffledp.documents.blocks import (
     DETAIL,
     PAGE,
     TERMINAL,
     Block,
     Cell,
     Column,
-    Document,
     Medium,
     Pairs,
     Picture,
-    Promise,
     Role,
-    Section,
     Table,
     Tag,
     Text,
     told,
 )
+from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.provenance_document import parameters_of, task_section
 from shuffledp.documents.words import NOTHING, count, listed, number
 from shuffledp.survey.task_audit import ColumnAudit, LeakageFinding, TaskAudit
@@ -36,6 +35,7 @@ _WORDS = {Verdict.REFUTED: "refuted", Verdict.CONSISTENT: "consistent", Verdict.
 _ROLES = {Verdict.REFUTED: Role.BAD, Verdict.CONSISTENT: Role.GOOD, Verdict.NOT_AUDITED: Role.OPEN}
 _WIDTH = 80  # columns of a terminal
 _NOT_AUDITED = "not audited"
+_MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
 def audit_document(audited: TaskAudit) -> Document:
@@ -59,6 +59,15 @@ def audit_document(audited: TaskAudit) -> Document:
         ),
         sections=(*columns, *((left_out,) if reasons else ()), task_section(audited.task)),
     )
+
+
+def is_audit_page(file: Path) -> bool:
+    """Whether a file is the page of an audit."""
+    try:
+        content = file.read_bytes() if file.is_file() else b""
+    except OSError:
+        return False
+    return content.startswith(_MARKS[0]) and _MARKS[1] in content
 
 
 def report_document(report: AuditReport) -> Document:

@@ -9,7 +9,8 @@ from shuffledp.core.instants import shown
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, printable
-from shuffledp.documents.document import DETAIL, Block, Document, Pairs, Role, Section, Text, told
+from shuffledp.documents.blocks import DETAIL, Block, Pairs, Role, Text, told
+from shuffledp.documents.document import Document, Section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import all_or_nothing, listed, little_shuffled
 from shuffledp.survey import DEMONSTRATION, Collection, Column, Service, said_of_one_operator

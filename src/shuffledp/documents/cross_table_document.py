@@ -7,7 +7,7 @@ import numpy as np
 
 from shuffledp.analyzers import CrossTable
 from shuffledp.core.estimates import Estimate
-from shuffledp.documents.document import PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
+from shuffledp.documents.blocks import PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
 from shuffledp.documents.words import NOTHING, Scale
 
 _WIDTH = 80  # width of a table on a terminal, in letters

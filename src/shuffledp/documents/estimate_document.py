@@ -9,8 +9,7 @@ from shuffledp.analyzers import CrossTable, Histogram
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import MeanModel, SumModel
 from shuffledp.core.text import count_of
-from shuffledp.documents.cross_table_document import cross_on_page, cross_on_terminal
-from shuffledp.documents.document import (
+from shuffledp.documents.blocks import (
     DETAIL,
     PAGE,
     TERMINAL,
@@ -19,16 +18,15 @@ from shuffledp.documents.document import (
     Block,
     Cell,
     Column,
-    Document,
     Fold,
     Picture,
-    Place,
     Role,
-    Section,
     Table,
     Text,
     told,
 )
+from shuffledp.documents.cross_table_document import cross_on_page, cross_on_terminal
+from shuffledp.documents.document import Document, Place, Section
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.histogram_document import histogram_on_page, histogram_on_terminal
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals

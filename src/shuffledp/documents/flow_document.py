@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
 from shuffledp.core.text import count_of, factor_in_digits, in_digits, percent, plural, printable
-from shuffledp.documents.document import DETAIL, PAGE, TERMINAL, Block, Document, Medium, Role, Section, Text, told
+from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Role, Text, told
+from shuffledp.documents.document import Document, Section
 from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
 from shuffledp.planning.calibrate import split_and_mix_certificate
 from shuffledp.randomizers import SplitAndMixModel

@@ -8,25 +8,9 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind, Trust
 from shuffledp.core.text import as_share, in_digits
-from shuffledp.documents.document import (
-    DETAIL,
-    PAGE,
-    TERMINAL,
-    Bar,
-    Bars,
-    Beside,
-    Block,
-    Column,
-    Document,
-    Promise,
-    Role,
-    Section,
-    Table,
-    Text,
-    told,
-)
-from shuffledp.documents.grounds_document import trusting
-from shuffledp.documents.statement_document import with_loss
+from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Bar, Bars, Beside, Block, Column, Role, Table, Text, told
+from shuffledp.documents.document import Document, Promise, Section
+from shuffledp.documents.statement_document import trusting, with_loss
 from shuffledp.documents.words import count, hiding
 from shuffledp.leakage import (
     BestGuess,

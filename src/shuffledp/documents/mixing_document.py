@@ -7,18 +7,8 @@ from shuffledp.accounting import ReidentificationBound
 from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.text import count_of, in_digits, percent
-from shuffledp.documents.document import (
-    DETAIL,
-    PAGE,
-    Block,
-    Cell,
-    Column,
-    Role,
-    Section,
-    Table,
-    Text,
-    told,
-)
+from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Role, Table, Text, told
+from shuffledp.documents.document import Section
 from shuffledp.documents.words import NOTHING, count, number
 from shuffledp.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional

@@ -5,24 +5,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import (
+from shuffledp.documents.blocks import (
     DETAIL,
     PAGE,
     Block,
     Cell,
     Column,
-    Document,
     Fold,
     Medium,
     Pairs,
     Picture,
-    Promise,
     Role,
-    Section,
     Table,
     Text,
     told,
 )
+from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.walk_blocks import (
     HANDED_IN,
     better_sentence,

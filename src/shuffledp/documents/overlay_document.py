@@ -5,21 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import (
-    DETAIL,
-    PAGE,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Fold,
-    Promise,
-    Role,
-    Section,
-    Table,
-    Text,
-    told,
-)
+from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Fold, Role, Table, Text, told
+from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.walk_blocks import (
     HANDED_IN,
     MESSAGE_BYTES,

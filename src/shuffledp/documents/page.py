@@ -7,20 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import printable
-from shuffledp.documents.document import (
-    PAGE,
-    Beside,
-    Block,
-    Document,
-    Fold,
-    Picture,
-    Place,
-    Promise,
-    Role,
-    Section,
-    Tag,
-    Text,
-)
+from shuffledp.documents.blocks import PAGE, Beside, Block, Fold, Picture, Role, Tag, Text
+from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.documents.words import shortened
 
 if TYPE_CHECKING:
@@ -33,7 +21,6 @@ if TYPE_CHECKING:
 _LONGEST_HEADING = 50
 _POWER = re.compile(r"\b\d[\d.]*e-\d+")
 _MARK_OF_DEMONSTRATION = "DEMONSTRATION: made-up answers"
-_MARKS = (b"<!DOCTYPE html>", b'id="audit-0"')
 
 
 def write_page(document: Document, folder: Path, name: str, *, figures: bool = True) -> tuple[str, ...]:
@@ -92,15 +79,6 @@ def top_of(document: Document) -> str:
     """The top of a document for a notebook, in the order of its page; styles stay inside."""
     template = _environment({}).get_template("notebook.html.j2")
     return printable(template.render(page=document, sections=_arranged(document)), lines=True)
-
-
-def is_audit_page(file: Path) -> bool:
-    """Whether a file is the page of an audit."""
-    try:
-        content = file.read_bytes() if file.is_file() else b""
-    except OSError:
-        return False
-    return content.startswith(_MARKS[0]) and _MARKS[1] in content
 
 
 def _arranged(document: Document) -> list[Section]:

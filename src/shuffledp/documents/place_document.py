@@ -2,20 +2,8 @@
 
 from shuffledp.core.estimates import normal_half_width
 from shuffledp.core.text import count_of, percent
-from shuffledp.documents.document import (
-    PAGE,
-    TERMINAL,
-    Cell,
-    Column,
-    Fold,
-    Picture,
-    Place,
-    Role,
-    Section,
-    Table,
-    Text,
-    told,
-)
+from shuffledp.documents.blocks import PAGE, TERMINAL, Cell, Column, Fold, Picture, Role, Table, Text, told
+from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.place_charts import PlacesDrawn, place_charts, place_name, target_drawn
 from shuffledp.documents.words import Scale, count, number

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING
 
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import (
-    DETAIL,
-    Block,
-    Column,
-    Document,
-    Medium,
-    Promise,
-    Role,
-    Section,
-    Table,
-    Text,
-    told,
-)
+from shuffledp.documents.blocks import DETAIL, Block, Column, Medium, Role, Table, Text, told
+from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.mixing_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.strata_document import strata_plan_section

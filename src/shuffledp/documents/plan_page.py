@@ -5,7 +5,8 @@ from pathlib import Path
 
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.document import DETAIL, PAGE, Section
+from shuffledp.documents.blocks import DETAIL, PAGE
+from shuffledp.documents.document import Section
 from shuffledp.documents.page import page_of
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.words import listed

@@ -12,7 +12,8 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of
-from shuffledp.documents.document import PAGE, Beside, Block, Code, Fold, Pairs, Place, Role, Section, Text, told
+from shuffledp.documents.blocks import PAGE, Beside, Block, Code, Fold, Pairs, Role, Text, told
+from shuffledp.documents.document import Place, Section
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Task, joint_name
 

@@ -11,20 +11,8 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
-from shuffledp.documents.document import (
-    DETAIL,
-    PAGE,
-    TERMINAL,
-    Block,
-    Document,
-    Link,
-    Medium,
-    Place,
-    Role,
-    Section,
-    Text,
-    told,
-)
+from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Link, Medium, Role, Text, told
+from shuffledp.documents.document import Document, Place, Section
 from shuffledp.documents.estimate_document import (
     beside_section,
     clipping_of,

@@ -14,7 +14,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Unit
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, printable
-from shuffledp.documents.document import PAGE, Block
+from shuffledp.documents.blocks import PAGE, Block
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.histogram_document import quantile_rows
 from shuffledp.documents.words import count, listed, shortened

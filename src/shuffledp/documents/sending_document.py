@@ -6,7 +6,8 @@ from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits, printable
-from shuffledp.documents.document import DETAIL, Document, Role, Section, told
+from shuffledp.documents.blocks import DETAIL, Role, told
+from shuffledp.documents.document import Document, Section
 from shuffledp.survey import DEMONSTRATION, Collection, Task, WebPage
 
 _PHASES = {

@@ -8,7 +8,7 @@ import numpy as np
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.table import Integers
 from shuffledp.core.text import count_of, in_digits, printable
-from shuffledp.documents.document import (
+from shuffledp.documents.blocks import (
     DETAIL,
     PAGE,
     TERMINAL,
@@ -17,13 +17,12 @@ from shuffledp.documents.document import (
     Column,
     Fold,
     Picture,
-    Place,
     Role,
-    Section,
     Table,
     Text,
     told,
 )
+from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.place_charts import place_name, rows_chart, target_drawn

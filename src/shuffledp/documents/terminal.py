@@ -12,18 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text as Line
 
 from shuffledp.core.text import printable
-from shuffledp.documents.document import (
-    DETAIL,
-    MUST_KNOW,
-    TERMINAL,
-    Block,
-    Document,
-    Medium,
-    Pairs,
-    Role,
-    Table,
-    Text,
-)
+from shuffledp.documents.blocks import DETAIL, MUST_KNOW, TERMINAL, Block, Medium, Pairs, Role, Table, Text
+from shuffledp.documents.document import Document
 
 _STYLES = {
     Role.LEAD: "bold",

@@ -8,7 +8,8 @@ import math
 from collections.abc import Mapping
 
 from shuffledp.core.text import count_of
-from shuffledp.documents.document import Column, Document, Section, Table
+from shuffledp.documents.blocks import Column, Table
+from shuffledp.documents.document import Document, Section
 
 
 def traffic_document(plan: Mapping[str, float], letters: int, size: int) -> Document:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import as_share, count_of, in_digits, percent
-from shuffledp.documents.document import PAGE, Bar, Bars, Block, Column, Role, Table, Text
+from shuffledp.documents.blocks import PAGE, Bar, Bars, Block, Column, Role, Table, Text
 from shuffledp.documents.words import count, number
 
 if TYPE_CHECKING:

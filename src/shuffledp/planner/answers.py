@@ -16,7 +16,7 @@ from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
-from shuffledp.documents.document import Headline
+from shuffledp.documents.blocks import Headline
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
 from shuffledp.documents.plan_document import beside_curator, what_to_expect
 from shuffledp.documents.statement_document import promise_of
