@@ -64,9 +64,7 @@ def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
         parts = blocks.repartitionById(num_parts, "part").mapInArrow(tasks.of_parts(job), tasks.RESULTS)
         return _results(parts)
 
-    with _watched(session, watch, steps):
-        results = explained(run)
-    _raise_first(job, [each for each in results if isinstance(each, tuple)])
+    results = _worked(session, job, watch, steps, run)
     _require_different(people, [each for each in results if isinstance(each, NameFacts)])
     facts = sorted((each for each in results if isinstance(each, ShareFacts)), key=lambda each: each.share)
     made = sorted((each for each in results if isinstance(each, PartFacts)), key=lambda each: each.part)
@@ -74,6 +72,14 @@ def done_by(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> tuple
     if not whole or sum(each.num_reports for each in facts) != sum(each.num_reports for each in made):
         raise EngineError("Spark must hand on each report once; some were lost or came twice. Nothing was released.")
     return facts, made
+
+
+def _worked(session: Any, job: Job, watch: Watch, steps: Sequence[str], run: Callable[[], list[Any]]) -> list[Any]:
+    """Results of a job, watched while it runs; raises the error of its first share that failed."""
+    with _watched(session, watch, steps):
+        results = explained(run)
+    _raise_first(job, [each for each in results if isinstance(each, tuple)])
+    return results
 
 
 def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> list[PeopleFacts]:
@@ -88,9 +94,7 @@ def people_of(session: Any, job: Job, watch: Watch, steps: Sequence[str]) -> lis
     def run() -> list[Any]:
         return _results(session.range(0, count, 1, count).mapInArrow(tasks.of_people(job), tasks.RESULTS))
 
-    with _watched(session, watch, steps):
-        results = explained(run)
-    _raise_first(job, [each for each in results if isinstance(each, tuple)])
+    results = _worked(session, job, watch, steps, run)
     facts = sorted((each for each in results if isinstance(each, PeopleFacts)), key=lambda each: each.share)
     if [each.share for each in facts] != list(range(count)):
         raise EngineError("Spark must hand on each share once; some were lost or came twice. Nothing was released.")

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 from shuffledp.core.table import Integers
-from shuffledp.randomness.sources import RandomSource
+from shuffledp.randomness.sources import RandomSource, word_batches
 
 Words = NDArray[np.uint64]
 
 RELATIVE_ERROR = 2.0**-46  # what a float function may lose: over a hundred times what log1p, expm1 and exp do lose
-_CHUNK_WORDS = 2**16
 _UNIT = 2.0**-64
 _ARGUMENT_ERROR = 2.0**-49  # of u (1 - q^m): sixteen times what rounding does
 _NEARLY_ONE = 2.0**-40
@@ -88,15 +87,11 @@ def draw_codes(concentration: float, codes: Integers, source: RandomSource, *, r
     finite.
     """
     draw = _draw_for(codes.size)
-    scratch = np.empty(min(codes.size, _CHUNK_WORDS), dtype=np.uint64)
-    for start in range(0, codes.size, _CHUNK_WORDS):
-        part = codes[start : start + _CHUNK_WORDS]
-        words = scratch[: part.size]
-        source.fill(words)
-        draw(part, words, float(concentration), remaining - start)
+    for batch, words in word_batches(codes.size, source):
+        part, left = codes[batch], remaining - batch.start
+        draw(part, words, float(concentration), left)
         for place in np.flatnonzero(part < 0).tolist():
-            part[place] = _settled_code(concentration, remaining - start - place, int(words[place]), source)
-    scratch.fill(0)
+            part[place] = _settled_code(concentration, left - place, int(words[place]), source)
 
 
 def _draw(codes: Integers, words: Words, theta: float, limit: int) -> None:

@@ -26,7 +26,7 @@ from shuffledp.randomizers.sampling.coins import (
     log_rounded_up,
     smallest_share,
 )
-from shuffledp.randomness.sources import RandomSource
+from shuffledp.randomness.sources import RandomSource, word_batches
 
 _BATCH = 1 << 16  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**26 - 1  # counting support holds a number for each column
@@ -200,13 +200,9 @@ class HadamardResponse(CategoryRandomizer):
 
     def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.num_columns - 1))
-        scratch = np.empty(2 * min(len(answers), _BATCH), dtype=np.uint64)
-        for start in range(0, len(answers), _BATCH):
-            batch = answers[start : start + _BATCH]
-            words = scratch[: 2 * len(batch)]
-            source.fill(words)
-            reports[start : start + _BATCH] = _respond(batch, words[: len(batch)], words[len(batch) :], self.model)
-        scratch.fill(0)  # with these words a report could be undone
+        for batch, words in word_batches(len(answers), source, batch=_BATCH, each=2):
+            signs, columns = np.split(words, 2)
+            reports[batch] = _respond(answers[batch], signs, columns, self.model)
         return {"index": reports}
 
 

@@ -15,7 +15,7 @@ from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
 from shuffledp.randomizers.sampling.coins import BATCH, grid_positions
-from shuffledp.randomness.sources import RandomSource, high_product
+from shuffledp.randomness.sources import RandomSource, high_product, word_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +136,8 @@ class OneBitMean(RangeRandomizer):
 
     def _randomized(self, numbers: NDArray[np.float64], source: RandomSource) -> Columns:
         reports = np.empty(len(numbers), dtype=np.uint8)
-        scratch = np.empty(min(len(numbers), BATCH), dtype=np.uint64)
-        for start in range(0, len(numbers), BATCH):
-            thresholds = _thresholds(numbers[start : start + BATCH], self.model)
-            words = scratch[: len(thresholds)]
-            source.fill(words)
-            np.less(words, thresholds, out=reports[start : start + BATCH].view(np.bool_))
-        scratch.fill(0)  # with these words a report could be undone
+        for batch, words in word_batches(len(numbers), source, batch=BATCH):
+            np.less(words, _thresholds(numbers[batch], self.model), out=reports[batch].view(np.bool_))
         return {"value": reports}
 
 

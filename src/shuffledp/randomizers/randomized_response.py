@@ -22,7 +22,7 @@ from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import CategoryRandomizer, Columns
 from shuffledp.randomizers.inputs import check_categories, check_integer_columns
 from shuffledp.randomizers.sampling.coins import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
-from shuffledp.randomness.sources import RandomSource
+from shuffledp.randomness.sources import RandomSource, word_batches
 
 _BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
 _LARGEST_DOMAIN = 2**31
@@ -186,13 +186,8 @@ class KaryRandomizedResponse(CategoryRandomizer):
 
     def _randomized(self, answers: NDArray[Any], source: RandomSource) -> Columns:
         reports = np.empty(len(answers), dtype=np.min_scalar_type(self.model.domain_size - 1))
-        scratch = np.empty(min(len(answers), _BATCH), dtype=np.uint64)
-        for start in range(0, len(answers), _BATCH):
-            batch = answers[start : start + _BATCH]
-            words = scratch[: len(batch)]
-            source.fill(words)
-            reports[start : start + _BATCH] = _respond(batch, words, self.model)
-        scratch.fill(0)  # with these words a report could be undone
+        for batch, words in word_batches(len(answers), source, batch=_BATCH):
+            reports[batch] = _respond(answers[batch], words, self.model)
         return {"value": reports}
 
 

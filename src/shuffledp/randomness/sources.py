@@ -10,6 +10,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
@@ -235,6 +236,19 @@ def resolve_source(source: RandomSource | None) -> RandomSource:
     return source
 
 
+def word_batches(
+    count: int, source: RandomSource, *, batch: int = _CHUNK_WORDS, each: int = 1
+) -> Iterator[tuple[slice, Words]]:
+    """Batches of ``count`` items, with ``each`` fresh words for every item; wiped after the last batch."""
+    scratch = np.empty(each * min(count, batch), dtype=np.uint64)
+    for start in range(0, count, batch):
+        stop = min(start + batch, count)
+        words = scratch[: each * (stop - start)]
+        source.fill(words)
+        yield slice(start, stop), words
+    scratch.fill(0)
+
+
 def high_product(words: Words, bound: np.uint64) -> Words:
     """Upper 64 bits of the 128-bit products ``words * bound``, of arrays or, compiled, of single words."""
     upper, lower = words >> _HALF, words & _LOWER_HALF
@@ -318,14 +332,8 @@ def bernoulli(threshold: int, count: int, *, source: RandomSource | None = None)
     if threshold > _WORD_VALUES:
         raise invalid("at most 2**64", threshold=threshold)
     source = resolve_source(source)
-    out = np.empty(int(count), dtype=np.bool_)
-    scratch = np.empty(min(out.size, _CHUNK_WORDS), dtype=np.uint64)
-    for start in range(0, out.size, _CHUNK_WORDS):
-        words = scratch[: out.size - start]
-        source.fill(words)
-        if threshold == _WORD_VALUES:
-            out[start : start + words.size] = True
-        else:
-            np.less(words, np.uint64(threshold), out=out[start : start + words.size])
-    scratch.fill(0)
+    out = np.ones(int(count), dtype=np.bool_)
+    for batch, words in word_batches(out.size, source):
+        if threshold < _WORD_VALUES:
+            np.less(words, np.uint64(threshold), out=out[batch])
     return out

@@ -25,7 +25,7 @@ def people_along(groups, sites):
 
 def kendall_of_sites(groups, sites):
     layout = search._site_layout(groups, sites)
-    return search._halves(layout, search.scratch(layout))[0].tolist()
+    return search.measured(layout, search.scratch(layout))[2].tolist()
 
 
 def ring(n):
@@ -93,7 +93,7 @@ def test_the_direction_of_the_search_is_the_derivative_of_the_footrule(seed):
     groups = Groups.from_lists([members, *([person] for person in range(n))], n)
     order = rng.permutation(n)
     layout = search._site_layout(groups, order)
-    _, centre = search._halves(layout, search.scratch(layout))
+    *_, centre = search.measured(layout, search.scratch(layout))
     weights = np.zeros(len(groups))
     weights[0] = 1.0
     pull = np.zeros(n)

@@ -189,7 +189,7 @@ def improved(groups: Groups, order: Integers) -> Integers:
     least, best, best_order = largest * (largest - 1) // 2, None, order
     velocity, step, stalled = np.zeros(size), _FIRST_STEP * size, 0
     for number in range(steps):
-        kendall, centre = _halves(layout, room)
+        _, _, kendall, centre = measured(layout, room)
         value = int(kendall.max())
         if best is None or value < best:
             best, best_order, stalled = value, order, 0
@@ -229,19 +229,19 @@ def _site_layout(groups: Groups, order: Integers) -> Layout:
     return Layout(numbers, start, stop, alone, groups.sets.starts, groups.sets.runs, groups.sizes)
 
 
-def _halves(layout: Layout, room: Scratch) -> tuple[Integers, Integers]:
-    """Kendall sensitivity of every group, and the rank between its halves."""
-    kendall, centre = (np.empty(layout.sizes.size, dtype=np.int64) for _ in range(2))
-    _halve_kernel(layout, room, kendall, centre)
-    return kendall, centre
+def measured(layout: Layout, room: Scratch) -> Integers:
+    """First rank, last rank and Kendall sensitivity of each group, and the rank between its halves; (4, groups)."""
+    found = np.empty((4, layout.sizes.size), dtype=np.int64)
+    _measure_kernel(layout, room, found)
+    return found
 
 
-def _halve(layout: Layout, room: Scratch, kendall: Integers, centre: Integers) -> None:
+def _measure(layout: Layout, room: Scratch, found: Integers) -> None:
     for group in range(layout.sizes.size):
         g = layout.sizes[group]
         count = pieces(layout, group, room.lows, room.highs)
-        _, _, centre[group], footrule = middle(room, count, g)
-        kendall[group] = footrule - g // 2
+        found[0, group], found[1, group], found[3, group], footrule = middle(room, count, g)
+        found[2, group] = footrule - g // 2
 
 
 def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> None:
@@ -269,5 +269,5 @@ def _pull(layout: Layout, centre: Integers, weights: Floats, pull: Floats) -> No
                     pull[site] += weight * change / (stop - start)
 
 
-_halve_kernel = compiled(_halve, calls=(pieces, middle))
+_measure_kernel = compiled(_measure, calls=(pieces, middle))
 _pull_kernel = compiled(_pull)

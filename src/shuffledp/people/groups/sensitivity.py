@@ -16,7 +16,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import instance_of, integer_at_least, one_of
 from shuffledp.people.groups.assignment import Groups
-from shuffledp.people.groups.layout import Layout, Scratch, lay, middle, pieces, ranks_by_group, scratch
+from shuffledp.people.groups.layout import Layout, Scratch, lay, measured, pieces, ranks_by_group, scratch
 from shuffledp.randomness.permutations import is_permutation
 
 DISTANCES = ("kendall", "hamming", "cayley", "footrule", "kendall-width")
@@ -220,20 +220,10 @@ def _measure_plainly(groups: Groups, order: Integers) -> Windows:
 
 def _measure_compiled(groups: Groups, order: Integers) -> Windows:
     layout = lay(groups, order)
-    first, last, kendall = (np.empty(len(groups), dtype=np.int64) for _ in range(3))
-    _measure_kernel(layout, scratch(layout), first, last, kendall)
+    first, last, kendall, _ = measured(layout, scratch(layout))
     return Windows(first, last, groups.sizes, kendall)
 
 
-def _measure(layout: Layout, room: Scratch, first: Integers, last: Integers, kendall: Integers) -> None:
-    for group in range(layout.sizes.size):
-        g = layout.sizes[group]
-        count = pieces(layout, group, room.lows, room.highs)
-        first[group], last[group], _, footrule = middle(room, count, g)
-        kendall[group] = footrule - g // 2
-
-
-_measure_kernel = compiled(_measure, calls=(pieces, middle))
 _measure_for = plain_until_worth_compiling(_measure_plainly, _measure_compiled, items=_PLAIN_MEMBERSHIPS)
 
 

@@ -14,7 +14,7 @@ from shuffledp.core import validate
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import integer_at_least, invalid
-from shuffledp.randomness.sources import RandomSource, high_product
+from shuffledp.randomness.sources import RandomSource, high_product, word_batches
 
 WORDS = 2**64
 RESOLUTION = 1e-6  # nats by which the loss used may fall short of the one asked for
@@ -116,14 +116,9 @@ def round_to_grid(
     One word for each number, whatever it is. Arguments as of `grid_positions`.
     """
     points = np.empty(len(numbers), dtype=np.int64)
-    scratch = np.empty(min(len(numbers), BATCH), dtype=np.uint64)
-    for start in range(0, len(numbers), BATCH):
-        batch = slice(start, start + BATCH)
+    for batch, words in word_batches(len(numbers), source, batch=BATCH):
         index, rest = grid_positions(numbers[batch], lower=lower, upper=upper, num_steps=num_steps)
-        words = scratch[: len(index)]
-        source.fill(words)
         np.add(index, words < rest, out=points[batch])
-    scratch.fill(0)
     return points
 
 
