@@ -10,6 +10,7 @@ Proof. Given the target's value x, reports z have probability sum_j w_j R(x, z_j
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -245,11 +246,7 @@ def _feasible(small: Scores) -> int:
     def states(people: int) -> float:
         return num_states(len(small.chances), ((1 / people, people),), small.chances) * len(small.values)
 
-    low, high = 1, 10**10
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if states(middle) <= _MOST_STATES else (low, middle)
-    return low
+    return bisect_right(range(MOST_PEOPLE), _MOST_STATES, lo=2, key=states) - 1
 
 
 def _by_name(small: Scores, slots: Slots, chosen: str, source: RandomSource | None) -> Best:

@@ -5,6 +5,7 @@ Published counts are numbers to compare with: none of them decides anything, and
 
 import math
 import warnings
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
@@ -208,37 +209,19 @@ def _present(num_users: int, dropout_fraction: float) -> int:
 
 
 def _fewest(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
-    """Fewest messages, by doubling steps from a guess and bisection, as more messages never mix worse."""
+    """Fewest messages, by bisection below the first power of two that is enough, as more messages never mix worse."""
 
     def certified(num_shares: int) -> bool:
-        if not LEAST_SHARES <= num_shares <= MOST_SHARES:
-            return num_shares > MOST_SHARES
         local = replace(model, num_shares=num_shares)
         protocols = (_protocol(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
         return all(_THEOREM.delta(protocol, epsilon=model.epsilon) <= delta for protocol in protocols)
 
-    guess, step = _first_guess(model, delta, imperfection), 1
-    low, high = (guess - 1, guess) if certified(guess) else (guess, guess + 1)
-    while certified(low):
-        low, high, step = max(low - step, LEAST_SHARES - 1), low, 2 * step
-    while not certified(high):
-        low, high, step = high, min(high + step, MOST_SHARES + 1), 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if certified(middle) else (middle, high)
-    if high > MOST_SHARES:
-        raise _nothing_certified(model, delta, imperfection)
-    return high
-
-
-def _first_guess(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
-    """First guess by the rule of thumb, and by the messages that connect every half of the people with the rest."""
-    bits = security_target(epsilon=model.epsilon, delta=delta / model.dimension)
-    rule = rule_of_thumb(
-        num_users=model.noise_users, imperfection=imperfection, modulus=model.modulus, security_bits=bits
-    )
-    halves = math.log(2) / max(math.log1p(math.exp(-imperfection / 2)), 1e-9)
-    return int(min(max(rule or MOST_SHARES, math.ceil(halves) + 1, LEAST_SHARES), MOST_SHARES))
+    enough = LEAST_SHARES
+    while not certified(enough):
+        enough *= 2
+        if enough > MOST_SHARES:
+            raise _nothing_certified(model, delta, imperfection)
+    return bisect_left(range(enough), True, lo=max(enough // 2 + 1, LEAST_SHARES), hi=enough, key=certified)
 
 
 def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: float) -> InvalidParameterError:

@@ -1,6 +1,7 @@
 """Overlays to choose from: the cost and guarantee of each, and a random graph to compare with."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -255,13 +256,10 @@ class _Typical:
 
     def fewest(self, enough: float) -> int | None:
         """Fewest rounds that are enough; None if twice the mixing rounds are not enough."""
-        low, high = 0, 2 * self.mixed
-        if self.epsilon(high) > enough:
+        last = 2 * self.mixed
+        if self.epsilon(last) > enough:
             return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.epsilon(middle) <= enough else (middle, high)
-        return high
+        return bisect_left(range(last), True, lo=1, key=lambda rounds: self.epsilon(rounds) <= enough)
 
     def slots(self, num_rounds: int) -> int:
         """Slots that a person sends over all rounds, with a load of one report for each person."""

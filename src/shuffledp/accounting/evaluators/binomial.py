@@ -10,9 +10,9 @@ to 2e-9 only in places (counts near 10 among 1e8), and a lower bound needs to kn
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -125,8 +125,8 @@ def _window(trials: int, chance: float, outside: float) -> tuple[int, int]:
         return seen + (_deviance_of(rest, trials - mean) if rest else trials - mean) > exponent
 
     return (
-        _first(lambda count: not is_far(count), 0, math.floor(mean)),
-        _first(lambda count: is_far(count + 1), math.floor(mean), trials),
+        bisect_left(range(math.floor(mean)), True, key=lambda count: not is_far(count)),
+        bisect_left(range(trials), True, lo=math.floor(mean), key=lambda count: is_far(count + 1)),
     )
 
 
@@ -142,14 +142,6 @@ def _deviance_of(count: int, mean: float) -> float:
         if total + term / divisor == total:
             return total
         total += term / divisor
-
-
-def _first(holds: Any, low: int, high: int) -> int:
-    """First integer from ``low`` on at which a monotone condition holds; ``high`` if none before it."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
 
 
 def binomial_error(trials: int) -> float:
