@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from shuffledp.core.estimates import Estimate, normal_half_width
+from shuffledp.documents.blocks import Column, Table
 from shuffledp.documents.chart import Dots, Line, Spans
 from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.house_style import NARROW, WIDE
-from shuffledp.documents.place_charts import PlacesDrawn, place_charts
+from shuffledp.documents.place_charts import PlacesDrawn, folded, place_charts
 from shuffledp.documents.rendering import figure_of
 from shuffledp.documents.walk_charts import rounds_chart
 from shuffledp.documents.words import Scale
@@ -105,3 +106,15 @@ def test_nothing_joins_numbers_of_rounds_between_which_nothing_was_computed():
     (panel,) = rounds_chart(plan, epsilon0=1.0, withdrawn=False).panels
     assert [2, 30, 100] in [list(mark.x) for mark in panel.marks if isinstance(mark, Dots)]
     assert all(len(set(mark.y)) == 1 for mark in panel.marks if isinstance(mark, Line))
+
+
+@pytest.mark.parametrize(("rows", "is_open"), [(15, True), (16, False), (400, False)])
+def test_a_table_is_folded_where_it_is_long(rows, is_open):
+    fold = folded(Table("", (Column("place"),), (("a",),) * rows), "places", "places.csv")
+    assert (fold.summary, fold.is_open) == (f"All {rows} places as a table", is_open)
+
+
+def test_a_table_is_cut_where_it_is_very_long_and_says_where_the_rest_is():
+    fold = folded(Table("", (Column("place"),), (("a",),) * 1500), "places", "places.csv")
+    assert fold.summary == "The first 400 places as a table (1,100 more in places.csv)"
+    assert len(fold.blocks[0].rows) == 400

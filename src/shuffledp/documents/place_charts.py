@@ -1,7 +1,7 @@
-"""Pictures of estimates by place: a line, a map with intervals, or a row for each label."""
+"""Estimates by place, drawn as a line, a map with intervals or a row for each label, and as a table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
+from shuffledp.documents.blocks import PAGE, Cell, Column, Fold, Table
 from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
 from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.words import Scale, count, shortened
 
 _LONGEST_PLACE = 26
+_MOST_OPEN, _MOST_ROWS = 15, 400  # rows of a table
 _SMALLEST, _LARGEST = 4.0, 16.0  # pixels: circles of a map
 _BEYOND = 0.03  # share of the range of the truth by which axes exceed it
 _TICKS, _TICKS_BELOW = (7, 4), (10, 5)  # the most of them on an axis of estimates, and on one of places
@@ -303,3 +305,47 @@ def _rows(panels: Sequence[PlacesDrawn]) -> tuple[Panel, ...]:
             )
         )
     return tuple(found)
+
+
+# ---- as a table ------------------------------------------------------------------------------------------------------
+
+
+def every_place(
+    estimate: Estimate, people: Integers, scale: Scale, name: str = "place", *, unshuffled_error: Floats | None = None
+) -> Fold:
+    """Estimates of all places, which are called by a ``name`` such as "region".
+
+    ``people`` is of shape (places,), and ``unshuffled_error`` of (estimates,): margins without shuffling, as a column.
+    """
+    targets, without = max(1, len(estimate.target) // len(people)), ""
+    margins: list[list[str]] = [[]] * len(estimate.target)
+    heads = [name if name != "place" else "Place", "People", scale.noun, "Estimate", "From", "To"]
+    if unshuffled_error is not None:
+        margins = [[f"\u00b1{scale.text(each)}"] for each in normal_half_width(estimate.level) * unshuffled_error]
+        without = ", and the half width of those that there would be without shuffling"
+        heads.append("Unshuffled")
+    numbers = zip(estimate.where or (), estimate.target, estimate.estimate, estimate.lower, estimate.upper, strict=True)
+    rows: tuple[tuple[str | Cell, ...], ...] = tuple(
+        (
+            place_name(place),
+            count(int(people[row // targets])),
+            target,
+            Cell(text=scale.text(value), bold=True),
+            scale.text(low),
+            scale.text(high),
+            *margins[row],
+        )
+        for row, (place, target, value, low, high) in enumerate(numbers)
+    )
+    caption = f"Estimates by {name}, with {estimate.level * 100:.4g}% intervals{without}"
+    table = Table(caption, tuple(map(Column, heads)), rows, label=f"Estimates by {name}")
+    return folded(table, "estimates", "estimates.csv")
+
+
+def folded(table: Table, what: str, file: str) -> Fold:
+    """A table to unfold where it is long, and cut where it is very long; ``file`` has all of ``what`` it is about."""
+    rows, shown = len(table.rows), min(len(table.rows), _MOST_ROWS)
+    summary = f"All {shown} {what} as a table"
+    if rows > shown:
+        summary = f"The first {shown} {what} as a table ({count(rows - shown)} more in {file})"
+    return Fold(summary, (replace(table, rows=table.rows[:shown]),), rows <= _MOST_OPEN, on=PAGE)

@@ -1,17 +1,14 @@
 """Estimates by place after a shuffle near a reference order, in words."""
 
-from shuffledp.core.estimates import normal_half_width
 from shuffledp.core.text import count_of, percent
-from shuffledp.documents.blocks import PAGE, TERMINAL, Cell, Column, Fold, Picture, Role, Table, Text, told
+from shuffledp.documents.blocks import PAGE, TERMINAL, Picture, Role, Text, told
 from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.place_charts import PlacesDrawn, place_charts, place_name, target_drawn
+from shuffledp.documents.place_charts import PlacesDrawn, every_place, place_charts, target_drawn
 from shuffledp.documents.words import Scale, count, number
 from shuffledp.planning.group_mixing import Mixing
 from shuffledp.survey import ColumnOutcome, GroupsSection, Regional
 
-_MOST_OPEN = 15
-_MOST_ROWS = 400
 _MOST_TARGETS = 4  # number of targets that are drawn
 _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a uniform shuffle
 
@@ -26,6 +23,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
     drawn = panels[0]
     opening = _opening(mixing, section, len(drawn.where))
     wider = f"{drawn.widening:.2f} times as wide as" if drawn.widening >= 1.005 else "hardly wider than"
+    error = regional.unshuffled_error if drawn.is_wider else None
     average = (
         "Each estimate is of the average answer that lies in the place\u2019s slots: that of the place itself, "
         "smoothed over where reports may land. Its interval covers randomizing and shuffling together, and is "
@@ -42,7 +40,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
             for place, each in enumerate(panels, 1)
             for chart in place_charts(each, "places" if place == 1 else f"places-{place}")
         ),
-        _every_place(regional, scale, wider=drawn.is_wider),
+        every_place(regional.estimate, regional.people, scale, unshuffled_error=error),
     )
     return Section(anchor="places", title="Estimates by place", blocks=blocks, place=Place.RESULTS)
 
@@ -148,32 +146,3 @@ def _slots(regional: Regional, section: GroupsSection) -> str:
     else:
         kind = "A place is here a stretch of the order in which people stand who have many groups in common."
     return f"{kind} The file places.csv says whose slot is in which of them: public information, as the groups are."
-
-
-def _every_place(regional: Regional, scale: Scale, *, wider: bool) -> Fold:
-    """Estimates of all places, or the first if very many; values without shuffling only if they differ."""
-    estimate = regional.estimate
-    unshuffled = normal_half_width(estimate.level) * regional.unshuffled_error
-    targets = max(1, len(estimate.target) // len(regional.people))
-    numbers = (estimate.estimate, estimate.lower, estimate.upper, unshuffled)
-    rows = tuple(
-        (
-            place_name(place),
-            count(int(regional.people[row // targets])),
-            target,
-            Cell(text=scale.text(value), bold=True),
-            scale.text(low),
-            scale.text(high),
-            *([f"\u00b1{scale.text(margin)}"] if wider else []),
-        )
-        for row, (place, target, value, low, high, margin) in enumerate(
-            zip(estimate.where or (), estimate.target, *numbers, strict=True)
-        )
-    )
-    without = ", and the half width of those that there would be without shuffling" * wider
-    caption = f"Estimates by place, with {estimate.level * 100:.4g}% intervals{without}"
-    heads = ("Place", "People", scale.noun, "Estimate", "From", "To", *(["Unshuffled"] if wider else []))
-    further = f" ({count(len(rows) - _MOST_ROWS)} more in estimates.csv)" if len(rows) > _MOST_ROWS else ""
-    table = Table(caption, tuple(map(Column, heads)), rows[:_MOST_ROWS], label="Estimates by place")
-    summary = f"{'All' if not further else 'The first'} {min(len(rows), _MOST_ROWS)} estimates as a table{further}"
-    return Fold(summary, (table,), len(rows) <= _MOST_OPEN, on=PAGE)

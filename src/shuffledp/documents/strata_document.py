@@ -13,7 +13,6 @@ from shuffledp.documents.blocks import (
     PAGE,
     TERMINAL,
     Block,
-    Cell,
     Column,
     Fold,
     Picture,
@@ -25,15 +24,13 @@ from shuffledp.documents.blocks import (
 from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.place_charts import place_name, rows_chart, target_drawn
+from shuffledp.documents.place_charts import every_place, folded, place_name, rows_chart, target_drawn
 from shuffledp.documents.words import Scale, count, number, shortened, wide_intervals
 from shuffledp.shufflers import StratifiedShuffleModel
 from shuffledp.survey import ColumnOutcome, StrataPlan, Stratified, StratifiedSection
 
 _ON_TERMINAL, _ROWS_ON_TERMINAL = 12, 48  # regions, and regions times answers
 _MOST_DRAWN = 96  # regions times answers
-_MOST_OPEN = 15
-_MOST_ROWS = 400
 _LONGEST_NAME, _LONGEST_ANSWER = 20, 18
 
 
@@ -132,7 +129,7 @@ def _regions(outcome: ColumnOutcome, stratified: Stratified, estimate: Estimate)
         *told(reading, on=PAGE),
         *told(scale.beyond(estimate) if scale.is_share else ""),
         Picture(rows_chart(panels, title, left_out), on=PAGE),
-        _every_region(estimate, people, name, scale),
+        every_place(estimate, people, scale, name),
     )
     return Section(anchor="regions", title=f"Estimates by {name}", blocks=blocks, place=Place.RESULTS)
 
@@ -173,29 +170,6 @@ def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, sc
     yield from told(left_out, on=TERMINAL)
 
 
-def _every_region(estimate: Estimate, people: Integers, name: str, scale: Scale) -> Fold:
-    """Estimates of all regions, or of the first if there are very many."""
-    targets = len(estimate.target) // len(people)
-    numbers = zip(estimate.where or (), estimate.target, estimate.estimate, estimate.lower, estimate.upper, strict=True)
-    rows = tuple(
-        (
-            place_name(place),
-            count(int(people[row // targets])),
-            target,
-            Cell(text=scale.text(value), bold=True),
-            scale.text(low),
-            scale.text(high),
-        )
-        for row, (place, target, value, low, high) in enumerate(numbers)
-    )
-    caption = f"Estimates by {name}, with {estimate.level * 100:.4g}% intervals"
-    heads = tuple(map(Column, (name, "People", scale.noun, "Estimate", "From", "To")))
-    further = f" ({count(len(rows) - _MOST_ROWS)} more in estimates.csv)" if len(rows) > _MOST_ROWS else ""
-    table = Table(caption, heads, rows[:_MOST_ROWS], label=f"Estimates by {name}")
-    summary = f"{'The first' if further else 'All'} {min(len(rows), _MOST_ROWS)} estimates as a table{further}"
-    return Fold(summary, (table,), len(rows) <= _MOST_OPEN, on=PAGE)
-
-
 def _every_stratum(stratified: Stratified) -> Fold:
     """Public data and number of people of each stratum."""
     columns = [stratified.table[name].tolist() for name in stratified.section.beside]
@@ -204,7 +178,5 @@ def _every_stratum(stratified: Stratified) -> Fold:
         for size, *row in zip(stratified.sizes, *columns, strict=True)
     ]
     heads = tuple(Column(printable(name)) for name in (*stratified.section.beside, "People"))
-    further = f" ({count(len(rows) - _MOST_ROWS)} more in statement.json)" if len(rows) > _MOST_ROWS else ""
-    table = Table("The strata, with what is public of each", heads, tuple(rows[:_MOST_ROWS]), label="Strata")
-    summary = f"{'The first' if further else 'All'} {min(len(rows), _MOST_ROWS)} strata as a table{further}"
-    return Fold(summary, (table,), len(rows) <= _MOST_OPEN, on=PAGE)
+    table = Table("The strata, with what is public of each", heads, tuple(rows), label="Strata")
+    return folded(table, "strata", "statement.json")
