@@ -128,10 +128,10 @@ def test_a_map_says_which_answer_it_shows_and_has_intervals_beside_no_shuffling(
     captions = " ".join(each.text for each in page.all("figcaption"))
     assert "Lines: 95% intervals of this release." in captions
     shares = outcome.release.estimate
-    rarest = int(shares.estimate.argmin())
-    assert f"Blue: above {100 * shares.estimate[rarest]:.4g}%, the estimate for everybody" in captions
+    second = 1  # of two answers the second is drawn, whatever the estimates are
+    assert f"Blue: above {100 * shares.estimate[second]:.4g}%, the estimate for everybody" in captions
     shown = [each.text for each in page.all("svg")]
-    assert sum(f"cheated: {shares.target[rarest]}, share of people" in text for text in shown) >= 4
+    assert sum(f"cheated: {shares.target[second]}, share of people" in text for text in shown) >= 4
     for way in ("line", "rows"):
         assert any(", share of people" in each.text for each in pages[way][1].all("svg"))
 
