@@ -172,7 +172,7 @@ def test_a_demonstration_does_not_take_such_a_statement_for_a_release(tmp_path, 
     (tmp_path / "release").rename(tmp_path / "releases" / Path(demonstration.COLLECTION_FILE).stem)
     (tmp_path / "analyzer.log").write_text("".join(log.lines))
     enough = httpx.Response(200, json={"at_least_minimum": True})
-    monkeypatch.setattr(demonstration, "asked", lambda *_, **__: enough)
+    monkeypatch.setattr(demonstration, "answer_to", lambda *_, **__: enough)
     shown = demonstration.Demonstration(parties.collection, parties.shuffler_key, tmp_path)
     with pytest.raises(RemoteProtocolError, match=r"must write a release; its log says: .*seen-not-released"):
         shown.release()
