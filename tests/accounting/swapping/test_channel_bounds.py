@@ -9,7 +9,7 @@ import pytest
 from accounting.swapping.independent import exact_delta
 from shuffledp.accounting.swapping.channel_bounds import SwapChannel
 from shuffledp.accounting.swapping.searches import Choices, least_delta
-from shuffledp.randomizers import OptimizedUnaryEncoding
+from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding, SymmetricUnaryEncoding
 
 # Where code that dropped mass of theta was below the exact delta: rows, others, epsilon, pair, lam.
 DROPPED_MASS = [
@@ -130,6 +130,28 @@ def test_outputs_and_inputs_that_tell_the_same_are_worked_out_once_and_give_the_
         bounds.append(users.delta_of((0, 1), 0.04, users._start((0, 1), 0.04)))
     assert sizes == [(3, 7), (5, 32)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        OptimizedUnaryEncoding(epsilon0=0.5, domain_size=2),
+        SymmetricUnaryEncoding(epsilon0=0.4, domain_size=2),
+        pytest.param(KaryRandomizedResponse(epsilon0=0.3, domain_size=3), marks=pytest.mark.deep),
+    ],
+    ids=["oue", "sue", "k-rr"],
+)
+def test_channels_whose_outputs_tell_the_same_are_bounded_above_all_data_sets_of_forty_people(randomizer):
+    rows = randomizer.model.sufficient_channel().matrix.astype(float)
+    users = SwapChannel(matrix=rows / rows.sum(axis=1, keepdims=True), others=40)
+    (pair, *_), closest = users.pairs, math.inf
+    for share in (0.3, 1.0):
+        epsilon = share * math.sqrt(users._telling(pair) / users.others)
+        found = least_delta(partial(users.delta_of, pair), epsilon, users._start(pair, epsilon), others=users.others)
+        truth = exact_delta(users.matrix, pair, users.others, epsilon)
+        assert found.delta >= truth
+        closest = min(closest, found.delta / truth)
+    assert closest < 1.6
 
 
 @pytest.mark.deep
