@@ -54,7 +54,6 @@ PLAN = NetworkPlan(
     by_rounds=ROWS,
     parts=(PART, PART),
     risks=(),
-    printed=(),
 )
 
 
