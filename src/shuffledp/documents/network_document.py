@@ -22,7 +22,6 @@ from shuffledp.documents.blocks import (
 )
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.walk_blocks import (
-    HANDED_IN,
     better_sentence,
     chance_of,
     churn_sentence,
@@ -31,6 +30,7 @@ from shuffledp.documents.walk_blocks import (
     passed_sentence,
     rounds_walked,
     trust_blocks,
+    walk_section,
 )
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.laws.walk_distributions import MIXING_TOLERANCE, MixingRounds
@@ -83,26 +83,22 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
     plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     passed = (
-        "There is no shuffler: reports went from hand to hand along "
-        f"{_graph(plan)}. In each of {count_of(plan.rounds, 'round')} everybody passed every report that they held on "
-        f"to a neighbor chosen by lot. {HANDED_IN[plan.protocol]}"
+        f"along {_graph(plan)}. In each of {count_of(plan.rounds, 'round')} everybody passed every report that they "
+        "held on to a neighbor chosen by lot."
     )
-    epsilon = in_digits(plan.epsilon, "at most")
     lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
     held = held_bars(walked) if plan.protocol == "all" else ()
     tables = (_rounds(plan, "this task", on=PAGE), *_mixing_table(plan), *held)
     chart = rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn)
-    blocks = (
-        *told(*plan.warnings, role=Role.DANGER),
-        Text(passed, on=PAGE),
-        Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
-        *told(churn_sentence(plan.churn, plan.rounds), on=PAGE),
+    return walk_section(
+        plan,
+        passed,
+        lead,
         *((Picture(chart, on=PAGE),) if len(plan.by_rounds) > 1 else ()),
         *trust_blocks(plan, epsilon0),
         *((_parts(plan, on=PAGE),) if len(plan.parts) > 1 else ()),
         Fold("All numbers of rounds, mixing times, and who handed in how many", tables, on=PAGE),
     )
-    return Section(anchor="network", title="From hand to hand", blocks=blocks)
 
 
 def _graph(plan: NetworkPlan, *, capital: bool = False) -> str:

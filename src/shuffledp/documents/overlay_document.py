@@ -8,7 +8,6 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Fold, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.walk_blocks import (
-    HANDED_IN,
     MESSAGE_BYTES,
     better_sentence,
     chance_of,
@@ -18,6 +17,7 @@ from shuffledp.documents.walk_blocks import (
     passed_sentence,
     rounds_walked,
     trust_blocks,
+    walk_section,
 )
 from shuffledp.documents.words import NOTHING, count
 from shuffledp.planning import OverlayDesigns, OverlayPlan, RandomGraph
@@ -54,22 +54,18 @@ def overlay_section(outcome: ColumnOutcome) -> Section | None:
     plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)
     passed = (
-        f"There is no shuffler: reports went from hand to hand on {_overlay(plan)}. In each of "
-        f"{count_of(plan.own.rounds, 'round')} everybody drew one digit of the address of every report that they held, "
-        f"and passed it on to whom that led to. {HANDED_IN[plan.protocol]}"
+        f"on {_overlay(plan)}. In each of {count_of(plan.own.rounds, 'round')} everybody drew one digit of the address "
+        "of every report that they held, and passed it on to whom that led to."
     )
     lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
-    epsilon = in_digits(plan.epsilon, "at most")
-    blocks = (
-        *told(*plan.warnings, role=Role.DANGER),
-        Text(passed, on=PAGE),
-        Text(lead, Role.LEAD, bold=(f"epsilon = {epsilon}",), on=PAGE),
-        *told(churn_sentence(plan.churn, plan.own.rounds), on=PAGE),
+    return walk_section(
+        plan,
+        passed,
+        lead,
         Text(_colluders(plan), on=PAGE),
         *trust_blocks(plan, epsilon0, onion=plan.onion),
         *((Fold("Who handed in how many", tuple(held_bars(walked)), on=PAGE),) if plan.protocol == "all" else ()),
     )
-    return Section(anchor="network", title="From hand to hand", blocks=blocks)
 
 
 def _overlay(plan: OverlayPlan, *, capital: bool = False) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import as_share, count_of, in_digits, percent
-from shuffledp.documents.blocks import PAGE, Bar, Bars, Block, Column, Role, Table, Text
+from shuffledp.documents.blocks import PAGE, Bar, Bars, Block, Column, Role, Table, Text, told
+from shuffledp.documents.document import Section
 from shuffledp.documents.words import count, number
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from shuffledp.planning.planned_churn import PlannedChurn
     from shuffledp.survey import Walked
 
-HANDED_IN = {
+_HANDED_IN = {
     "all": "Everybody hands in all reports that they hold in the end.",
     "single": "Everybody hands in one of the reports that they hold in the end, chosen by lot, or a dummy.",
     "padded": "Everybody hands in equally many reports, with dummies for those that are lacking.",
@@ -153,6 +154,19 @@ def held_bars(walked: "Walked") -> Iterable[Block]:
         Text("Who handed in how many", Role.HEADING, on=PAGE),
         Bars(caption, ("Reports", "People", "Drawn"), bars, "counts", on=PAGE),
     )
+
+
+def walk_section(plan: "WalksPlan", passed: str, lead: str, *further: Block) -> Section:
+    """Section on walks: where reports ``passed``, what is guaranteed as the ``lead``, and what is told ``further``."""
+    passed = f"There is no shuffler: reports went from hand to hand {passed} {_HANDED_IN[plan.protocol]}"
+    blocks = (
+        *told(*plan.warnings, role=Role.DANGER),
+        Text(passed, on=PAGE),
+        Text(lead, Role.LEAD, bold=(f"epsilon = {in_digits(plan.epsilon, 'at most')}",), on=PAGE),
+        *told(churn_sentence(plan.churn, plan.own.rounds), on=PAGE),
+        *further,
+    )
+    return Section(anchor="network", title="From hand to hand", blocks=blocks)
 
 
 def trust_blocks(plan: "WalksPlan", epsilon0: float, *, onion: bool = False) -> Iterable[Block]:
