@@ -71,10 +71,10 @@ def drawn_estimates(
     Beside others, where a release is not ``alone``, longer tables are folded too, and no picture is written as a file.
     """
     estimate, scale, tables = release.estimate, scale_of(release), estimates_tables(release, whose)
-    picture = Picture(estimates_chart(estimate, scale, column, name=name), has_files=alone, on=PAGE)
     folded: tuple[Block, ...] = (Fold(f"All {len(estimate.rows())} estimates as a table", tables, on=PAGE),)
     if isinstance(estimate, CrossTable):
         return (*cross_on_page(estimate, scale), *folded)
+    picture = Picture(estimates_chart(estimate, scale, column, name=name), has_files=alone, on=PAGE)
     if isinstance(estimate, Histogram):
         return (*histogram_on_page(estimate), picture, *folded)
     return (picture, *(tables if alone or len(estimate.target) <= _MOST_ROWS else folded))

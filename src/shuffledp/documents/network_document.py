@@ -88,13 +88,13 @@ def network_section(outcome: ColumnOutcome) -> Section | None:
     )
     lead = _guarantee(plan, outcome.column.release.delta, conditional=withdrawn)
     held = held_bars(walked) if plan.protocol == "all" else ()
+    drawn = [plan] if len(plan.by_rounds) > 1 else []
     tables = (_rounds(plan, "this task", on=PAGE), *_mixing_table(plan), *held)
-    chart = rounds_chart(plan, epsilon0=epsilon0, withdrawn=withdrawn)
     return walk_section(
         plan,
         passed,
         lead,
-        *((Picture(chart, on=PAGE),) if len(plan.by_rounds) > 1 else ()),
+        *(Picture(rounds_chart(each, epsilon0=epsilon0, withdrawn=withdrawn), on=PAGE) for each in drawn),
         *trust_blocks(plan, epsilon0),
         *((_parts(plan, on=PAGE),) if len(plan.parts) > 1 else ()),
         Fold("All numbers of rounds, mixing times, and who handed in how many", tables, on=PAGE),
