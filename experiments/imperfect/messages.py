@@ -3,6 +3,13 @@
 from typing import Any
 
 import shuffledp as sdp
+from experiments.imperfect.published_counts import (
+    lemma_12_count,
+    perfect_shuffle_count,
+    printed_count,
+    rule_of_thumb,
+    security_target,
+)
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel
@@ -35,13 +42,18 @@ def _case(people: int, imperfection: float, settings: Row) -> Row:
         return row | dict.fromkeys((*NAMES, "perfect shuffle", "modulus", "bits of security"))
     one = ImperfectShuffleModel(num_users=people, imperfection=imperfection, construction="assumed")
     rounds = ParallelShuffleModel(round=one, num_rounds=randomizer.num_messages)
-    found = sdp.calibrate.split_and_mix_certificate(randomizer.model, rounds, delta=settings["delta"])
+    found = sdp.calibrate.split_and_mix_certificate(randomizer.model, rounds)
+    model = randomizer.model
+    bits = security_target(**privacy)
+    sought: Row = {"num_users": people, "modulus": model.modulus, "security_bits": bits}
+    perfect = perfect_shuffle_count(**sought)
+    sought["imperfection"] = imperfection
     return row | {
-        "printed Lemma 4.13": found.printed_lemma_13,
-        "Lemma 4.12 redone": found.lemma_12,
-        "rule of thumb": found.rule_of_thumb,
+        "printed Lemma 4.13": printed_count(**sought),
+        "Lemma 4.12 redone": lemma_12_count(**sought),
+        "rule of thumb": rule_of_thumb(**sought),
         "certified": found.num_shares,
-        "perfect shuffle": found.perfect_shuffle if imperfection == 0 else None,
+        "perfect shuffle": perfect if imperfection == 0 else None,
         "modulus": found.modulus,
         "bits of security": found.security_bits,
     }

@@ -116,7 +116,7 @@ def test_the_sums_of_the_shares_on_disk_are_the_answers(place):
     assert np.median(np.abs(steps - TRUTH)) < 100 / planned.precision
 
 
-def test_a_plan_shows_the_certificate_and_what_others_say(place):
+def test_a_plan_shows_the_certificate(place):
     write_protocol(place, protocol={"epsilon": 2.0})
     result = shuffledp("plan", "task.toml", "-v")
     text = " ".join(result.out.split())
@@ -127,13 +127,11 @@ def test_a_plan_shows_the_certificate_and_what_others_say(place):
     assert "twice the precision costs one bit a message" in text
     assert "they would err no more than this, and mostly far less." in text
     assert "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum." in text
-    assert "The rule of thumb only counts single people" in text
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
     planned = shuffledp("plan", "task.toml", "--json").json["columns"][0]["protocol"]
     found = planned["certificate"]
     assert f"Certificate: num_messages = {found['num_messages']}" in text
-    assert "Lemma 4.13 as printed says nothing at this size" in text
     assert "minutes is released only if 180 to 200 people answer" in text
     assert "A trusted curator who adds Laplace noise" in text
     assert "one-bit-mean" in text

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from itertools import combinations, permutations, product
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import pytest
 
 from shuffledp.accounting.evaluators.share_mixing import mixing_distance
 from shuffledp.planning import calibrate
-from shuffledp.planning.certified_messages import (
+from soundness.exact_rounds import Rounds, cayley_distance, hockey_stick, uniform, variation
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # experiments are run from a checkout and never installed
+
+from experiments.imperfect.published_counts import (
     lemma_12_count,
     perfect_shuffle_count,
     printed_count,
     rule_of_thumb,
     security_target,
 )
-from soundness.exact_rounds import Rounds, cayley_distance, hockey_stick, uniform, variation
 
 BLOCKS = json.loads((Path(__file__).parents[1] / "golden" / "certificates.json").read_text(encoding="utf-8"))["blocks"]
 BITS = security_target(epsilon=1.0, delta=1e-6)

@@ -198,7 +198,6 @@ def test_a_plan_has_the_certificate_and_the_errors_of_others():
     assert found.certificate.num_messages * math.ceil(math.log2(found.certificate.modulus)) == chosen.report_bits
     assert found.certificate.bits_per_user == chosen.report_bits
     assert found.certificate.delta <= 1e-6
-    assert found.certificate.printed_lemma_13 is None
     assert found.least_people == 180
     assert found.central_error == pytest.approx(math.sqrt(2) * 100 / 2.0 / 200)
     assert found.central_error < chosen.error.standard_error < min(found.local_errors.values())

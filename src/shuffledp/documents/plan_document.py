@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from shuffledp.planning import WalksPlan
     from shuffledp.planning.people_needed import PeoplePlan
 
-_SAYS_NOTHING = "says nothing at this size"
-_READING = (
-    "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum. The lemmas are those "
-    "of Ghazi et al. 2023, one as printed and one with its algebra done again. The rule of thumb only counts single "
-    "people whose messages stay apart from all others, and proves nothing.)"
-)
+_READING = "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum.)"
 
 
 def plan_document(plan: Plan, *, table: bool = False) -> Document:
@@ -141,15 +136,8 @@ def _sent(column: ColumnPlan) -> str:
 
 
 def _protocol(protocol: ProtocolPlan) -> Iterable[Block]:
-    """The certificate, and results of other proofs."""
+    """The certificate: messages, security and guarantee."""
     found = protocol.certificate
-    others = (
-        ("  Lemma 4.13 as printed", found.printed_lemma_13),
-        ("  Lemma 4.12, algebra redone", found.lemma_12),
-        ("  for perfect shuffles (Balle et al.)", found.perfect_shuffle),
-        ("  rule of thumb, which is no bound", found.rule_of_thumb),
-    )
-    rows = tuple((name, _SAYS_NOTHING if count is None else f"{count:,}") for name, count in others)
     each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
     yield from told(
         "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer."
@@ -159,10 +147,8 @@ def _protocol(protocol: ProtocolPlan) -> Iterable[Block]:
         f"{found.precision:,}, security_bits = {math.floor(10 * found.security_bits) / 10:,.1f}; epsilon = "
         f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
         f"{found.imperfection:g} in all rounds but one.",
-        f"Messages for each number, {found.num_shares:,} here; others would have said:",
         on=DETAIL,
     )
-    yield Table("", (Column("rule", left=True), Column("messages")), rows, headed=False, on=DETAIL)
     yield Text(_READING, Role.NOTE, on=DETAIL)
 
 

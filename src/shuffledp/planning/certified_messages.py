@@ -1,7 +1,4 @@
-"""Number of messages of split and mix: the fewest that are certified, the certificate, and published counts.
-
-Published counts are numbers to compare with: none of them decides anything, and none can be in a statement.
-"""
+"""Number of messages of split and mix: the fewest that are certified, and the certificate."""
 
 import math
 import warnings
@@ -43,10 +40,6 @@ class SplitAndMixCertificate(Described):
         security_bits: the rounds are within 2^-security_bits of telling nothing but the noisy sums; rounded down.
         epsilon: the loss of the noise, in nats.
         delta: the remainder at that epsilon; rounded up.
-        rule_of_thumb: messages for each coordinate by the chance of one isolated user; not a bound.
-        printed_lemma_13: by Lemma 4.13 of Ghazi et al. as printed; None where that says nothing.
-        lemma_12: by their Lemma 4.12 with its algebra done again; None where that says nothing.
-        perfect_shuffle: through uniform shuffles, by Balle et al. 2020; None where that says nothing.
     """
 
     num_users: int
@@ -61,10 +54,6 @@ class SplitAndMixCertificate(Described):
     security_bits: float
     epsilon: float
     delta: float
-    rule_of_thumb: int | None
-    printed_lemma_13: int | None
-    lemma_12: int | None
-    perfect_shuffle: int | None
 
 
 def split_and_mix(
@@ -147,15 +136,12 @@ def split_and_mix(
     return SplitAndMix.from_model(replace(randomizer.model, num_shares=num_shares), clip=clip)
 
 
-def split_and_mix_certificate(
-    model: SplitAndMixModel, shuffle: ShuffleModel, *, delta: float | None = None
-) -> SplitAndMixCertificate:
+def split_and_mix_certificate(model: SplitAndMixModel, shuffle: ShuffleModel) -> SplitAndMixCertificate:
     """Certificate by the theorem "split-and-mix" about a randomizer and its shuffles.
 
     Args:
         model: the randomizer's.
         shuffle: independent rounds, or one uniform shuffle of all messages.
-        delta: the remainder that others' numbers of messages are for; None is the one that is certified.
 
     Raises:
         HypothesisError: if the theorem says nothing about them; the message names the hypothesis.
@@ -163,20 +149,10 @@ def split_and_mix_certificate(
     """
     validate.instance_of(SplitAndMixModel, model=model)
     validate.instance_of(ShuffleModel, shuffle=shuffle)
-    if delta is not None:
-        validate.open_probability(delta=delta)
     protocol = ProtocolModel(local=model, shuffle=shuffle)
     _THEOREM.require(protocol, delta=0.5)
     imperfection, certified = cast(float, shuffle.imperfection), _THEOREM.delta(protocol, epsilon=model.epsilon)
     distance = model.dimension * mixing_distance(shuffle.num_honest, model.num_shares, imperfection, model.modulus)
-    sought = certified if delta is None else delta
-    bits = security_target(epsilon=model.epsilon, delta=sought / model.dimension)
-    counts = (rule_of_thumb, printed_count, lemma_12_count)
-    rule, printed, redone = (
-        count(num_users=shuffle.num_honest, imperfection=imperfection, modulus=model.modulus, security_bits=bits)
-        for count in counts
-    )
-    perfect = perfect_shuffle_count(num_users=shuffle.num_honest, modulus=model.modulus, security_bits=bits)
     return SplitAndMixCertificate(
         num_users=shuffle.num_users,
         num_honest=shuffle.num_honest,
@@ -190,10 +166,6 @@ def split_and_mix_certificate(
         security_bits=-math.log2(distance) * (1 - 1e-12) if distance > 0 else math.inf,
         epsilon=model.epsilon,
         delta=certified,
-        rule_of_thumb=rule,
-        printed_lemma_13=printed,
-        lemma_12=redone,
-        perfect_shuffle=perfect,
     )
 
 
@@ -237,64 +209,3 @@ def _protocol(local: SplitAndMixModel, honest: int, imperfection: float) -> Prot
     if imperfection > 0:
         shuffle = ImperfectShuffleModel(num_users=honest, imperfection=imperfection, construction="assumed")
     return ProtocolModel(local=local, shuffle=ParallelShuffleModel(round=shuffle, num_rounds=local.num_messages))
-
-
-# ---- published counts -----------------------------------------------------------------------------------------------
-
-
-def security_target(*, epsilon: float, delta: float) -> float:
-    """Security bits sigma that a protocol needs: (1 + e^epsilon) 2^-(sigma + 1) = delta.
-
-    Args:
-        epsilon: in nats.
-        delta: the remainder, above 0.
-    """
-    return math.log2(1 + math.exp(-epsilon)) + epsilon / math.log(2) - 1 - math.log2(delta)
-
-
-def printed_count(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """Messages by Lemma 4.13 of Ghazi et al. 2023 as it is printed; None where it does not apply.
-
-    It solves sigma = (m - 1) ((log2 n - log2 e) / (64 e^(4 gamma)) - 2 gamma log2 e) - 3 log2(3 q), for a bracket above
-    0: an imperfection of at most 0.04 for a thousand people, and 0.10 for a billion.
-    """
-    gain = _gain(num_users, imperfection) - 2 * imperfection * math.log2(math.e)
-    return _count(1, security_bits + 3 * math.log2(3 * modulus), gain)
-
-
-def lemma_12_count(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """Messages by Lemma 4.12 of Ghazi et al. 2023, with corrected algebra; None where it does not apply.
-
-    It gives sigma = (m - 1) ((log2 n - log2 e) / (64 e^(4 gamma)) - gamma log2 e) - log2(3 q) / 2 for random inputs,
-    and one more message makes that hold for all (Lemma 4.2).
-    """
-    gain = _gain(num_users, imperfection) - imperfection * math.log2(math.e)
-    return _count(2, security_bits + math.log2(3 * modulus) / 2, gain)
-
-
-def perfect_shuffle_count(*, num_users: int, modulus: int, security_bits: float) -> int | None:
-    """Messages through uniform shuffles by Balle, Bell, Gascon, Nissim 2020; None where it does not apply.
-
-    m = 2 + ceil((2 sigma + log2(3 q)) / (log2 n - log2 e)). Their example, 10,000 people, 32 bits and sigma = 40, has
-    12 messages.
-    """
-    gain = math.log2(num_users) - math.log2(math.e)
-    return _count(2, 2 * security_bits + math.log2(3 * modulus), gain)
-
-
-def rule_of_thumb(*, num_users: int, imperfection: float, modulus: int, security_bits: float) -> int | None:
-    """Messages by the chance of one user alone: m = 1 + ceil((2 sigma + log2(n q)) / log2(1 + (n - 1) e^-gamma)).
-
-    Close to the certificate for a gamma of at most 2 or so, and not a bound. None where no count is large enough.
-    """
-    gain = math.log2(1 + (num_users - 1) * math.exp(-imperfection))
-    return _count(1, 2 * security_bits + math.log2(num_users * modulus), gain)
-
-
-def _gain(num_users: int, imperfection: float) -> float:
-    return (math.log2(num_users) - math.log2(math.e)) / 64 * math.exp(-4 * imperfection)
-
-
-def _count(first: int, needed: float, gain: float) -> int | None:
-    """Number of messages: the first ones, and one for each gain that is needed."""
-    return first + math.ceil(needed / gain) if gain > 0 and needed / gain < 1e18 else None

@@ -174,9 +174,8 @@ class SplitAndMixSection(ProtocolSection):
     def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
         """The certificate for its shuffle, and its errors beside those of a curator and of local randomizers."""
         model, people = self.randomizer().model, protocol.num_senders
-        delta = None if self.circumstances is None else self.circumstances.delta
         return ProtocolPlan(
-            certificate=split_and_mix_certificate(model, protocol.shuffle, delta=delta),
+            certificate=split_and_mix_certificate(model, protocol.shuffle),
             least_people=self.least_people + protocol.fakes,
             wrap_probability=model.wrap_probability,
             noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
