@@ -38,7 +38,8 @@ def test_an_account_says_what_holds_what_it_means_and_how_far_it_is_from_the_bes
     found = examine(protocol(LdpModel(epsilon0=1.0)), delta=1e-6)
     lines = shuffledp(*LDP).out.splitlines()
     assert lines[0] == "epsilon <= 0.04321   delta 1e-06   10,000 reports, each epsilon0 = 1"
-    assert len(lines) == 4
+    assert len(lines) == 5
+    assert lines[-1].startswith("`--sharp` works out bounds that take seconds, which may be less")
     said = text(*LDP, "-v")
     assert " ".join(str(found.upper).split()) in said
     assert all(hypothesis.text in said for hypothesis in found.upper.basis.hypotheses)
@@ -54,6 +55,7 @@ def test_sharp_works_out_the_bounds_that_take_seconds_and_lists_them():
     asked = ("account", "--epsilon0", 0.25, "--users", 10_000, "--delta", 1e-6, "--table")
     plain, sharp = shuffledp(*asked).out, shuffledp(*asked, "--sharp").out
     assert plain.startswith("epsilon <= 0.007988 ")
+    assert ("`--sharp`" in plain, "`--sharp`" in sharp) == (True, False)
     assert "swap-bound" not in plain
     assert re.match(r"epsilon <= 0\.00753\d ", sharp)
     assert re.search(r"\nswap-bound +<= 0\.00753\d .*proven in this project", sharp)

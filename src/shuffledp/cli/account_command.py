@@ -71,6 +71,7 @@ _PART_OF_LOSS = (
 )
 _MAY_ADD = "to which the other columns may add: the same person answers in them too."
 _ENDINGS = (".html", ".svg")
+_SHARPER = "`--sharp` works out bounds that take seconds, which may be less; a release and a plan state what they give."
 
 
 def account(
@@ -98,7 +99,7 @@ def account(
 
     That is the loss of everything released, from above and from below.
     """
-    from shuffledp.accounting import examine
+    from shuffledp.accounting import examine, may_be_sharper
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.documents.account_document import account_document
     from shuffledp.documents.blocks import Role, told
@@ -130,7 +131,8 @@ def account(
     if figure is not None:
         _draw(found, figure, drawn)
     named = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
-    files = Section(anchor="files", title="Files", blocks=named)
+    at_once = not sharp and not published_only and releases == 1 and may_be_sharper(found.counted, delta=found.delta)
+    files = Section(anchor="files", title="Files", blocks=(*told(_SHARPER if at_once else ""), *named))
 
     def document() -> "Document":
         return with_share(account_document(found), asked.share(_PART_OF_LOSS)).followed_by(files)
