@@ -18,7 +18,7 @@ from shuffledp.core.transitions import markdown
 from shuffledp.relay import rounds
 from shuffledp.service import batches
 from shuffledp.shufflers import relay_protocol, shuffler_kinds
-from shuffledp.survey import ProtocolSection, RandomizerSection, ShufflerSection
+from shuffledp.survey import ProtocolSection, Question, ShufflerSection
 
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
 SET_BY_THE_TASK = "missing_category"
@@ -38,7 +38,7 @@ LEFT_OUT = {
 
 def randomizer_table() -> str:
     """One row for each kind of randomizer, in the order of the registry."""
-    sections = {**RandomizerSection.members(), **ProtocolSection.members()}
+    sections = {**Question.members(), **ProtocolSection.members()}
     rows = ["| randomizer | `kind` in a task | answers | keys of the task file, with their defaults | when to use it |"]
     rows.append("|---|---|---|---|---|")
     for kind, mechanism in randomizers.KINDS.items():

@@ -20,7 +20,7 @@ from shuffledp.survey import (
     GroupsSection,
     PeopleSection,
     ProtocolSection,
-    RandomizerSection,
+    Question,
     ReleaseSection,
     ShufflerSection,
     Task,
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "examples", "experiments", "benchmarks")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 PLACEHOLDER = re.compile(r"@@|\b(TODO|FIXME)\b")
-RANDOMIZERS = list(RandomizerSection.members().values())
+RANDOMIZERS = list(Question.members().values())
 
 
 def text_of(name):

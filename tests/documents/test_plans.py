@@ -15,7 +15,7 @@ from shuffledp.documents.terminal import show
 from shuffledp.people.graphs import Graph
 from shuffledp.planning import expected_error
 from shuffledp.shufflers import RandomWalkShuffler
-from shuffledp.survey import RandomizerSection, Task, plan
+from shuffledp.survey import Question, Task, plan
 from shuffledp.testing import SeededSource
 
 SPLIT = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 10}
@@ -101,7 +101,7 @@ def test_what_few_people_tell_is_said_of_the_reports_that_arrive(monkeypatch):
     walks = {"kind": "network", "graph": "friends.csv", "rounds": 3, "dropouts": 0.3}
     task = Task.from_dict(shares().to_dict() | {"shuffler": walks, "release": {"delta": 1e-9}})
     everybody = Graph.from_edges([(one, other) for one in range(9) for other in range(one)])
-    monkeypatch.setattr(RandomizerSection, "members", dict)  # no other randomizer is looked at
+    monkeypatch.setattr(Question, "members", dict)  # no other randomizer is looked at
     planned = plan(task, graphs=(everybody,))
     (column,) = planned.columns
     half = 100 * 1.96 * column.chosen.error.standard_error

@@ -9,7 +9,7 @@ import pytest
 
 from cli.running import task_with
 from shuffledp.core.errors import InputDataError
-from shuffledp.files.answer_readers import CategoryReader
+from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.randomizing import PeopleCheck
 from shuffledp.survey import Column
 
@@ -18,8 +18,8 @@ FLOATS = [pa.float16(), pa.float32(), pa.float64()]
 TEXTS = [pa.string(), pa.large_string(), pa.string_view()]
 
 
-def reader(categories, **changes) -> CategoryReader:
-    return CategoryReader(Column.from_dict(task_with(randomizer={"categories": categories}, **changes)))
+def reader(categories, **changes) -> AnswerReader:
+    return AnswerReader(Column.from_dict(task_with(randomizer={"categories": categories}, **changes)))
 
 
 def kept_numbers(column, categories, **changes) -> list[int]:

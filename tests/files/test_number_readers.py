@@ -9,9 +9,7 @@ import pytest
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.files import stages
-from shuffledp.files.answer_readers import NumberReader
-from shuffledp.files.list_readers import VectorReader
-from shuffledp.files.randomizing import reader_for
+from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -28,7 +26,7 @@ def task(kind="laplace-mean", **changes):
 
 
 def read(column, **changes):
-    reader = reader_for(task(**changes).column)
+    reader = AnswerReader(task(**changes).column)
     values, kept = reader.read(column)
     reader.finish()
     return values.tolist(), kept.tolist()
@@ -111,7 +109,7 @@ def test_infinite_numbers_are_refused_and_not_a_number_is_missing():
 
 
 def test_numbers_outside_the_range_are_counted_over_batches_and_their_rows_named():
-    reader = reader_for(task().column)
+    reader = AnswerReader(task().column)
     for batch in ([5.0, 101.0], [-0.5, 100.0], [1e300, 0.0]):
         values, kept = reader.read(pa.array(batch))
         assert len(values) == kept.sum() == 1
@@ -134,7 +132,7 @@ def test_no_message_holds_a_number_of_the_column():
 
 
 def test_clipping_moves_them_to_the_nearer_end_and_counts_them():
-    reader = reader_for(task(out_of_range="clip").column)
+    reader = AnswerReader(task(out_of_range="clip").column)
     values, kept = reader.read(pa.array(["5", "101", "-0.5", "1e300"]))
     reader.finish()
     assert values.tolist() == [5, 100, 0, 100]
@@ -205,7 +203,7 @@ def test_a_list_that_is_no_unit_vector_is_refused_by_its_row(wrong, message):
 
 
 def test_all_problems_of_a_batch_leave_the_other_vectors_in_place():
-    reader = reader_for(task("priv-unit").column)
+    reader = AnswerReader(task("priv-unit").column)
     values, kept = reader.read(pa.array([[3.0, 4.0], UNIT[0], [1.0], UNIT[1], None, UNIT[2]]))
     assert values.tolist() == UNIT
     assert kept.tolist() == [False, True, False, True, False, True]
@@ -223,10 +221,10 @@ def test_a_column_of_nulls_is_missing_vectors():
 # ---- from file to file ----------------------------------------------------------------------------------------------
 
 
-def test_every_kind_has_its_reader():
+def test_every_kind_reads_what_its_question_asks_for():
     for kind in ("laplace-mean", "one-bit-mean", "rounded-mean"):
-        assert isinstance(reader_for(task(kind).column), NumberReader)
-    assert isinstance(reader_for(task("priv-unit").column), VectorReader)
+        assert read(pa.array(["7", "8.5"]), kind=kind) == ([7.0, 8.5], [True, True])
+    assert read(pa.array(UNIT), kind="priv-unit") == (UNIT, [True, True, True])
 
 
 @pytest.mark.parametrize("kind", ["laplace-mean", "one-bit-mean", "rounded-mean"])

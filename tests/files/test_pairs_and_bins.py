@@ -12,9 +12,9 @@ import pytest
 from cli.running import task_with, write_csv
 from shuffledp.core.errors import InputDataError
 from shuffledp.files import stages
+from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.in_memory import TableInMemory
-from shuffledp.files.randomizing import reader_for
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -44,7 +44,7 @@ def several(**changes):
 
 
 def read(task, batch):
-    reader = reader_for(task.column)
+    reader = AnswerReader(task.column)
     values, kept = reader.read_batch(batch)
     reader.finish()
     return values.tolist(), kept.tolist()
@@ -110,7 +110,7 @@ def test_numbers_beyond_the_bins_are_refused_or_counted_and_put_into_the_nearest
     message = refused(binned(missing=missing), ages)
     assert message.startswith("column 'age' must hold numbers from 0.0 to 100.0; 2 of 3 are outside: rows 2, 3")
     assert 'out_of_range = "clip"' in message
-    reader = reader_for(binned(missing=missing, out_of_range="clip").column)
+    reader = AnswerReader(binned(missing=missing, out_of_range="clip").column)
     assert reader.read_batch(ages)[0].tolist() == [0, 0, 9]
     assert reader.clipped == 2
     refused(binned(missing=missing, out_of_range="clip"), pa.record_batch({"age": pa.array([5.0, float("inf")])}))

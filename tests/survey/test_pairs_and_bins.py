@@ -7,7 +7,7 @@ import pytest
 from cli.running import task_with
 from shuffledp import CrossTableAnalyzer, HistogramAnalyzer
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.survey import BinnedSection, PairSection, Task, plan
+from shuffledp.survey import NumberInBins, PairOfChoices, Task, plan
 
 YES_NO = [["No", "Yes"], ["No", "Yes"]]
 NAMES = ["smokes", "drinks"]
@@ -34,7 +34,7 @@ SMOKES = {"column": "smokes", "randomizer": {"kind": "k-rr", "epsilon0": 1.0, "c
 
 def test_two_columns_are_one_answer_of_all_pairs():
     column = pair().column
-    assert isinstance(column.randomizer, PairSection)
+    assert isinstance(column.randomizer, PairOfChoices)
     assert (column.value, column.inputs) == ("smokes and drinks", ("smokes", "drinks"))
     assert column.targets == ("No, No", "No, Yes", "Yes, No", "Yes, Yes")
     pipeline = column.pipeline()
@@ -47,7 +47,7 @@ def test_two_columns_are_one_answer_of_all_pairs():
 
 def test_a_number_in_bins_is_one_answer_of_as_many_categories():
     column = binned(bins=4, quantiles=[0.5]).column
-    assert isinstance(column.randomizer, BinnedSection)
+    assert isinstance(column.randomizer, NumberInBins)
     assert column.targets == ("0 to 25", "25 to 50", "50 to 75", "75 to 100")
     assert column.pipeline().analyzer == HistogramAnalyzer(edges=(0, 25, 50, 75, 100), quantiles=(0.5,))
     edges = binned(lower=None, upper=None, bins=None, edges=[0, 18, 65, 120]).column

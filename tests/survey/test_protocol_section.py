@@ -10,7 +10,7 @@ from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.planning import calibrate
 from shuffledp.shufflers import ParallelShuffleModel, UniformShuffleModel
-from shuffledp.survey import ProtocolSection, RandomizerSection, SplitAndMixSection, Task, plan
+from shuffledp.survey import ProtocolSection, Question, SplitAndMixSection, Task, plan
 from shuffledp.testing import SeededSource
 
 PROTOCOL = {"kind": "split-and-mix", "epsilon": 2.0, "lower": 0, "upper": 100}
@@ -38,7 +38,7 @@ def task_of(**changes) -> Task:
 
 def test_a_protocol_is_no_kind_of_randomizer():
     assert "split-and-mix" in ProtocolSection.members()
-    assert "split-and-mix" not in RandomizerSection.members()
+    assert "split-and-mix" not in Question.members()
     with pytest.raises(InvalidParameterError, match="kind must be one of"):
         Task.from_dict({"name": "x", "value": "y", "randomizer": PROTOCOL, "release": {"delta": 1e-6}})
 

@@ -24,7 +24,7 @@ from shuffledp.randomizers import (
     SymmetricUnaryEncoding,
     best_num_levels,
 )
-from shuffledp.survey import CategoricalSection, RandomizerSection, Task
+from shuffledp.survey import Question, SingleChoice, Task
 
 KINDS = {
     "sue": SymmetricUnaryEncoding,
@@ -37,8 +37,8 @@ PACKED = ("sue", "oue", "subset")
 CATEGORIES = [f"category {number}" for number in range(11)]
 
 
-def section(kind: str, **changes: object) -> RandomizerSection:
-    return RandomizerSection.from_dict({"kind": kind, "epsilon0": 1.5, "categories": CATEGORIES} | changes)
+def section(kind: str, **changes: object) -> Question:
+    return Question.from_dict({"kind": kind, "epsilon0": 1.5, "categories": CATEGORIES} | changes)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,7 +46,7 @@ def test_a_section_makes_the_randomizer_that_it_names(kind):
     randomizer = section(kind).randomizer()
     assert type(randomizer) is KINDS[kind]
     assert randomizer.model == KINDS[kind](epsilon0=1.5, domain_size=11).model
-    assert isinstance(section(kind), CategoricalSection)
+    assert isinstance(section(kind), SingleChoice)
     assert section(kind).analyzer(level=0.9, columns=("x",)) == FrequencyAnalyzer(level=0.9)
 
 
@@ -56,7 +56,7 @@ def test_all_kinds_take_the_keys_of_randomized_response(kind):
     assert ours.targets == theirs.targets == tuple(CATEGORIES)
     assert ours.categories_of_answers == theirs.categories_of_answers
     assert ours.to_dict() | {"kind": "k-rr"} == theirs.to_dict() | ({"hash_range": None} if kind == "olh" else {})
-    assert RandomizerSection.from_dict(json.loads(json.dumps(ours.to_dict()))) == ours
+    assert Question.from_dict(json.loads(json.dumps(ours.to_dict()))) == ours
     assert ours != theirs
 
 
@@ -150,10 +150,10 @@ def test_a_column_that_is_not_the_packed_bits_of_the_task_is_no_report(kind, wro
 
 def test_local_hashing_takes_the_range_of_its_hash():
     keys = {"kind": "olh", "epsilon0": 2.0, "categories": ["a", "b", "c"]}
-    assert RandomizerSection.from_dict(keys).randomizer().model.hash_range == 8
-    assert RandomizerSection.from_dict({**keys, "hash_range": 2}).randomizer().model.hash_range == 2
+    assert Question.from_dict(keys).randomizer().model.hash_range == 8
+    assert Question.from_dict({**keys, "hash_range": 2}).randomizer().model.hash_range == 2
     with pytest.raises(InvalidParameterError, match="hash_range"):
-        RandomizerSection.from_dict({**keys, "hash_range": 1})
+        Question.from_dict({**keys, "hash_range": 1})
 
 
 NUMBERS = {"epsilon0": 2.0, "lower": 0, "upper": 10}
@@ -176,7 +176,7 @@ def task(section, **changes):
 
 @pytest.mark.parametrize(("written", "randomizer"), SECTIONS)
 def test_a_section_makes_the_randomizer_that_it_describes(written, randomizer):
-    section = RandomizerSection.from_dict(written)
+    section = Question.from_dict(written)
     assert section.randomizer().model == randomizer.model
     assert repr(section.randomizer()) == repr(randomizer)
     assert section.analyzer(level=0.9, columns=("x",)) == MeanAnalyzer(level=0.9)
@@ -194,14 +194,14 @@ def test_a_task_with_it_survives_json_and_keeps_its_digest(written, randomizer):
 
 def test_out_of_range_chooses_between_refusing_and_clipping():
     written = {"kind": "one-bit-mean", **NUMBERS}
-    assert not RandomizerSection.from_dict(written).randomizer().clip
-    assert RandomizerSection.from_dict(written | {"out_of_range": "clip"}).randomizer().clip
+    assert not Question.from_dict(written).randomizer().clip
+    assert Question.from_dict(written | {"out_of_range": "clip"}).randomizer().clip
     with pytest.raises(InvalidParameterError, match=r"\[randomizer\] out_of_range must be one of refuse, clip"):
-        RandomizerSection.from_dict(written | {"out_of_range": "ignore"})
+        Question.from_dict(written | {"out_of_range": "ignore"})
 
 
 def test_left_out_the_number_of_levels_is_the_best_for_epsilon0():
-    section = RandomizerSection.from_dict({"kind": "rounded-mean", **NUMBERS, "epsilon0": 7.0})
+    section = Question.from_dict({"kind": "rounded-mean", **NUMBERS, "epsilon0": 7.0})
     assert section.randomizer().model.num_levels == best_num_levels(epsilon0=7.0)
 
 
@@ -228,18 +228,18 @@ WRONG = [
 @pytest.mark.parametrize(("written", "message"), WRONG)
 def test_a_wrong_section_is_refused_before_anything_is_collected(written, message):
     with pytest.raises(InvalidParameterError, match=rf"\[randomizer\] .*{message}"):
-        RandomizerSection.from_dict(written)
+        Question.from_dict(written)
 
 
 def test_priv_unit_takes_the_split_of_its_loss():
     keys = {"kind": "priv-unit", "epsilon0": 4.0, "dimension": 5}
-    best, other = (RandomizerSection.from_dict(keys | more).randomizer().model for more in ({}, {"budget_split": 0.9}))
+    best, other = (Question.from_dict(keys | more).randomizer().model for more in ({}, {"budget_split": 0.9}))
     assert best.noise_curvature == pytest.approx(0, abs=1e-9)
     assert abs(other.noise_curvature) > 0.01
     with pytest.raises(InvalidParameterError, match=r"\[randomizer\] budget_split"):
-        RandomizerSection.from_dict(keys | {"budget_split": 1.0})
+        Question.from_dict(keys | {"budget_split": 1.0})
 
 
 def test_a_release_names_means_by_their_column():
     keys = {"kind": "priv-unit", "epsilon0": 4.0, "dimension": 2}
-    assert RandomizerSection.from_dict(keys).targets_of("gradient") == ("gradient[0]", "gradient[1]")
+    assert Question.from_dict(keys).targets_of("gradient") == ("gradient[0]", "gradient[1]")

@@ -10,7 +10,7 @@ from shuffledp.accounting import account_all
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.people.graphs import Graph
 from shuffledp.randomizers import KINDS, KaryRandomizedResponse
-from shuffledp.survey import RandomizerSection, Task, plan
+from shuffledp.survey import Question, Task, plan
 from shuffledp.testing import SeededSource
 
 TOWNS = [f"town {number}" for number in range(40)]
@@ -43,7 +43,7 @@ def test_a_plan_for_nobody_in_particular_is_refused(num_users):
 def test_every_kind_for_the_same_answers_is_an_option_or_has_a_reason(randomizer):
     (column,) = plan(task(randomizer=randomizer), 1000).columns
     section = task(randomizer=randomizer).column.randomizer
-    kinds = {kind for kind, member in RandomizerSection.members().items() if member.answers == section.answers}
+    kinds = {kind for kind, member in Question.members().items() if member.answers == section.answers}
     assert {each.kind for each in (*column.options, *column.unfit)} == kinds
     assert [option.kind for option in column.options if option.chosen] == [section.kind] == [column.chosen.kind]
     assert all(each.reason for each in column.unfit)

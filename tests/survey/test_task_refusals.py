@@ -6,7 +6,7 @@ import pytest
 
 from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.survey import RandomizerSection, ShufflerSection, Task
+from shuffledp.survey import Question, ShufflerSection, Task
 
 
 def refusal(**changes) -> str:
@@ -56,9 +56,9 @@ def test_a_missing_key_is_named_with_its_table(change, title, key):
 @pytest.mark.parametrize(
     ("change", "title", "family"),
     [
-        ({"randomizer": {"kind": "laplace"}}, "[randomizer]", RandomizerSection),
-        ({"randomizer": {"kind": None}}, "[randomizer]", RandomizerSection),
-        ({"randomizer": {"kind": "uniform"}}, "[randomizer]", RandomizerSection),
+        ({"randomizer": {"kind": "laplace"}}, "[randomizer]", Question),
+        ({"randomizer": {"kind": None}}, "[randomizer]", Question),
+        ({"randomizer": {"kind": "uniform"}}, "[randomizer]", Question),
         ({"shuffler": {"kind": "shuffled"}}, "[shuffler]", ShufflerSection),
         ({"shuffler": {"kind": ["uniform"]}}, "[shuffler]", ShufflerSection),
     ],
@@ -221,7 +221,7 @@ def test_an_empty_category_is_refused():
 
 def test_categories_given_in_python_are_text_whole_numbers_or_truth_values():
     with pytest.raises(InvalidParameterError, match="all of one type"):
-        RandomizerSection.members()["k-rr"](epsilon0=1.0, categories=(0.5, 1.5))
+        Question.members()["k-rr"](epsilon0=1.0, categories=(0.5, 1.5))
 
 
 def test_a_message_about_many_categories_is_short():
@@ -232,9 +232,9 @@ def test_a_message_about_many_categories_is_short():
 
 def test_a_duplicate_among_very_many_categories_is_found(tmp_path):
     categories = tuple(f"c{i}" for i in range(200_000))
-    assert len(RandomizerSection.members()["k-rr"](epsilon0=1.0, categories=categories).targets) == 200_000
+    assert len(Question.members()["k-rr"](epsilon0=1.0, categories=categories).targets) == 200_000
     with pytest.raises(InvalidParameterError, match="more than once: 'c7'"):
-        RandomizerSection.members()["k-rr"](epsilon0=1.0, categories=(*categories, "c7"))
+        Question.members()["k-rr"](epsilon0=1.0, categories=(*categories, "c7"))
 
 
 @pytest.mark.parametrize("missing", ["refuse", "drop"])

@@ -11,7 +11,6 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,7 +23,7 @@ from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
 from shuffledp.core.local_models import MeanModel
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import edge_names, in_digits, names_of, printable, weakness_grade
+from shuffledp.core.text import in_digits, printable, weakness_grade
 from shuffledp.core.validate import invalid
 from shuffledp.documents.statement_document import guess_of, meaning_in_short, per_report
 from shuffledp.survey import Collection, Column, WebPage
@@ -216,16 +215,12 @@ def _meaning(statement: PrivacyStatement) -> str:
 
 def _question(column: Column, words: PageWords) -> dict[str, Any]:
     """Question with its fields and the explanation of its randomizer."""
-    section, model = column.randomizer, column.randomizer.randomizer().model
-    fields = _fields(column)
-    edges = [words.written(each) for each in edge_names(fields[0].get("edges", ()))]
-    bins = [words.told("bin", lower=lower, upper=upper) for lower, upper in pairwise(edges)]
-    answers = bins or [printable(name) for name in section.targets[: -1 if section.missing_category else None]]
+    question, model = column.randomizer, column.randomizer.randomizer().model
     return {
         "text": _asked(column),
-        "fields": fields,
-        "names": [*answers, *([words.told("no_answer")] if section.missing_category else [])],
-        "has_missing": section.missing_category,
+        "fields": question.page_fields(column.inputs),
+        "names": question.page_names(words),
+        "has_missing": question.missing_category,
         "model": model_in_text(model),
         "why": words.why(model),
     }
@@ -234,14 +229,3 @@ def _question(column: Column, words: PageWords) -> dict[str, Any]:
 def _asked(column: Column) -> str:
     """Text of the question; without one, the names of the columns, joined by "&" in any language."""
     return " & ".join(map(printable, column.inputs)) if column.question is None else printable(column.question)
-
-
-def _fields(column: Column) -> list[dict[str, Any]]:
-    """Fields of a question: a choice of categories for each column, a number in a range, or bins."""
-    section: Any = column.randomizer
-    if section.categories_of_answers:
-        columns = zip(column.inputs, section.categories_of_answers, strict=True)
-        return [{"label": printable(name), "answers": [printable(x) for x in names_of(each)]} for name, each in columns]
-    lower, upper = section.ends
-    edges = {"edges": list(section.divided().edges)} if section.answers == "bin" else {}
-    return [{"label": column.label, "lower": lower, "upper": upper, "clip": section.clips, **edges}]

@@ -112,7 +112,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
 
 def _question(column: Column) -> str:
     """A private column, with its answers if they are few."""
-    answers = column.randomizer.targets if column.randomizer.answers == "category" else ()
+    answers = column.randomizer.targets if len(column.randomizer.categories_of_answers) == 1 else ()
     named = column.label if column.question is None else f"{column.question} as {column.label}"
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
     kind = f"{column.randomizer.kind}, epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g}"

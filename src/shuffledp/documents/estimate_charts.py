@@ -17,7 +17,7 @@ from shuffledp.core.text import count_of
 from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
 from shuffledp.documents.histogram_document import histogram_chart
 from shuffledp.documents.words import Scale, count, shortened
-from shuffledp.survey.randomizer_section import MISSING_CATEGORY
+from shuffledp.survey.questions.question import MISSING_CATEGORY
 
 if TYPE_CHECKING:
     from shuffledp.documents.drawing import Drawn

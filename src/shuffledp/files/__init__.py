@@ -1,6 +1,6 @@
 """Files in and out: answers from CSV or Parquet, reports and views in Parquet, and a task's stages between them.
 
-To be read in this order: `stages` (the whole flow), `reading` (columns in batches), `answer_readers`
+To be read in this order: `stages` (the whole flow), `reading` (columns in batches), `answer_reader`
 and `randomizing` (answers to reports), `people_files` (graphs and groups), `shuffling`, `regions`
 (estimates by place), `parquet` (reports and views), `writing` (output that is whole), `matrices`.
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
-from shuffledp.files.answer_readers import AnswerReader
+from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.in_memory import OneInput
 from shuffledp.files.numerals import NumberColumn
-from shuffledp.files.randomizing import PeopleCheck, PublicReader, reader_for
+from shuffledp.files.randomizing import PeopleCheck, PublicReader
 from shuffledp.files.reading import Watch, guarded, read_batches
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import Column, Task
@@ -92,7 +92,7 @@ class _Answers:
 
     def __init__(self, column: Column) -> None:
         self.column = column
-        self._reader: AnswerReader = reader_for(column)
+        self._reader = AnswerReader(column)
         self._values: list[NDArray[np.generic]] = []
         self._kept: list[NDArray[np.bool_]] = []
         self.finish = self._reader.finish

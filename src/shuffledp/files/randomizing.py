@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.table import Table
-from shuffledp.files.answer_readers import AnswerReader, BinReader, CategoryReader, NumberReader, PairReader
-from shuffledp.files.list_readers import BoundedListReader, VectorReader
+from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.numerals import NumberColumn, may_have_commas
 from shuffledp.files.parquet import ReportPart
 from shuffledp.files.reading import Watch, guarded
@@ -24,19 +23,6 @@ from shuffledp.survey import ROW, Column, DataFlow, StratifiedSection, Task
 
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _SHARES = 16  # names of people are compared in this number of shares
-_READERS: dict[str, type[AnswerReader]] = {
-    "category": CategoryReader,
-    "pair": PairReader,
-    "bin": BinReader,
-    "number": NumberReader,
-    "vector": VectorReader,
-    "list": BoundedListReader,
-}
-
-
-def reader_for(column: Column) -> AnswerReader:
-    """A new reader for the answers that the column's randomizer takes."""
-    return _READERS[column.randomizer.reads](column)
 
 
 class RandomizedReports:
@@ -57,7 +43,7 @@ class RandomizedReports:
     ) -> None:
         self._column, self._answers, self._source, self._watch, self._read_table = column, answers, source, watch, read
         self._randomizer = column.randomizer.randomizer()
-        self._reader, self._people = reader_for(column), PeopleCheck(column.people.id, strip=column.strip)
+        self._reader, self._people = AnswerReader(column), PeopleCheck(column.people.id, strip=column.strip)
         self._public = PublicReader(column)
         self._num_kept = 0
         self.num_reports = 0

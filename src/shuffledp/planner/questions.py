@@ -20,11 +20,11 @@ from shuffledp.survey import (
     Grouping,
     NetworkSection,
     ProtocolSection,
-    RandomizerSection,
     ShufflerSection,
     Task,
     shuffler_of,
 )
+from shuffledp.survey import Question as SurveyQuestion
 
 SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
 
@@ -124,7 +124,7 @@ class Question(Described):
             "release": {"delta": self.delta, "minimum_batch": least},
         }
 
-    def _randomizer(self, section: type[RandomizerSection]) -> dict[str, Any]:
+    def _randomizer(self, section: type[SurveyQuestion]) -> dict[str, Any]:
         """Keys of the randomizer section; a protocol's noise does not count on the colluders."""
         if issubclass(section, ProtocolSection):
             share = math.ceil(1e6 * self.colluders / self.people) / 1e6
@@ -172,9 +172,9 @@ class Question(Described):
         return (*found, f"shuffledp leakage task.toml{people} --compare --method quick")
 
 
-def randomizers() -> Mapping[str, type[RandomizerSection]]:
+def randomizers() -> Mapping[str, type[SurveyQuestion]]:
     """Randomizer sections of all kinds, by kind."""
-    return {**RandomizerSection.members(), **ProtocolSection.members()}
+    return {**SurveyQuestion.members(), **ProtocolSection.members()}
 
 
 def _keys_of(section: type) -> set[str]:

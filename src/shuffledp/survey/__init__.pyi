@@ -10,12 +10,13 @@ from .section import joint_name as joint_name
 from .task import Blocks as Blocks
 from .task import Task as Task
 
-# kinds of randomizers and protocols
-from .randomizer_section import CategoricalSection as CategoricalSection
-from .randomizer_section import NumberSection as NumberSection
-from .randomizer_section import RandomizerSection as RandomizerSection
-from .pair_section import PairSection as PairSection
-from .binned_section import BinnedSection as BinnedSection
+# questions with their randomizers, and protocols
+from .questions.question import Question as Question
+from .questions.single_choice import SingleChoice as SingleChoice
+from .questions.number import NumberInRange as NumberInRange
+from .questions.bins import NumberInBins as NumberInBins
+from .questions.pairs import PairOfChoices as PairOfChoices
+from .questions.vector import UnitVector as UnitVector
 from .protocol_section import ProtocolPlan as ProtocolPlan
 from .protocol_section import ProtocolSection as ProtocolSection
 from .protocol_section import SplitAndMixSection as SplitAndMixSection

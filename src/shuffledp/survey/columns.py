@@ -21,7 +21,7 @@ from shuffledp.pipeline import Pipeline
 from shuffledp.planning.trusted_curator import TrustedCurator
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_section
-from shuffledp.survey.randomizer_section import RandomizerSection
+from shuffledp.survey.questions.question import Question
 from shuffledp.survey.section import (
     Circumstances,
     Section,
@@ -129,7 +129,7 @@ class Column(Described):
     missing_values: tuple[str, ...] = ("",)
     strip: bool = False
     people: PeopleSection = field(default_factory=PeopleSection)
-    randomizer: RandomizerSection
+    randomizer: Question
     shuffler: ShufflerSection = field(default_factory=uniform_section)
     groups: GroupsSection | None = None
     release: ReleaseSection
@@ -171,15 +171,9 @@ class Column(Described):
 
     def _check_columns(self) -> None:
         """Refuse another number of private columns than the randomizer takes."""
-        wanted = self.randomizer.num_columns
         if self.columns and self.value != joint_name(self.columns):
             raise invalid(f"{joint_name(self.columns)!r}, both names", value=self.value)
-        if len(self.inputs) != wanted:
-            lists = "two lists, one for each of the columns" if wanted == 1 else "one list for the column"
-            raise InvalidParameterError(
-                f"[randomizer] categories must be {lists} {', '.join(map(repr, self.inputs))}; got "
-                f"{'two lists' if wanted == 2 else 'no two lists'}."
-            )
+        self.randomizer.require_columns(self.inputs)
 
     def _check_strata(self) -> None:
         """Refuse strata unless the shuffle is uniform, of one message each, and the strata come from public columns."""
@@ -192,7 +186,7 @@ class Column(Described):
                 "by and weight must be public columns, other than the private one and people.id; got "
                 f"{', '.join(map(repr, inside.beside))}."
             )
-        if self.randomizer.key != RandomizerSection.key:
+        if self.randomizer.key != Question.key:
             raise InvalidParameterError(
                 f"{' and '.join(inside.keys)} must be left out beside [{self.randomizer.key}], whose messages only add "
                 "up over everybody together."

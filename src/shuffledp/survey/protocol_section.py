@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shuffledp.analyzers import SumAnalyzer
 from shuffledp.core import validate
 from shuffledp.core.described import Described
@@ -24,9 +27,8 @@ from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.planning.trusted_curator import TrustedCurator, trusted_curator
 from shuffledp.randomizers import SplitAndMix
 from shuffledp.randomizers.families import Mechanism
-from shuffledp.survey.binned_section import BinnedSection
-from shuffledp.survey.pair_section import PairSection
-from shuffledp.survey.randomizer_section import MeanSection, RandomizerSection
+from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Question, Ranged, Read
+from shuffledp.survey.questions.question_kinds import read_question
 from shuffledp.survey.section import Circumstances, OutOfRange
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 
 STATISTICS = ("mean", "sum")
-_COMBINED = (PairSection, BinnedSection)  # families of [randomizer] told by other keys than the kind
+_TOLERANCE = 1e-9  # relative excess of a list's sum over its limit that is accepted, unless numbers are whole
 
 # Parameters of the calibration that are keys of other tables of the task file.
 _ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
@@ -61,7 +63,7 @@ class ProtocolPlan(Described):
     local_errors: dict[str, float]
 
 
-class ProtocolSection(MeanSection):
+class ProtocolSection(MeanQuestion):
     """Choice of a protocol that splits answers into messages for several shuffles; ``kind`` names the subclass."""
 
     __slots__ = ()
@@ -73,7 +75,7 @@ class ProtocolSection(MeanSection):
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
         """The sections of all kinds, sorted by kind; each is written by hand, and solved from the whole task."""
-        return super(RandomizerSection, cls).members()
+        return super(Question, cls).members()
 
     @abstractmethod
     def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
@@ -94,7 +96,7 @@ class ProtocolSection(MeanSection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitAndMixSection(ProtocolSection):
+class SplitAndMixSection(Ranged, ProtocolSection):
     """Split and mix: sums and means with the error of a trusted curator; the task sets ``circumstances``."""
 
     kind: ClassVar[str] = "split-and-mix"
@@ -192,23 +194,53 @@ class SplitAndMixSection(ProtocolSection):
     def local_errors(self, num_users: int) -> dict[str, float]:
         """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
         found = {}
-        for kind, member in RandomizerSection.members().items():
-            if member.answers == self.reads:
-                try:
-                    error = self.instead(member).expected_error(num_users)
-                except InvalidParameterError:
-                    continue
-                found[kind] = error.standard_error * self.unit_of(num_users)
+        for kind, member in self.alternatives().items():
+            try:
+                error = self.instead(member).expected_error(num_users)
+            except InvalidParameterError:
+                continue
+            found[kind] = error.standard_error * self.unit_of(num_users)
         return found
+
+    def alternatives(self) -> dict[str, type[Question]]:
+        """Randomizers of numbers; none of lists."""
+        return super(SplitAndMixSection, self).alternatives() if self.dimension == 1 else {}
 
     def shared(self) -> dict[str, Any]:
         """Keys that another randomizer may take over: the range, and epsilon as its epsilon0."""
         return {"epsilon0": self.epsilon, **super(SplitAndMixSection, self).shared()}
 
+    def read(self, answers: AnswerColumns) -> Read:
+        """Numbers in the range; or lists of them, or of nonnegative ones with a bounded sum."""
+        if self.dimension == 1:
+            return answers.in_range(0, self.ends, clip=self.clips, whole=self.integer, title=self.title)
+
+        def fits(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
+            fit = np.asarray(np.isfinite(vectors).all(axis=1))
+            if self.integer:
+                fit &= (vectors == np.rint(vectors)).all(axis=1)
+            inside = np.asarray((vectors >= self.lower).all(axis=1))
+            if self.l1_bounded:
+                inside &= vectors.sum(axis=1) <= (self.upper if self.integer else self.upper * (1 + _TOLERANCE))
+            else:
+                inside &= (vectors <= self.upper).all(axis=1)
+            if not self.clips:
+                return fit & inside
+            answers.clipped += int(np.count_nonzero(fit & ~inside))
+            return fit
+
+        return answers.lists(0, self.dimension, self._wanted, fits)
+
     @property
-    def reads(self) -> str:
-        """Kind of the private column: "number", or "list" for lists of numbers."""
-        return "number" if self.dimension == 1 else "list"
+    def _wanted(self) -> str:
+        """Lists that fit, in words."""
+        numbers = "whole numbers" if self.integer else "finite numbers"
+        if self.clips:
+            return numbers
+        hint = f'(or write out_of_range = "clip" in the task\'s {self.title})'
+        if self.l1_bounded:
+            return f"{numbers} of 0 or more that add up to {self.upper!r} at most {hint}"
+        return f"{numbers} from {self.lower!r} to {self.upper!r} {hint}"
 
     @property
     def least_people(self) -> int:
@@ -226,18 +258,11 @@ class SplitAndMixSection(ProtocolSection):
         return self.lower, self.upper
 
     @property
-    def clips(self) -> bool:
-        """Whether values outside the range are moved into it."""
-        return self.out_of_range is OutOfRange.CLIP
-
-    @property
     def clipping(self) -> str:
         """A sentence about values outside the range."""
-        if not self.clips:
-            return ""
-        if self.l1_bounded:
+        if self.clips and self.l1_bounded:
             return f"Lists that add up to more than {self.upper:g} are shortened, and numbers below 0 count as 0."
-        return f"Answers outside {self.lower:g} to {self.upper:g} count as the nearer end."
+        return super(SplitAndMixSection, self).clipping
 
     @property
     def expected_values(self) -> str:
@@ -274,18 +299,22 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
 
 def with_section(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """A table of the task file with its randomizer or protocol read into a section; refused with both."""
-    if not isinstance(data, Mapping) or not {ProtocolSection.key, RandomizerSection.key} & set(data):
+    if not isinstance(data, Mapping) or not {ProtocolSection.key, Question.key} & set(data):
         return data
     if ProtocolSection.key not in data:
-        table = data[RandomizerSection.key]
-        meant = (each for each in _COMBINED if isinstance(table, Mapping) and each.is_meant(table))
-        return {**data, RandomizerSection.key: next(meant, RandomizerSection).from_dict(table)}
-    if RandomizerSection.key in data:
+        rest, question = read_question(title, data, data[Question.key], Question)
+        return {**rest, Question.key: question}
+    if Question.key in data:
         raise InvalidParameterError(f"{title} must have a table [randomizer] or [protocol]; got both.")
     rest = {key: value for key, value in data.items() if key != ProtocolSection.key}
-    return {**rest, RandomizerSection.key: ProtocolSection.from_dict(data[ProtocolSection.key])}
+    return {**rest, Question.key: ProtocolSection.from_dict(data[ProtocolSection.key])}
 
 
-def as_written(table: Mapping[str, Any], section: RandomizerSection) -> dict[str, Any]:
-    """Inverse of `with_section`: the section under its name in the task file."""
-    return {section.key if key == RandomizerSection.key else key: value for key, value in table.items()}
+def as_written(table: Mapping[str, Any], section: Question) -> dict[str, Any]:
+    """Inverse of `with_section`: the section under its name in the task file, and beside it what the task has there."""
+    found = {section.key if key == Question.key else key: value for key, value in table.items()}
+    if section.beside is None:
+        return found
+    own = found[section.key]
+    beside = {key: own[key] for key in section.beside if key in own}
+    return {**found, "kind": section.answers, **beside, section.key: {k: own[k] for k in own if k not in beside}}

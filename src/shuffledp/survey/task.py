@@ -25,7 +25,7 @@ from shuffledp.survey.columns import (
 )
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_section
-from shuffledp.survey.randomizer_section import RandomizerSection
+from shuffledp.survey.questions.question import Question
 from shuffledp.survey.section import Section, as_columns, named_jointly, read_whole, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
 from shuffledp.survey.stratified_section import StratifiedSection
@@ -45,7 +45,7 @@ class ValueSection(Section):
     column: str
     columns: tuple[str, ...] = ()
     question: str | None = None
-    randomizer: RandomizerSection
+    randomizer: Question
 
     def __post_init__(self) -> None:
         for column in self.columns or (self.column,):

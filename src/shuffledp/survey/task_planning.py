@@ -32,7 +32,7 @@ from shuffledp.survey.earlier import read_earlier
 from shuffledp.survey.groups import Grouping, GroupsSection
 from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
-from shuffledp.survey.randomizer_section import RandomizerSection
+from shuffledp.survey.questions.question import Question
 from shuffledp.survey.shuffler_section import GroupedSection
 from shuffledp.survey.stratified_section import StrataPlan, StratifiedSection
 from shuffledp.survey.task import Task
@@ -248,7 +248,7 @@ def people_for_error(task: Task, *, half_width: float, target_epsilon: float | N
     return PeoplePlan(half_width=half_width, target_epsilon=target_epsilon, options=options)
 
 
-def _at_loss(section: RandomizerSection, epsilon0: float) -> LocalModel:
+def _at_loss(section: Question, epsilon0: float) -> LocalModel:
     """The model of a section's randomizer with another local loss."""
     model: LocalModel = replace(cast(Any, section), epsilon0=epsilon0).randomizer().model
     return model

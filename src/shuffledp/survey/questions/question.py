@@ -1,27 +1,31 @@
-"""The table ``[randomizer]``, generated from the registry of randomizers.
+"""Base of the questions of a task: what people answer, with the randomizer that their answers go through.
 
-Its keys are the keyword arguments of the randomizer that ``kind`` names. A family (categories, numbers, vectors) adds
-what only a task knows: how the private column is read, how files hold reports, which errors are to be expected.
+A question is a value: how its answers are read, which randomizers fit, what is estimated, and how the page for
+respondents, the planner and a first task file ask for it. Each type is a module beside this one, and a line of
+`question_kinds`. In a task file it is the table ``[randomizer]``, whose keys are those of the type and the keyword
+arguments of the randomizer that ``kind`` names: the sections are generated from the registry of randomizers.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shuffledp.analyzers import FrequencyAnalyzer, MeanAnalyzer
+from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Analyzer, Randomizer
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
-from shuffledp.core.text import names_of
+from shuffledp.core.text import printable
 from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
 from shuffledp.planning.trusted_curator import TrustedCurator, curator_beside
 from shuffledp.randomizers.families import Mechanism
-from shuffledp.randomizers.inputs import Category, check_named
+from shuffledp.randomizers.inputs import Category
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
+from shuffledp.survey.questions.question_kinds import question_type
 from shuffledp.survey.section import Circumstances, OutOfRange, Section
 
 if TYPE_CHECKING:
@@ -29,11 +33,38 @@ if TYPE_CHECKING:
 
 
 MISSING_CATEGORY = "(missing)"
-Family = TypeVar("Family", bound="RandomizerSection")
+Read = tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]  # values, and masks of wrong and of missing answers
 
 
-class RandomizerSection(Section):
-    """Choice of the randomizer; ``kind`` names it in the registry, from which each subclass is generated."""
+class AnswerColumns(Protocol):
+    """Private columns of a batch of rows, as a question reads them; places count the columns from 0."""
+
+    clipped: int  # answers moved to an end of the range so far
+
+    def categories(self, place: int, categories: tuple[Category, ...]) -> Read:
+        """Numbers of categories."""
+
+    def in_range(self, place: int, ends: tuple[float, float], *, clip: bool, whole: bool, title: str) -> Read:
+        """Numbers in a range, those outside moved to its nearer end."""
+
+    def lists(self, place: int, length: int, wanted: str, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
+        """Lists of numbers, shape (rows, length); ``fits`` tells of such lists whether they are ``wanted``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Number that the planner's page asks for, with its least, largest and first value; ``slides`` on a log scale."""
+
+    name: str
+    label: str
+    least: float
+    most: float
+    usual: float
+    slides: bool = False
+
+
+class Question(Section):
+    """Question with its randomizer; ``kind`` names the latter in its registry, from which subclasses are generated."""
 
     __slots__ = ()
     tag_key: ClassVar[str] = "kind"
@@ -42,15 +73,24 @@ class RandomizerSection(Section):
     mechanism: ClassVar[type[Mechanism]]
     renamed: ClassVar[Mapping[str, str]] = {}  # keyword arguments that are no keys, with their properties
     key: ClassVar[str] = "randomizer"  # the section's key in the task
-    answers: ClassVar[str]  # kind of the private column, such as "category"
+    answers: ClassVar[str]  # its name in the registry of questions
+    takes: ClassVar[str]  # the ``answers`` of the randomizers that fit
+    beside: ClassVar[tuple[str, ...] | None] = None  # keys beside the table, where a task names the question by `kind`
     num_columns: ClassVar[int] = 1  # private columns whose answers are randomized jointly
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
-    missing_category: bool  # whether not having answered is an answer too
+    controls: ClassVar[tuple[Control, ...]] = ()  # numbers that the planner asks for; none where it does not plan these
+    template: ClassVar[str] = ""  # lines of the table in a first task file, but for categories
+    keeps_missing: ClassVar[bool] = False  # whether not having answered can be an answer too
+    missing_category: bool  # whether it is
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds in the registry that belong to this family, sorted by kind."""
-        return members_of(cls)
+        """The sections of all randomizers that fit, by kind and sorted; of this base, each with its usual question."""
+        kinds = mechanisms("randomizer").items()
+        own = getattr(cls, "answers", None)
+        fit = {kind: each for kind, each in kinds if own is None or each.answers == cls.takes}
+        made = ((kind, section_of(question_type(own or each.answers), kind, each)) for kind, each in fit.items())
+        return {kind: member for kind, member in made if issubclass(member, cls)}
 
     def within(self, circumstances: Circumstances) -> Self:
         """The section as part of a task, for kinds that depend on other sections."""
@@ -61,6 +101,10 @@ class RandomizerSection(Section):
         """The randomizer that runs on the device, made from the keys of the section."""
         names = keywords_of(self.mechanism)
         return self.mechanism(**{name: getattr(self, self.renamed.get(name, name)) for name in names})
+
+    @abstractmethod
+    def read(self, answers: AnswerColumns) -> Read:
+        """Answers of a batch in the form that the randomizer takes, with masks of wrong and of missing ones."""
 
     @abstractmethod
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
@@ -91,11 +135,6 @@ class RandomizerSection(Section):
         return None
 
     @property
-    def reads(self) -> str:
-        """Kind of the private column: "category", "number", "vector" or "list"."""
-        return self.answers
-
-    @property
     def clips(self) -> bool:
         """Whether answers outside a range are moved to its nearer end."""
         return False
@@ -104,6 +143,15 @@ class RandomizerSection(Section):
     def clipping(self) -> str:
         """A sentence about answers outside a range; "" where no answer is changed."""
         return ""
+
+    def require_columns(self, columns: Sequence[str]) -> None:
+        """Refuse another number of private columns than the question is about."""
+        if len(columns) != self.num_columns:
+            lists = "two lists, one for each of the columns" if self.num_columns == 1 else "one list for the column"
+            raise InvalidParameterError(
+                f"[randomizer] categories must be {lists} {', '.join(map(repr, columns))}; got "
+                f"{'two lists' if self.num_columns == 2 else 'no two lists'}."
+            )
 
     def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
         """A trusted curator with the guarantee ``stated`` for a protocol; None without a finite loss."""
@@ -118,16 +166,11 @@ class RandomizerSection(Section):
         """Keys that another randomizer may take over from this one."""
         return {key: value for key, value in self.to_dict().items() if key != self.tag_key}
 
-    def alternatives(self) -> "dict[str, type[RandomizerSection]]":
-        """The sections of other kinds of randomizers that read the same answers, by kind."""
-        return {kind: member for kind, member in self.readers().items() if kind != self.kind}
+    def alternatives(self) -> "dict[str, type[Question]]":
+        """The sections of all other randomizers for the same answers, by kind."""
+        return {kind: member for kind, member in question_type(self.answers).members().items() if kind != self.kind}
 
-    def readers(self) -> "dict[str, type[RandomizerSection]]":
-        """The sections of all randomizers that read the same answers, by kind; without this one if it is a protocol."""
-        members = RandomizerSection.members().items()
-        return {kind: member for kind, member in members if member.answers == self.reads}
-
-    def instead(self, member: "type[RandomizerSection]") -> "RandomizerSection":
+    def instead(self, member: "type[Question]") -> "Question":
         """A section of another kind with the values of all keys that both have, and defaults for the rest."""
         theirs = {field.name for field in fields(cast(Any, member))}
         shared = {key: value for key, value in self.shared().items() if key in theirs}
@@ -138,6 +181,22 @@ class RandomizerSection(Section):
         """The categories of each private column, in the order of their numbers; empty for other answers."""
         return ()
 
+    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Fields of the page for respondents, one for each column: what its script reads; none where it cannot ask."""
+        del columns
+        return []
+
+    def page_names(self, words: Any) -> list[str]:
+        """Names of the reports as the page shows them, by their numbers, in the page's ``words``."""
+        del words
+        return [printable(name) for name in self.targets]
+
+    @classmethod
+    def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
+        """Keys of the table for the numbers set in the planner, by the names of the `controls`."""
+        known = {field.name for field in fields(cast(Any, cls))}
+        return {"epsilon0": epsilon0, **{each.name: numbers[each.name] for each in cls.controls if each.name in known}}
+
     def named(self, reports: "pa.Table") -> "pa.Table":
         """Reports as a file holds them: categories by name, packed bits as binary strings, all else unchanged."""
         return _FORMS[self.mechanism.file_form][0](reports, self.targets)
@@ -147,17 +206,19 @@ class RandomizerSection(Section):
         return _FORMS[self.mechanism.file_form][1](reports, self.targets)
 
     @abstractmethod
-    def with_missing_category(self) -> "RandomizerSection":
+    def with_missing_category(self) -> "Question":
         """The section with one more category, for people who did not answer."""
 
 
-class FrequencySection(RandomizerSection):
-    """Base of the families whose answers become categories, whose frequencies are estimated.
+class CategoryQuestion(Question):
+    """Base of the questions whose answers become categories, whose frequencies are estimated.
 
     ``missing_category``, that not having answered is one more category, is set by the task's ``missing = "category"``.
     """
 
     __slots__ = ()
+    takes: ClassVar[str] = "category"
+    keeps_missing: ClassVar[bool] = True
     renamed: ClassVar[Mapping[str, str]] = {"domain_size": "domain_size"}
 
     @property
@@ -185,42 +246,17 @@ class FrequencySection(RandomizerSection):
                 f"errors of categories go together is not worked out for {self.kind!r}; got kind={self.kind!r}."
             ) from None
 
+    def page_names(self, words: Any) -> list[str]:
+        """Names of the categories as the page shows them, the last one in its own ``words`` if nothing was answered."""
+        return [*map(printable, self.names), *([words.told("no_answer")] if self.missing_category else [])]
+
     def with_missing_category(self) -> Self:
         """The section with one more category, the last, for people who did not answer."""
         return cast(Self, replace(cast(Any, self), missing_category=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoricalSection(FrequencySection):
-    """Family for answers that are one of several named categories."""
-
-    answers: ClassVar[str] = "category"
-    epsilon0: float
-    categories: tuple[Category, ...]
-    missing_category: bool = False
-
-    def __post_init__(self) -> None:
-        check_named(self.categories, self.targets)
-        self.randomizer()  # refuses, before a collection, an epsilon0 that cannot be represented
-
-    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> FrequencyAnalyzer:
-        """The analyzer of the frequencies of the categories."""
-        del columns
-        return FrequencyAnalyzer(level=level)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the categories."""
-        return names_of(self.categories)
-
-    @property
-    def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:
-        """The categories of the one private column."""
-        return (self.categories,)
-
-
-class MeanSection(RandomizerSection):
-    """Base of the families whose answers are averaged; a missing answer cannot be one more category."""
+class MeanQuestion(Question):
+    """Base of the questions whose answers are averaged; a missing answer cannot be one more category."""
 
     __slots__ = ()
     missing_category = False
@@ -243,25 +279,16 @@ class MeanSection(RandomizerSection):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberSection(MeanSection):
-    """Family for numbers in a range."""
+class Ranged:
+    """Keys of a range of numbers: `ends`, and what becomes of numbers outside by ``out_of_range``."""
 
-    answers: ClassVar[str] = "number"
-    renamed: ClassVar[Mapping[str, str]] = {"clip": "clips"}
-    integer: ClassVar[bool] = False  # whether only whole numbers are answers
-    epsilon0: float
-    lower: float
-    upper: float
-    out_of_range: OutOfRange = OutOfRange.REFUSE
-
-    def __post_init__(self) -> None:
-        self.randomizer()  # refuses, before a collection, keys that cannot be represented
+    __slots__ = ()
+    out_of_range: OutOfRange
 
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end of the range."""
-        return self.lower, self.upper
+        raise NotImplementedError
 
     @property
     def clips(self) -> bool:
@@ -271,60 +298,27 @@ class NumberSection(MeanSection):
     @property
     def clipping(self) -> str:
         """A sentence about numbers outside the range."""
-        return f"Answers outside {self.lower:g} to {self.upper:g} count as the nearer end." if self.clips else ""
+        lower, upper = self.ends
+        return f"Answers outside {lower:g} to {upper:g} count as the nearer end." if self.clips else ""
 
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Name of the only row."""
-        return ("value",)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorSection(MeanSection):
-    """Family for vectors of length 1."""
-
-    answers: ClassVar[str] = "vector"
-    epsilon0: float
-    dimension: int
-
-    def __post_init__(self) -> None:
-        self.randomizer()
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The numbers of the coordinates, as text."""
-        return tuple(str(coordinate) for coordinate in range(self.dimension))
+    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Field for a number in the range."""
+        lower, upper = self.ends
+        return [{"label": printable(columns[0]), "lower": lower, "upper": upper, "clip": self.clips}]
 
 
-# ---- one section for each kind of the registry ----------------------------------------------------------------------
+# ---- one section for each question and randomizer, -----------------------------------------------------------------
 
-_FAMILIES: dict[str, type[RandomizerSection]] = {
-    family.answers: family for family in (CategoricalSection, NumberSection, VectorSection)
-}
-
-_MADE: dict[tuple[type[RandomizerSection], str, type[Mechanism]], type[RandomizerSection]] = {}  # a class is made once
+_MADE: dict[tuple[type[Question], str, type[Mechanism]], type[Question]] = {}  # a class is made once
 
 
-def section_of(family: type[Family], kind: str, mechanism: type[Mechanism]) -> type[Family]:
-    """The section of one kind, with the keys of its family and the further parameters of its randomizer."""
+def section_of(family: type[Any], kind: str, mechanism: type[Mechanism]) -> type[Any]:
+    """The section of one kind, with the keys of its question and the further parameters of its randomizer."""
     if (family, kind, mechanism) not in _MADE:
         known = {each.name for each in fields(cast(Any, family))} | set(family.renamed)
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]
         _MADE[family, kind, mechanism] = family.for_kind(kind, further, mechanism=mechanism)
-    return cast(type[Family], _MADE[family, kind, mechanism])
-
-
-def members_of(
-    base: type[Family], categorical: type[RandomizerSection] = CategoricalSection
-) -> dict[str, type[Family]]:
-    """The sections of all kinds in the registry that are subclasses of ``base``, each in its family.
-
-    ``categorical`` is the family of the randomizers of categories, of which there are several.
-    """
-    families = _FAMILIES | {CategoricalSection.answers: categorical}
-    kinds = mechanisms("randomizer").items()
-    made = ((kind, section_of(families[mechanism.answers], kind, mechanism)) for kind, mechanism in kinds)
-    return {kind: member for kind, member in made if issubclass(member, base)}
+    return _MADE[family, kind, mechanism]
 
 
 # ---- forms of reports in files, and the way back ---------------------------------------------------------------------

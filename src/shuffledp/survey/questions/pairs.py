@@ -1,27 +1,29 @@
-"""The table ``[randomizer]`` of two private columns whose answers are randomized jointly: a cross table."""
+"""Question with two choices of one person, in two private columns, that are randomized jointly: a cross table."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from shuffledp.analyzers import CrossTableAnalyzer
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.text import names_of, pair_names, printable
 from shuffledp.randomizers.inputs import Category, check_named
-from shuffledp.survey.randomizer_section import FrequencySection, RandomizerSection, members_of
+from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, Read
+from shuffledp.survey.questions.single_choice import TEMPLATE, fields_of_choices
 
 _MOST_CELLS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairSection(FrequencySection):
-    """Family for pairs of answers; ``categories`` are two lists, one for each column.
+class PairOfChoices(CategoryQuestion):
+    """Pair of answers of a person; ``categories`` are two lists, one for each column.
 
     One report of one randomizer is about both answers of a person: ``epsilon0`` is what it loses about them together.
     """
 
     answers: ClassVar[str] = "pair"
     num_columns: ClassVar[int] = 2
+    template: ClassVar[str] = TEMPLATE
     epsilon0: float
     categories: tuple[tuple[Category, ...], ...]
     missing_category: bool = False
@@ -39,20 +41,13 @@ class PairSection(FrequencySection):
             raise InvalidParameterError(f"categories must make at most {_MOST_CELLS:,} pairs; got {len(self.names):,}.")
         self.require_known_sums()
 
-    @classmethod
-    def is_meant(cls, table: Mapping[str, Any]) -> bool:
-        """Whether a table ``[randomizer]`` has lists of categories."""
-        given = table.get("categories")
-        return isinstance(given, list | tuple) and any(isinstance(each, list | tuple) for each in given)
-
-    @classmethod
-    def members(cls) -> dict[str, type[Self]]:
-        """The sections of all randomizers of categories, by kind."""
-        return members_of(cls, PairSection)
-
-    def readers(self) -> dict[str, type[RandomizerSection]]:
-        """The sections of all randomizers that read the same answers, by kind."""
-        return dict(PairSection.members())
+    def read(self, answers: AnswerColumns) -> Read:
+        """Numbers of the pairs; a pair is missing if either answer is."""
+        (first, *of_first), (second, *of_second) = (
+            answers.categories(place, each) for place, each in enumerate(self.categories)
+        )
+        wrong, missing = (one | other for one, other in zip(of_first, of_second, strict=True))
+        return first * len(self.categories[1]) + second, wrong, missing
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> CrossTableAnalyzer:
         """The cross table of the columns."""
@@ -69,3 +64,7 @@ class PairSection(FrequencySection):
     def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:
         """The categories of each column."""
         return self.categories
+
+    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Two choices, one for each column."""
+        return fields_of_choices(columns, self.categories)

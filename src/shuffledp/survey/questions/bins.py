@@ -1,26 +1,34 @@
-"""The table ``[randomizer]`` for numbers that each device puts into bins: a histogram with quantiles."""
+"""Question for a number that each device puts into a bin: a histogram with quantiles is estimated."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
 
 from shuffledp.analyzers import HistogramAnalyzer
 from shuffledp.analyzers.histograms import QUARTILES
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import edge_names
 from shuffledp.core.validate import levels_of_quantiles
 from shuffledp.randomizers import Bins
-from shuffledp.survey.randomizer_section import FrequencySection, RandomizerSection, members_of
+from shuffledp.survey.questions.number import CLIPPING, RANGE
+from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, Ranged, Read
+from shuffledp.survey.questions.single_choice import TEMPLATE
 from shuffledp.survey.section import OutOfRange
 
 _WAYS = ("lower", "upper", "bins"), ("edges",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BinnedSection(FrequencySection):
-    """Family for numbers in bins: bins of equal width from ``lower`` to ``upper``, or bins between ``edges``."""
+class NumberInBins(Ranged, CategoryQuestion):
+    """Number in a bin: of bins of equal width from ``lower`` to ``upper``, or of bins between ``edges``."""
 
     answers: ClassVar[str] = "bin"
-    integer: ClassVar[bool] = False
+    template: ClassVar[str] = (
+        f"{TEMPLATE}$epsilon0{RANGE}bins = 10  # each answer becomes the bin that it falls in\n{CLIPPING}"
+    )
     epsilon0: float
     lower: float | None = None
     upper: float | None = None
@@ -40,23 +48,9 @@ class BinnedSection(FrequencySection):
         self.divided()
         self.require_known_sums()
 
-    @classmethod
-    def is_meant(cls, table: Mapping[str, Any]) -> bool:
-        """Whether a table ``[randomizer]`` has a key about bins."""
-        return "bins" in table or "edges" in table
-
-    @classmethod
-    def members(cls) -> dict[str, type[Self]]:
-        """The sections of all randomizers of categories, by kind."""
-        return members_of(cls, BinnedSection)
-
-    def readers(self) -> dict[str, type[RandomizerSection]]:
-        """The sections of all randomizers that read the same answers, by kind."""
-        return dict(BinnedSection.members())
-
     def to_dict(self) -> dict[str, Any]:
         """The keys of the table; of the keys that define the bins, only those given."""
-        table = super(BinnedSection, self).to_dict()
+        table = super(NumberInBins, self).to_dict()
         return {key: value for key, value in table.items() if value is not None}
 
     def divided(self) -> Bins:
@@ -66,6 +60,11 @@ class BinnedSection(FrequencySection):
         if self.lower is None or self.upper is None or self.bins is None:
             raise InvalidParameterError("bins must be given by lower, upper and bins, or by edges alone; got neither.")
         return Bins.equal(lower=self.lower, upper=self.upper, number=self.bins, clip=self.clips)
+
+    def read(self, answers: AnswerColumns) -> Read:
+        """Numbers of the bins."""
+        numbers, wrong, missing = answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
+        return self.divided().of(np.where(wrong | missing, self.ends[0], numbers)), wrong, missing
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> HistogramAnalyzer:
         """The histogram analyzer, with quantiles."""
@@ -83,13 +82,13 @@ class BinnedSection(FrequencySection):
         edges = self.divided().edges
         return edges[0], edges[-1]
 
-    @property
-    def clips(self) -> bool:
-        """Whether numbers outside the range belong to the bin at its nearer end."""
-        return self.out_of_range is OutOfRange.CLIP
+    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Field for a number in the range, which becomes the number of its bin."""
+        (field,) = super(NumberInBins, self).page_fields(columns)
+        return [{**field, "edges": list(self.divided().edges)}]
 
-    @property
-    def clipping(self) -> str:
-        """A sentence about numbers outside the range."""
-        lower, upper = self.ends
-        return f"Answers outside {lower:g} to {upper:g} count as the nearer end." if self.clips else ""
+    def page_names(self, words: Any) -> list[str]:
+        """Names of the bins in the page's words."""
+        edges = [words.written(each) for each in edge_names(self.divided().edges)]
+        named = [words.told("bin", lower=lower, upper=upper) for lower, upper in pairwise(edges)]
+        return [*named, *super(NumberInBins, self).page_names(words)[len(named) :]]

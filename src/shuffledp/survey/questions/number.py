@@ -1,0 +1,48 @@
+"""Question for a number in a range, whose mean is estimated."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shuffledp.survey.questions.question import AnswerColumns, Control, MeanQuestion, Ranged, Read
+from shuffledp.survey.section import OutOfRange
+
+CLIPPING = 'out_of_range = "clip"  # answers outside the range count as its nearer end\n'
+RANGE = """\
+lower = 0
+upper = 100  # set both: the range of answers, fixed beforehand and not read from them; a narrow one errs less
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberInRange(Ranged, MeanQuestion):
+    """Number from ``lower`` to ``upper``, whose mean is estimated."""
+
+    answers: ClassVar[str] = "number"
+    takes: ClassVar[str] = "number"
+    renamed: ClassVar = {"clip": "clips"}
+    controls: ClassVar[tuple[Control, ...]] = (
+        Control("lower", "Least answer", -1e9, 1e9, 0.0),
+        Control("upper", "Largest answer", -1e9, 1e9, 100.0),
+    )
+    template: ClassVar[str] = f'kind = "laplace-mean"  # the number, with noise\n$epsilon0{RANGE}{CLIPPING}'
+    epsilon0: float
+    lower: float
+    upper: float
+    out_of_range: OutOfRange = OutOfRange.REFUSE
+
+    def __post_init__(self) -> None:
+        self.randomizer()  # refuses, before a collection, keys that cannot be represented
+
+    def read(self, answers: AnswerColumns) -> Read:
+        """Numbers in the range."""
+        return answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end of the range."""
+        return self.lower, self.upper
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Name of the only row."""
+        return ("value",)

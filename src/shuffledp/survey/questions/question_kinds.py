@@ -1,0 +1,85 @@
+"""Registry of questions: one line for each type, by the name that the library knows it by.
+
+A module is imported when a task asks its question, so that a command loads no other. A table ``[randomizer]`` is that
+of the question that the task names beside it (``kind = "..."`` of the private column); else of the first line whose
+keys it has; else of the question with the name of what its randomizer takes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import one_of
+from shuffledp.randomizers.randomizer_kinds import mechanisms
+
+if TYPE_CHECKING:
+    from shuffledp.survey.questions.question import Question
+
+Table = Mapping[str, Any]
+
+
+def _never(_: Table) -> bool:
+    return False
+
+
+def _has(*keys: str) -> Callable[[Table], bool]:
+    """Test whether a table has one of these keys."""
+    return lambda table: any(key in table for key in keys)
+
+
+def _has_lists(key: str) -> Callable[[Table], bool]:
+    """Test whether a key of a table holds lists."""
+    lists = (list, tuple)
+    return lambda table: isinstance(table.get(key), lists) and any(isinstance(each, lists) for each in table[key])
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Line of the registry: the class by its dotted name, and how a table ``[randomizer]`` without a name tells it."""
+
+    place: str
+    is_meant: Callable[[Table], bool] = _never
+
+
+QUESTIONS: dict[str, Listed] = {
+    "category": Listed("shuffledp.survey.questions.single_choice.SingleChoice"),
+    "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
+    "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),
+    "bin": Listed("shuffledp.survey.questions.bins.NumberInBins", _has("bins", "edges")),
+    "pair": Listed("shuffledp.survey.questions.pairs.PairOfChoices", _has_lists("categories")),
+}
+
+
+def question_type(name: str) -> "type[Question]":
+    """The class of a question by its name in the registry."""
+    module, _, found = QUESTIONS[name].place.rpartition(".")
+    question: type[Question] = getattr(import_module(module), found)
+    return question
+
+
+def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tuple[Table, Question]":
+    """The question of a private column from its ``block`` and table ``[randomizer]``, and the rest of the block.
+
+    ``otherwise`` is the base of all, by which a table is refused that is of none.
+    """
+    if "kind" in block:
+        try:
+            one_of(QUESTIONS, kind=block["kind"])
+        except InvalidParameterError as error:
+            message = str(error)
+        else:
+            asked = question_type(block["kind"])
+            own = {key: block[key] for key in asked.beside or () if key in block}
+            rest = {key: value for key, value in block.items() if key != "kind" and key not in own}
+            return rest, asked.from_dict({**table, **own} if isinstance(table, Mapping) else table)
+        raise InvalidParameterError(f"{title} {message}")
+    if not isinstance(table, Mapping):
+        return block, otherwise.from_dict(table)
+    meant = next((name for name, each in QUESTIONS.items() if each.is_meant(table)), None)
+    kind = table.get("kind")
+    mechanism = mechanisms().get(kind) if isinstance(kind, str) else None
+    if meant is None and mechanism is not None:
+        meant = mechanism.answers
+    return block, (otherwise if meant is None else question_type(meant)).from_dict(table)
