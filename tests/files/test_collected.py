@@ -1,6 +1,7 @@
 """The release of reports that a service collected: as from files, with the parties by name."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from shuffledp.documents.flow_document import flow_section
 from shuffledp.files import stages
 from shuffledp.files.collected import Batch, release_collected
 from shuffledp.files.shuffling import shuffler_for
-from shuffledp.survey import Collected, Task
+from shuffledp.survey import Collected, Provenance, Task
 from shuffledp.testing import SeededSource
 
 PARTIES = (Party("shuffler", "https://mixer.example"), Party("analyst", "https://office.example"))
+PROVENANCE = Provenance(parties=PARTIES)
 REFUSED = Collected(collection="ab" * 32, duplicates=3, late=2, malformed=1, undecryptable=4)
 GROUPS = {
     "shuffler": {"kind": "mallows", "concentration": 0.01},
@@ -41,7 +43,7 @@ def release(tmp_path):
     answers = np.arange(400) % len(task.columns[0].targets)
     batches = {column.value: [batch_of(column, answers)] for column in task.columns}
     refused = {column.value: REFUSED for column in task.columns}
-    return release_collected(task, batches, refused, tmp_path, parties=PARTIES), batches, tmp_path
+    return release_collected(task, batches, refused, tmp_path, PROVENANCE), batches, tmp_path
 
 
 def test_the_statement_names_the_parties_and_nobody_who_saw_raw_answers(release):
@@ -57,7 +59,7 @@ def test_what_must_hold_of_how_reports_came_is_for_the_service_to_say(release, t
     task = Task.from_dict(task_with())
     batches = {column.value: [batch_of(column, [0, 1] * 200)] for column in task.columns}
     refused = {column.value: REFUSED for column in task.columns}
-    found = release_collected(task, batches, refused, tmp_path, parties=PARTIES, trust=[Trust.ONE_ANSWER])
+    found = release_collected(task, batches, refused, tmp_path, replace(PROVENANCE, trust=(Trust.ONE_ANSWER,)))
     assert Trust.ONE_ANSWER.is_danger
     assert Trust.ONE_ANSWER in found.statements[0].trust
 
@@ -91,7 +93,7 @@ def test_too_small_a_batch_is_not_released(tmp_path):
     task = Task.from_dict(task_with(release={"delta": 1e-6, "minimum_batch": 500}))
     batches = {column.value: [batch_of(column, [0, 1] * 200)] for column in task.columns}
     with pytest.raises(BatchTooSmallError, match="minimum_batch = 500"):
-        release_collected(task, batches, {each.value: REFUSED for each in task.columns}, tmp_path, parties=PARTIES)
+        release_collected(task, batches, {each.value: REFUSED for each in task.columns}, tmp_path, PROVENANCE)
     assert not list(tmp_path.iterdir())
 
 
@@ -105,7 +107,7 @@ def test_near_an_order_each_report_stays_near_the_public_columns_of_its_sender(t
     view = shuffler.shuffle(reports, public=public, source=source)
     opened = Reports(view.reports.columns, reports.model)
     batches = {column.value: [Batch(reports=opened, public=public)]}
-    found = release_collected(task, batches, {column.value: REFUSED}, tmp_path, parties=PARTIES)
+    found = release_collected(task, batches, {column.value: REFUSED}, tmp_path, PROVENANCE)
     assert found.column.regional is not None
     again, _ = read_view(tmp_path / "release.parquet", task)
     assert np.array_equal(again.reports["value"], opened["value"])
@@ -116,7 +118,7 @@ def test_all_columns_of_a_person_are_composed_and_name_the_parties(tmp_path):
     blocks = [{"column": name, "randomizer": randomizer} for name in ("smokes", "drinks")]
     task = Task.from_dict({"name": "survey", "release": {"delta": 1e-6}, "value": blocks})
     batches = {column.value: [batch_of(column, [0, 1] * 200, seed=place)] for place, column in enumerate(task.columns)}
-    found = release_collected(task, batches, dict.fromkeys(batches, REFUSED), tmp_path, parties=PARTIES)
+    found = release_collected(task, batches, dict.fromkeys(batches, REFUSED), tmp_path, PROVENANCE)
     assert found.statements[0].parties == PARTIES
     assert "(https://mixer.example)" in str(found.statements[0])
     assert found.statements[0].guarantee.epsilon > found.columns["smokes"].release.statements[0].guarantee.epsilon

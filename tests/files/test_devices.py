@@ -6,7 +6,7 @@ import pytest
 from cli.running import task_with
 from shuffledp.core.errors import InputDataError
 from shuffledp.files.devices import randomize_each
-from shuffledp.files.in_memory import CsvInMemory
+from shuffledp.files.reading import CsvInMemory
 from shuffledp.survey import Task
 
 CERTAIN = {"kind": "k-rr", "epsilon0": 25.0, "categories": ["No", "Yes"]}  # a lie in 10^10 reports

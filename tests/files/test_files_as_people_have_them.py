@@ -9,9 +9,8 @@ from shuffledp.core.errors import InputDataError
 from shuffledp.distributed.engine import counted_flow
 from shuffledp.distributed.kernels import ShareFacts
 from shuffledp.files import reading
-from shuffledp.files.in_memory import CsvInMemory
 from shuffledp.files.randomizing import RandomizedReports
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import CsvInMemory, Watch
 from shuffledp.survey import DataFlow, Task
 from shuffledp.testing import SeededSource
 

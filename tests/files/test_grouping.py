@@ -14,7 +14,7 @@ from cli.running import task_with, write_csv
 from files.whole import read_view, rewrite
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.table import Table
-from shuffledp.files import is_release, read_grouping, shuffling, stages
+from shuffledp.files import is_release, read_grouping, releases, shuffling, stages
 from shuffledp.files import regions as regions_module
 from shuffledp.files.people_files import read_named_lists
 from shuffledp.files.regions import regions_of
@@ -118,7 +118,7 @@ def test_a_view_that_is_written_in_parts_is_the_one_of_the_same_words(folder, gr
     task = task_of(groups, kind="mallows", folder=folder)
     done = []
     for name, size in (("whole", 1 << 18), ("parts", 7)):
-        for module in (shuffling, stages, regions_module):
+        for module in (shuffling, releases, regions_module):
             monkeypatch.setattr(module, "SLOTS_AT_A_TIME", size)
         (folder / name).mkdir()
         source = SeededSource(5)

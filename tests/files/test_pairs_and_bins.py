@@ -14,7 +14,7 @@ from shuffledp.core.errors import InputDataError
 from shuffledp.files import stages
 from shuffledp.files.answer_reader import AnswerReader
 from shuffledp.files.devices import randomize_each
-from shuffledp.files.in_memory import TableInMemory
+from shuffledp.files.reading import TableInMemory
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 

@@ -13,8 +13,7 @@ import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files import reading
-from shuffledp.files.in_memory import CsvInMemory
-from shuffledp.files.reading import guarded, read_batches
+from shuffledp.files.reading import CsvInMemory, guarded, read_batches
 
 ANSWER = "SECRET-ANSWER-42"
 

@@ -26,7 +26,7 @@ from shuffledp.service.batch_release import is_released
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.forwarder import Forwarder
 from shuffledp.service.public_columns import extensions_of
-from shuffledp.survey import DataFlow
+from shuffledp.survey import DataFlow, Provenance
 from shuffledp.wire.grammar import (
     BATCH_TYPE,
     BatchedReport,
@@ -96,7 +96,7 @@ def test_the_view_is_that_of_the_same_reports_in_files(tmp_path):
     with ReportsWriter(tmp_path / "reports.parquet", column) as writer:
         writer.write(reports, None)
         flow = DataFlow(received=57, missing=0, released=0)
-        writer.finish(FileFacts.of(column, "reports", flow, seeded=False))
+        writer.finish(FileFacts.of(column, "reports", flow, Provenance()))
     stages.shuffle(parties.collection.task, tmp_path / "reports.parquet", tmp_path / "view.parquet")
     from_files, _ = read_view(tmp_path / "view.parquet", parties.collection.task)
     from_service, facts = view_of(tmp_path, parties)

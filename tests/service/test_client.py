@@ -12,7 +12,7 @@ from service.given import Parties, task_of_two
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
-from shuffledp.files.in_memory import CsvInMemory
+from shuffledp.files.reading import CsvInMemory
 from shuffledp.service.client import Receipt, answer_to, reason_of, send
 from shuffledp.service.device_memory import DeviceMemory, answer_once
 from shuffledp.service.http_messages import Problem

@@ -25,7 +25,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.documents.document import Document
-    from shuffledp.files.in_memory import Input, TableFiles
+    from shuffledp.files.reading import Input, TableFiles
     from shuffledp.randomness.sources import RandomSource
     from shuffledp.survey import Outcome, Task
 
@@ -199,7 +199,7 @@ def _on_spark(done: str, task: "Task", taken: "Path | TableFiles", place: Path, 
 
 def _in_files(given: "Input") -> "Path | TableFiles":
     """The input as files, which workers read by themselves."""
-    from shuffledp.files.in_memory import TableFiles
+    from shuffledp.files.reading import TableFiles
 
     if not isinstance(given, Path | TableFiles):
         raise InvalidParameterError("--input must be files where --engine is spark; got -.")
@@ -276,7 +276,7 @@ def _stage(
 
 def _held(answers: Sequence[Path]) -> "Input":
     """The answers; from standard input they are held in memory only."""
-    from shuffledp.files.in_memory import CsvInMemory
+    from shuffledp.files.reading import CsvInMemory
     from shuffledp.files.table_files import table_files
 
     if Path("-") not in answers:

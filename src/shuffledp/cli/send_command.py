@@ -17,7 +17,7 @@ from shuffledp.core.text import printable
 if TYPE_CHECKING:
     import httpx
 
-    from shuffledp.files.in_memory import CsvInMemory
+    from shuffledp.files.reading import CsvInMemory
     from shuffledp.service.client import Receipt
     from shuffledp.service.device_token import DeviceToken
     from shuffledp.survey import Collection
@@ -185,7 +185,7 @@ def answers_typed(
     collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool
 ) -> "CsvInMemory":
     """This person's answers as a table of one row; missing ones are asked for if needed."""
-    from shuffledp.files.in_memory import CsvInMemory
+    from shuffledp.files.reading import CsvInMemory
 
     columns = collection.task.columns
     asked: dict[str, Sequence[object]] = {}

@@ -21,22 +21,20 @@ from shuffledp.distributed.kernels import PartFacts, ShareFacts
 from shuffledp.distributed.placing import Placed, placed
 from shuffledp.distributed.shares import divide
 from shuffledp.files.file_facts import FileFacts
-from shuffledp.files.in_memory import TableFiles
 from shuffledp.files.numerals import require_one_mark
 from shuffledp.files.parquet import write_labels
 from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import require_inside, step_of
-from shuffledp.files.reading import Watch
-from shuffledp.files.stages import composed_release, outcome_of, places_of
+from shuffledp.files.reading import NOBODY, TableFiles, Watch
+from shuffledp.files.releases import composed_release, outcome_of
 from shuffledp.files.table_files import rows_of
 from shuffledp.shufflers import IdentityShuffler
-from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Task, read_earlier
+from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Provenance, Task, read_earlier
 from shuffledp.wire.report_bytes import ReportLayout
 
 _BYTES_OF_PART = 1 << 26  # reports and their permutation; a task holds three times as much
 _BYTES_OF_PLACE = 8
 VIEW = "release.parquet"  # a folder here, a file on one machine
-_NOBODY = Watch()
 
 
 def run_on(
@@ -46,7 +44,7 @@ def run_on(
     folder: Path,
     *,
     seed: int | None = None,
-    watch: Watch = _NOBODY,
+    watch: Watch = NOBODY,
     earlier: Sequence[Path] = (),
     parts: int | None = None,
 ) -> Outcome:
@@ -71,24 +69,26 @@ def run_on(
     """
     for column in task.columns:
         require_supported(column, whole=True)
-    releases, done = read_earlier(task, earlier), {}
+    releases = read_earlier(task, earlier)
     files, named = files_of(answers), named_in(task)
     rows_of(files, named)  # refuses an unfit table before reading all of it for the digests
     with unchanged(session, files, folder, seed) as job:
         shares, rows = divide(answers, named)  # from the files whose digests were taken
-        for number, (column, place) in enumerate(zip(task.columns, places_of(task, folder), strict=True)):
+
+        def released(column: Column, place: Path) -> ColumnOutcome:
             view = place / VIEW
             view.mkdir()
             steps = [step_of(verb, column) for verb in ("randomizing", "shuffling")]
-            made = job("run", column, number, view, shares=shares, num_parts=parts or parts_for(column, rows))
+            num_parts = parts or parts_for(column, rows)
+            made = job("run", column, task.columns.index(column), view, shares=shares, num_parts=num_parts)
             if column.shuffler.is_uniform:
                 found = done_by(session, made, watch, steps)
-                done[place] = _released(column, *found, place, seeded=seed is not None, watch=watch)
-                continue
+                return _released(column, *found, place, seeded=seed is not None, watch=watch)
             with placed(made, people_of(session, made, watch, [step_of("reading", column)])) as where:
                 found = done_by(session, where.job, watch, steps)
-                done[place] = _released(column, *found, place, where, seeded=seed is not None, watch=watch)
-    return composed_release(task, done, releases, folder)
+                return _released(column, *found, place, where, seeded=seed is not None, watch=watch)
+
+        return composed_release(task, released, releases, folder)
 
 
 def require_supported(column: Column, *, whole: bool = False) -> None:
@@ -143,8 +143,8 @@ def _released(
     watch: Watch,
 ) -> ColumnOutcome:
     """Release of a column from the counts of its shares and parts, and the placement of its reports."""
-    flow, trust = counted_flow(column, shares, watch), (Trust.OPERATOR,)
-    facts, names = written_view(column, parts, flow, place / VIEW, where, seeded=seeded, trust=trust)
+    flow, provenance = counted_flow(column, shares, watch), Provenance(seeded=seeded, trust=(Trust.OPERATOR,))
+    facts, names = written_view(column, parts, flow, place / VIEW, provenance, where=where)
     return concluded(column, parts, facts, place, names, where=where)
 
 
@@ -172,10 +172,9 @@ def written_view(
     parts: Sequence[PartFacts],
     flow: DataFlow,
     folder: Path,
-    where: Placed | None = None,
+    provenance: Provenance,
     *,
-    seeded: bool,
-    trust: tuple[Trust, ...] = (),
+    where: Placed | None = None,
 ) -> tuple[FileFacts, tuple[str, ...]]:
     """Facts about a view in parts, and the names of its files with their list, which is written."""
     num_reports = sum(each.num_reports for each in parts)
@@ -183,7 +182,7 @@ def written_view(
     users = column.randomizer.randomizer().model.num_users_of(num_reports)
     shuffle = column.shuffler.shuffler().model(users) if where is None else where.view.shuffle
     flow = replace(flow, released=num_reports, detached=column.detached)
-    facts = FileFacts.of(column, "view", flow, seeded=seeded, shuffle=shuffle, trust=trust)
+    facts = FileFacts.of(column, "view", flow, provenance, shuffle=shuffle)
     if where is None or where.view.label_table is None:
         return facts, listed(parts, facts, folder)
     beside, facts = write_labels(folder, where.view.label_table, facts)
@@ -213,8 +212,7 @@ def concluded(
     release = pipeline.conclude(
         summary, model, facts.flow.released, delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
     )
-    release = replace(release, estimate=release.estimate.with_targets(column.targets))
-    further: dict[str, Any] = {}
-    if where is not None:
-        release, further = where.with_regions(column, release, place / VIEW)
-    return outcome_of(column, release, facts, place, names, **further)
+    if where is None:
+        return outcome_of(column, release, facts, place, names)
+    regional = where.regional(column, place / VIEW) if column.shuffler.needs_groups else None
+    return outcome_of(column, release, facts, place, names, inside=where.view, regional=regional)

@@ -25,15 +25,13 @@ from shuffledp.distributed.kernels import PartFacts
 from shuffledp.distributed.shares import divide
 from shuffledp.distributed.stage_input import StageFiles
 from shuffledp.files.file_facts import FileFacts
-from shuffledp.files.in_memory import TableFiles
 from shuffledp.files.parquet import read_reports, read_view
 from shuffledp.files.randomizing import step_of
-from shuffledp.files.reading import Watch
-from shuffledp.files.stages import composed_release, given_files, places_of, stage_of
+from shuffledp.files.reading import NOBODY, TableFiles, Watch
+from shuffledp.files.releases import composed_release
+from shuffledp.files.stages import given_files, stage_of
 from shuffledp.files.table_files import rows_of
-from shuffledp.survey import Column, Outcome, StageOutcome, Task, read_earlier
-
-_NOBODY = Watch()
+from shuffledp.survey import Column, ColumnOutcome, Outcome, Provenance, StageOutcome, Task, read_earlier
 
 
 def randomize_on(
@@ -43,7 +41,7 @@ def randomize_on(
     output: Path,
     *,
     seed: int | None = None,
-    watch: Watch = _NOBODY,
+    watch: Watch = NOBODY,
 ) -> StageOutcome:
     """Devices' stage: raw answers in; for each column a folder of report parts out, in the order of the people.
 
@@ -70,7 +68,7 @@ def randomize_on(
             made = job("randomize", column, number, folder, shares=shares, num_parts=num_parts)
             counts, parts = done_by(session, made, watch, [step_of("randomizing", column)] * 2)
             flow = counted_flow(column, counts, watch)
-            facts = FileFacts.of(column, "reports", flow, seeded=seed is not None)
+            facts = FileFacts.of(column, "reports", flow, Provenance(seeded=seed is not None))
             names = listed(parts, facts, folder)
             num_reports = sum(each.num_reports for each in parts)
             column.require_room(facts.local.num_users_of(num_reports))
@@ -86,7 +84,7 @@ def shuffle_on(
     output: Path,
     *,
     seed: int | None = None,
-    watch: Watch = _NOBODY,
+    watch: Watch = NOBODY,
     parts: int | None = None,
 ) -> StageOutcome:
     """Shuffler's stage: reports of `randomize_on`, or of one machine, in; for each column a view in parts out.
@@ -112,36 +110,40 @@ def shuffle_on(
             made = job("shuffle", column, number, folder, shares=shares, num_parts=num_parts, given=facts)
             _, found = done_by(session, made, watch, [step_of(verb, column) for verb in ("reading", "shuffling")])
         _require_all(place, found, rows)
-        seeded = facts.seeded or seed is not None
-        facts, names = written_view(column, found, facts.flow, folder, seeded=seeded)
+        provenance = Provenance(seeded=facts.seeded or seed is not None)
+        facts, names = written_view(column, found, facts.flow, folder, provenance)
         done.append(stage_of(column, facts, facts.flow.released).with_files(folder.parent, names))
     return StageOutcome(stage="shuffle", task=task, columns=dict(zip(task.folders, done, strict=True)))
 
 
 def analyze_on(
-    session: Any, task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = _NOBODY
+    session: Any, task: Task, views: Path, folder: Path, *, earlier: Sequence[Path] = (), watch: Watch = NOBODY
 ) -> Outcome:
     """Analyst's stage: the view of each column in; the view in parts, estimates and statements out.
 
     The arguments are as in `shuffle_on`; ``views`` is its output, or that of one machine; ``earlier`` are the
     ``statement.json`` of earlier releases about the same people that the task names. Errors are as there.
     """
-    releases, done = read_earlier(task, earlier), {}
+    releases = read_earlier(task, earlier)
     for column in task.columns:
         require_supported(column)
-    taken = given_files(task, views)
-    for number, (column, place, out) in enumerate(zip(task.columns, taken, places_of(task, folder), strict=True)):
+    given = iter(given_files(task, views))
+
+    def released(column: Column, out: Path) -> ColumnOutcome:
+        place = next(given)
         files, (_, facts) = StageFiles(place), read_view(place, column)
         column.require_batch(facts.flow.released)
         shares, _ = divide(TableFiles(files.paths), ())
         view = out / VIEW
         view.mkdir()
         with unchanged(session, files.paths, folder, None, files) as job:
+            number = task.columns.index(column)
             made = job("analyze", column, number, view, shares=shares, num_parts=1, given=facts)
             _, parts = done_by(session, made, watch, [step_of("analyzing", column)] * 2)
         _require_all(place, parts, facts.flow.released)
-        done[out] = concluded(column, parts, facts, out, listed(parts, facts, view))
-    return composed_release(task, done, releases, folder)
+        return concluded(column, parts, facts, out, listed(parts, facts, view))
+
+    return composed_release(task, released, releases, folder)
 
 
 def _outputs(task: Task, output: Path) -> Iterator[tuple[Column, Path]]:

@@ -11,13 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import feather
 
-from shuffledp.analyzers import StratifiedEstimate
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.table import Table
@@ -27,9 +25,9 @@ from shuffledp.distributed.placements import PeopleFacts, Placement
 from shuffledp.files.parquet import read_labeled_parts
 from shuffledp.files.regions import regional_of
 from shuffledp.files.shuffling import shuffler_for
-from shuffledp.pipeline import ORIGIN, Release, TaggedReports
+from shuffledp.pipeline import ORIGIN, TaggedReports
 from shuffledp.randomness.permutations import invert
-from shuffledp.survey import Column, Stratified
+from shuffledp.survey import Column, Regional
 
 _NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are refused
 
@@ -48,17 +46,9 @@ class Placed:
     shuffler: Shuffler
     job: Job
 
-    def with_regions(self, column: Column, release: Release, parts: Path) -> tuple[Release, dict[str, Any]]:
-        """Release with an estimate over all people, and results on regions by their names in an outcome.
-
-        ``parts`` is the folder of the view.
-        """
-        estimate = release.estimate
-        if isinstance(estimate, StratifiedEstimate):
-            stratified = Stratified.of(column, self.view, estimate.regions)
-            return replace(release, estimate=estimate.everybody), {"stratified": stratified}
-        reports = read_labeled_parts(parts, column)
-        return release, {"regional": regional_of(column, self.view, self.shuffler, _NO_FOLDER, reports)}
+    def regional(self, column: Column, parts: Path) -> Regional:
+        """Results by place; ``parts`` is the folder of the view."""
+        return regional_of(column, self.view, self.shuffler, _NO_FOLDER, read_labeled_parts(parts, column))
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shuffledp.core.flow import Progress
-from shuffledp.files.in_memory import TableFiles
-from shuffledp.files.reading import guarded, is_parquet, open_batches, open_parquet, rows_at_a_time
+from shuffledp.files.reading import TableFiles, guarded, is_parquet, open_batches, open_parquet, rows_at_a_time
 from shuffledp.files.row_problems import is_text
 from shuffledp.files.table_files import rows_of
 

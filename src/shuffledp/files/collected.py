@@ -12,17 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from shuffledp.core.flow import Reports, Shuffler, View
-from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.table import Table
-from shuffledp.files.file_facts import FileFacts
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import NOBODY, Watch
+from shuffledp.files.releases import ReceivedView, release_received
 from shuffledp.files.shuffling import shuffler_for
-from shuffledp.files.stages import composed_release, places_of, release_of_column
 from shuffledp.people.strata import Strata
 from shuffledp.shufflers import StratifiedShuffler
-from shuffledp.survey import Collected, Column, DataFlow, Outcome, Task, read_earlier
-
-_NOBODY = Watch()
+from shuffledp.survey import Collected, Column, Outcome, Provenance, Task, read_earlier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +41,10 @@ def release_collected(
     batches: Mapping[str, Sequence[Batch]],
     collected: Mapping[str, Collected],
     folder: Path,
+    provenance: Provenance,
     *,
-    parties: Sequence[Party],
-    trust: Sequence[Trust] = (),
-    demonstration: bool = False,
     earlier: Sequence[Path] = (),
-    watch: Watch = _NOBODY,
+    watch: Watch = NOBODY,
 ) -> Outcome:
     """The release of a collection from its batches, as `shuffledp analyze` makes one from a view.
 
@@ -61,9 +55,7 @@ def release_collected(
         batches: those of each private column, by its name.
         collected: what was refused of each column, with the collection's id.
         folder: an empty one, which is filled.
-        parties: the shuffler and the analyst by name.
-        trust: whom, or what, people must trust besides.
-        demonstration: whether the answers may be made up, which the release then says.
+        provenance: the shuffler and the analyst by name, and whom else people must trust.
         earlier: the ``statement.json`` of earlier releases about the same people that the task names.
         watch: told how far it is.
 
@@ -71,31 +63,14 @@ def release_collected(
         InvalidParameterError: if ``earlier`` is not as the task says.
         BatchTooSmallError: if a batch has fewer reports than the task's smallest.
     """
-    releases, done = read_earlier(task, earlier), {}
-    for column, place in zip(task.columns, places_of(task, folder), strict=True):
+
+    def received(column: Column) -> ReceivedView:
         view, shuffler = _view(column, batches[column.value])
-        refused, made_up = collected[column.value], sum(batch.made_up for batch in batches[column.value])
-        people = len(view) // view.reports.model.num_messages
-        flow = DataFlow(
-            received=people - made_up + sum(refused.refused.values()),
-            missing=0,
-            released=len(view),
-            expected=task.people.expected,
-            detached=column.detached,
-            collected=refused,
-        )
-        facts = FileFacts.of(
-            column,
-            "view",
-            flow,
-            seeded=False,
-            shuffle=view.shuffle,
-            trust=trust,
-            parties=tuple(parties),
-            demonstration=demonstration,
-        )
-        done[place] = release_of_column(column, iter([view]), facts, place, watch, beside=folder, shuffler=shuffler)
-    return composed_release(task, done, releases, folder)
+        made_up = sum(batch.made_up for batch in batches[column.value])
+        return ReceivedView(view=view, shuffler=shuffler, collected=collected[column.value], made_up=made_up)
+
+    releases = read_earlier(task, earlier)
+    return release_received(task, received, folder, provenance, earlier=releases, beside=folder, watch=watch)
 
 
 def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:

@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from shuffledp.core.flow import Reports
 from shuffledp.core.table import Table
 from shuffledp.files.answer_reader import AnswerReader
-from shuffledp.files.in_memory import OneInput
 from shuffledp.files.numerals import NumberColumn
 from shuffledp.files.randomizing import PeopleCheck, PublicReader
-from shuffledp.files.reading import Watch, guarded, read_batches
+from shuffledp.files.reading import NOBODY, OneInput, Watch, guarded, read_batches
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import Column, Task
-
-_NOBODY = Watch()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +46,7 @@ class Sent:
         return Sent(reports=tuple(each.take(people) for each in self.reports), public=public, left_out=0)
 
 
-def randomize_each(
-    task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = _NOBODY
-) -> Sent:
+def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = NOBODY) -> Sent:
     """Randomized answers of each person in every private column of a task; the whole input is held in memory.
 
     Args:

@@ -8,7 +8,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Party, Trust
-from shuffledp.survey import Column, DataFlow
+from shuffledp.survey import Column, DataFlow, Provenance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,24 @@ class FileFacts(Described):
         return written if self.demonstration else {key: each for key, each in written.items() if key != "demonstration"}
 
     @classmethod
-    def of(cls, column: Column, content: str, flow: DataFlow, **further: Any) -> Self:
-        """The facts of a file of this column: its digest, the model of its randomizer, and the further facts given."""
-        local = column.randomizer.randomizer().model
-        return cls(content=content, task_sha256=column.sha256, flow=flow, local=local, **further)
+    def of(
+        cls,
+        column: Column,
+        content: str,
+        flow: DataFlow,
+        provenance: Provenance,
+        *,
+        shuffle: ShuffleModel | None = None,
+    ) -> Self:
+        """The facts of a file of this column; ``shuffle`` is the shuffler's model, for a view."""
+        return cls(
+            content=content,
+            task_sha256=column.sha256,
+            flow=flow,
+            local=column.randomizer.randomizer().model,
+            shuffle=shuffle,
+            seeded=provenance.seeded,
+            trust=provenance.trust,
+            parties=provenance.parties,
+            demonstration=provenance.demonstration,
+        )

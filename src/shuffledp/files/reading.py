@@ -1,12 +1,13 @@
-"""Columns of a CSV or Parquet file in batches; no error shows the content of a row."""
+"""Inputs (files, a table in memory, CSV from a pipe) and their columns in batches; no error shows a row's content."""
 
 import csv
 import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
@@ -14,7 +15,6 @@ import pyarrow.parquet as pq
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 from shuffledp.core.flow import Progress
-from shuffledp.files.in_memory import CsvInMemory, OneInput, TableInMemory
 from shuffledp.files.named_columns import check_columns
 from shuffledp.files.numerals import with_commas
 from shuffledp.files.row_problems import is_text
@@ -22,6 +22,7 @@ from shuffledp.files.row_problems import is_text
 Result = TypeVar("Result")
 Part = TypeVar("Part")
 
+_MOST_HELD = 1 << 30  # bytes
 _ROWS_AT_A_TIME = 1 << 19
 _BYTES_AT_A_TIME = 1 << 24
 _BYTES_OF_ROWS_AT_A_TIME = 1 << 23
@@ -33,6 +34,55 @@ _DELIMITERS = (",", ";", "\t")
 _PARQUET_MAGIC = b"PAR1"
 _GZIP_MAGIC = b"\x1f\x8b"
 _LINE_OF_EXCEL = re.compile("sep=.?", re.IGNORECASE)  # tells Excel the separator, and nobody else
+
+
+@dataclass(frozen=True, slots=True)
+class TableInMemory:
+    """A table in memory as input; messages show nothing of its content."""
+
+    columns: pa.Table
+
+    def __str__(self) -> str:
+        return "the table"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class CsvInMemory:
+    """A CSV table from a pipe as input, held in memory only; messages show nothing of its content."""
+
+    content: bytes
+
+    @classmethod
+    def of(cls, stream: BinaryIO) -> "CsvInMemory":
+        """The whole content of a stream; refused if it is too large for memory."""
+        content = stream.read(_MOST_HELD + 1)
+        if len(content) > _MOST_HELD:
+            raise InputDataError(
+                f"standard input must be at most {_MOST_HELD >> 20:,} MiB, since all of it is held in memory; give a "
+                "file in place of it."
+            )
+        return cls(content)
+
+    def __str__(self) -> str:
+        return "standard input"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """Several files of one table as input; their rows follow in the order of ``paths``."""
+
+    paths: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        return f"the input of {len(self.paths)} files"
+
+
+OneInput = Path | TableInMemory | CsvInMemory
+Input = OneInput | TableFiles
 
 
 class Watch:
@@ -52,6 +102,9 @@ class Watch:
 
         Of a whole table one of the two is 0; of shares of it, each by itself.
         """
+
+
+NOBODY = Watch()
 
 
 def counted(

@@ -15,9 +15,17 @@ import pyarrow as pa
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.flow import Progress
 from shuffledp.core.validate import invalid
-from shuffledp.files.in_memory import Input, TableFiles
 from shuffledp.files.named_columns import check_columns
-from shuffledp.files.reading import HEADER_HINT, csv_header, guarded, is_parquet, open_batches, open_parquet
+from shuffledp.files.reading import (
+    HEADER_HINT,
+    Input,
+    TableFiles,
+    csv_header,
+    guarded,
+    is_parquet,
+    open_batches,
+    open_parquet,
+)
 
 _ASIDE = (".", "_")  # first letters of files in a folder that are not part of its table, such as _SUCCESS
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files import stages
-from shuffledp.files.in_memory import TableInMemory
 from shuffledp.files.named_columns import check_columns
+from shuffledp.files.reading import TableInMemory
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import Column, Outcome, Task
 

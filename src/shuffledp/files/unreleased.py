@@ -6,22 +6,19 @@ release, without estimates, which says why there are none, and which ``--earlier
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from shuffledp._version import __version__
 from shuffledp.accounting import account_all
 from shuffledp.core.errors import HypothesisError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.files.writing import new_folder, write_statement
 from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey import (
-    DEMONSTRATION,
     Collected,
     Column,
-    DataFlow,
+    Provenance,
     Task,
+    Unreleased,
     composed_columns,
     composed_with,
     read_earlier,
@@ -38,10 +35,8 @@ def write_unreleased(
     reason: str,
     *,
     collected: Mapping[str, Collected],
+    provenance: Provenance,
     is_shuffled: bool,
-    parties: Sequence[Party],
-    trust: Sequence[Trust] = (),
-    demonstration: bool = False,
     earlier: Sequence[Path] = (),
     force: bool = False,
     maker: str = "",
@@ -58,10 +53,8 @@ def write_unreleased(
         seen: how many people's reports of each private column were opened, at most.
         reason: why nothing was released, in a sentence.
         collected: what was refused of each column, with the collection's id.
+        provenance: the shuffler and the analyst by name, and whom else people must trust.
         is_shuffled: whether all reports of each column came in one shuffled batch.
-        parties: the shuffler and the analyst by name.
-        trust: whom, or what, people must trust besides.
-        demonstration: whether the answers may be made up.
         earlier: the ``statement.json`` of earlier releases about the same people.
         force: replace an earlier output.
         maker: as of `new_folder`.
@@ -74,41 +67,22 @@ def write_unreleased(
         model, found = _seen(column, seen[column.value], is_shuffled=is_shuffled)
         remarks = [f"Reports were opened, and nothing was released: {reason}"]
         remarks += [_NOT_SHUFFLED] * isinstance(model.shuffle, IdentityShuffleModel)
-        done.append((model, tuple(each.trusting(*trust).naming(*parties).remarking(*remarks) for each in found)))
+        told = (each.trusting(*provenance.trust).naming(*provenance.parties).remarking(*remarks) for each in found)
+        done.append((model, tuple(told)))
     models = [model for model, _ in done]
     columns = composed_columns(task.columns, [statements for _, statements in done], models)
-    statements = composed_with(task, releases, columns, models)
-    counts = [
-        {
-            "num_reports": seen[column.value],
-            "flow": _flow(column, seen[column.value], collected[column.value]).to_dict(),
-            "model": model.to_dict(),
-        }
-        for column, model in zip(task.columns, models, strict=True)
-    ]
-    for_show = [DEMONSTRATION] * demonstration
-    content: dict[str, Any] = {
-        "task": task.to_dict() if task.in_blocks else task.column.to_dict(),
-        "task_sha256": task.sha256,
-        "library_version": __version__,
-        "not_released": reason,
-        "estimates": [],
-        "statements": [each.to_dict() for each in statements],
-        "earlier": list({each: each.to_dict() for release in releases for each in release.counted}.values()),
-        "warnings": for_show + list(dict.fromkeys(each for model in models for each in model.local.warnings)),
-        "seeded": False,
-        "files": {},
-    }
-    if task.in_blocks:
-        named = zip(task.columns, task.folders, counts, strict=True)
-        content["columns"] = [
-            {"value": column.value, "folder": name, "task_sha256": column.sha256} | count
-            for column, name, count in named
-        ]
-    else:
-        content |= counts[0]
+    outcome = Unreleased(
+        task=task,
+        reason=reason,
+        num_reports=[seen[column.value] for column in task.columns],
+        flows=[collected[each.value].flow(each, seen[each.value], released=0) for each in task.columns],
+        models=models,
+        statements=composed_with(task, releases, columns, models),
+        earlier=releases,
+        demonstration=provenance.demonstration,
+    )
     with new_folder(folder, force=force, maker=maker) as place:
-        write_statement(content, place)
+        write_statement(outcome.to_dict(), place)
 
 
 def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolModel, tuple[PrivacyStatement, ...]]:
@@ -123,14 +97,3 @@ def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolMo
     alone = ProtocolModel(local=local, shuffle=IdentityShuffleModel(num_users=max(people, 1)))
     *_, of_devices = account_all(alone, delta=delta)
     return alone, (of_devices.to_central(), of_devices)
-
-
-def _flow(column: Column, people: int, collected: Collected) -> DataFlow:
-    return DataFlow(
-        received=people + sum(collected.refused.values()),
-        missing=0,
-        released=0,
-        expected=column.people.expected,
-        detached=column.detached,
-        collected=collected,
-    )

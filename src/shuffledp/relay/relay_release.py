@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,8 @@ from shuffledp.core.flow import View
 from shuffledp.documents.document import Document
 from shuffledp.documents.release_document import write_release
 from shuffledp.files import new_folder
-from shuffledp.files.file_facts import FileFacts
-from shuffledp.files.reading import Watch
-from shuffledp.files.stages import composed_release, places_of, release_of_column
+from shuffledp.files.reading import NOBODY, Watch
+from shuffledp.files.releases import ReceivedView, release_received
 from shuffledp.files.unreleased import COUNT_IT, write_unreleased
 from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.hand_in_gate import simulated_shuffler
@@ -22,13 +20,12 @@ from shuffledp.relay.member import Transport
 from shuffledp.relay.rounds import HandInRefusedError, check_hand_in, count_votes
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import ANALYST, EVERYBODY, RelayTerms
-from shuffledp.survey import Collected, DataFlow, Outcome, read_earlier
+from shuffledp.survey import Collected, Outcome, read_earlier
 from shuffledp.wire.grammar import HpkeCiphertext
 from shuffledp.wire.hpke import Opener
 from shuffledp.wire.keys import AnalyzerKey
 from shuffledp.wire.report_bytes import ReportLayout
 
-_NOBODY = Watch()
 _NOTHING_SEEN = "So the analyst has seen no report, and there is nothing to be counted in a next attempt."
 
 
@@ -121,7 +118,7 @@ def write_relay_release(
     folder: Path,
     *,
     earlier: Sequence[Path] = (),
-    watch: Watch = _NOBODY,
+    watch: Watch = NOBODY,
     force: bool = False,
 ) -> tuple[Outcome, Document]:
     """Outcome and page of the release that is opened from hand-ins and written into a folder.
@@ -134,11 +131,6 @@ def write_relay_release(
     """
     collection, (column,) = terms.collection, terms.collection.task.columns
     releases = read_earlier(collection.task, earlier)
-    beside: dict[str, Any] = {
-        "trust": collection.trust,
-        "parties": collection.parties(),
-        "demonstration": collection.demonstration,
-    }
     try:
         view, collected = view_of(terms, found, keys)
     except InputDataError as error:
@@ -148,23 +140,21 @@ def write_relay_release(
             {column.value: terms.num_users},
             str(error),
             collected={column.value: Collected(collection=terms.collection_id.hex())},
+            provenance=collection.provenance,
             is_shuffled=False,
             earlier=earlier,
             force=force,
-            **beside,
         )
         raise InputDataError(f"{error} {COUNT_IT.format(file=folder / 'statement.json')}") from None
-    flow = DataFlow(
-        received=len(view) + sum(collected.refused.values()),
-        missing=0,
-        released=len(view),
-        expected=column.people.expected,
-        detached=column.detached,
-        collected=collected,
-    )
-    facts = FileFacts.of(column, "view", flow, seeded=False, shuffle=view.shuffle, **beside)
     with new_folder(folder, force=force) as place:
-        (where,) = places_of(collection.task, place)
-        done = release_of_column(column, iter([view]), facts, where, watch, beside=Path(), shuffler=terms.shuffler)
-        outcome = composed_release(collection.task, {where: done}, releases, place)
+        received = ReceivedView(view=view, shuffler=terms.shuffler, collected=collected)
+        outcome = release_received(
+            collection.task,
+            lambda _: received,
+            place,
+            collection.provenance,
+            earlier=releases,
+            beside=Path(),
+            watch=watch,
+        )
         return write_release(outcome, place)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -54,10 +53,10 @@ def write_batch_release(
         InputDataError: if more reports near a reference order did not open than ``fakes`` allows.
         MalformedMessageError: if a batch does not hold the number of reports of its manifest.
     """
-    task, parties = collection.task, collection.parties()
-    beside: dict[str, Any] = {"trust": collection.trust, "parties": parties, "earlier": earlier}
-    beside["demonstration"] = collection.demonstration
-    unreleased: Callable[..., None] = partial(write_unreleased, task, folder, maker=maker, **beside)
+    task, provenance = collection.task, collection.provenance
+    unreleased: Callable[..., None] = partial(
+        write_unreleased, task, folder, provenance=provenance, earlier=earlier, maker=maker
+    )
     try:
         found, refused = _opened(collection, several, keys, in_others)
     except MalformedMessageError as error:  # reports before the fault may have been opened
@@ -72,9 +71,8 @@ def write_batch_release(
     try:
         with new_folder(folder, maker=maker) as place:
             batches_of = {each.value: [_batch(each, *one) for one in found[each.value]] for each in task.columns}
-            write_release(
-                release_collected(task, batches_of, refused, place, **beside), place, result=collection.result
-            )
+            outcome = release_collected(task, batches_of, refused, place, provenance, earlier=earlier)
+            write_release(outcome, place, result=collection.result)
     except (InputDataError, MalformedMessageError) as error:
         seen = {name: sum(inside.reports.num_users for inside, _ in those) for name, those in found.items()}
         if any(seen.values()):

@@ -49,10 +49,12 @@ from .outcome import ColumnStage as ColumnStage
 from .data_flow import Collected as Collected
 from .data_flow import DEMONSTRATION as DEMONSTRATION
 from .data_flow import DataFlow as DataFlow
+from .data_flow import Provenance as Provenance
 from .data_flow import said_of_one_operator as said_of_one_operator
 from .outcome import Outcome as Outcome
 from .outcome import Regional as Regional
 from .outcome import StageOutcome as StageOutcome
+from .outcome import Unreleased as Unreleased
 
 # before a collection
 from .task_planning import ColumnPlan as ColumnPlan

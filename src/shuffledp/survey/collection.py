@@ -23,6 +23,7 @@ from shuffledp.core.validate import invalid
 from shuffledp.survey.addresses import check_address, same_host
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.columns import Column
+from shuffledp.survey.data_flow import Provenance
 from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.parties import PartyNames, Service, on_one_host
 from shuffledp.survey.section import read_whole
@@ -320,6 +321,11 @@ class Collection(Described):
         known |= {} if self.page is None else {"page": self.page.words}
         told = {"analyzer": "analyst"}
         return tuple(Party(told.get(role, role), self.named(role, known_by=words)) for role, words in known.items())
+
+    @property
+    def provenance(self) -> Provenance:
+        """How its reports come about, for the statements of its release."""
+        return Provenance(parties=self.parties(), trust=self.trust, demonstration=self.demonstration)
 
     def to_dict(self) -> dict[str, Any]:
         """All keys of the file, except those at their default."""

@@ -7,8 +7,9 @@ from typing import Any
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.guarantees import LocalDP
+from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.survey.columns import without_none
+from shuffledp.survey.columns import Column, without_none
 from shuffledp.survey.section import require_sha256
 
 DEMONSTRATION = (
@@ -52,6 +53,17 @@ class Collected(Described):
             "undecryptable": self.undecryptable,
         }
 
+    def flow(self, column: Column, people: int, *, released: int) -> "DataFlow":
+        """The counts of a column of which these were refused, ``people`` sent what opened, and ``released`` are out."""
+        return DataFlow(
+            received=people + sum(self.refused.values()),
+            missing=0,
+            released=released,
+            expected=column.people.expected,
+            detached=column.detached,
+            collected=self,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFlow(Described):
@@ -81,6 +93,23 @@ class DataFlow(Described):
     def to_dict(self) -> dict[str, Any]:
         """The counts; ``collected`` is left out where no service received reports."""
         return without_none(super(DataFlow, self).to_dict(), "collected")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """How the reports of a release came about, as its statements tell it.
+
+    Args:
+        parties: the trusted ones by name, where they are known.
+        trust: whom, or what, people must trust besides the shuffle.
+        demonstration: whether the answers may be made up.
+        seeded: whether the randomness can be replayed.
+    """
+
+    parties: tuple[Party, ...] = ()
+    trust: tuple[Trust, ...] = ()
+    demonstration: bool = False
+    seeded: bool = False
 
 
 def said_of_one_operator(statements: Sequence[PrivacyStatement], who: str = _ONE_OPERATOR) -> str:

@@ -1,7 +1,7 @@
 """The result of a task or of one of its stages, column by column: counts, estimates, statements and files."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -234,9 +234,7 @@ class ColumnOutcome(WithFiles):
         if self.walked is not None:
             about["network"] = {"held": list(self.walked.held), **self.walked.plan.to_dict()}
         return {
-            "task": self.column.to_dict(),
-            "task_sha256": self.column.sha256,
-            "library_version": __version__,
+            **_written(self.column),
             **self.release.to_dict(),
             "estimates": self.rows(),
             **about,
@@ -313,27 +311,75 @@ class Outcome(WithFiles, Saved):
         columns = self.columns.values()
         inside = {f"{name}/{file}": sha for name, part in self.columns.items() for file, sha in part.files.items()}
         return {
-            "task": self.task.to_dict(),
-            "task_sha256": self.task.sha256,
-            "library_version": __version__,
+            **_written(self.task),
             "estimates": [{"value": part.column.value, **row} for part in columns for row in part.rows()],
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
             "warnings": list(dict.fromkeys(each for part in columns for each in part.warnings)),
             "seeded": self.seeded,
-            "columns": [
-                {
-                    "value": part.column.value,
-                    "folder": name,
-                    "task_sha256": part.column.sha256,
-                    "num_reports": part.release.num_reports,
-                    "flow": part.flow.to_dict(),
-                    "model": part.model.to_dict(),
-                }
-                for name, part in self.columns.items()
-            ],
+            "columns": _by_column(
+                self.task, [_counts(part.release.num_reports, part.flow, part.model) for part in columns]
+            ),
             "files": inside | self.files,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreleased:
+    """The result of a collection whose reports were opened, but of which nothing is released.
+
+    Args:
+        task: the task.
+        reason: why nothing is released, in a sentence.
+        num_reports, flows, models: how many people's reports were opened, counts, and the protocol counted for them;
+            for each private column.
+        statements: about one person, over all columns and earlier releases.
+        earlier: releases about the same people before this one.
+        demonstration: whether the answers may be made up.
+    """
+
+    task: Task
+    reason: str
+    num_reports: Sequence[int]
+    flows: Sequence[DataFlow]
+    models: Sequence[ProtocolModel]
+    statements: tuple[PrivacyStatement, ...]
+    earlier: Sequence[EarlierRelease]
+    demonstration: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of ``statement.json``: that of `Outcome`, with ``not_released`` and without estimates."""
+        shown = [DEMONSTRATION] * self.demonstration
+        each = [_counts(*column) for column in zip(self.num_reports, self.flows, self.models, strict=True)]
+        return {
+            **_written(self.task if self.task.in_blocks else self.task.column),
+            "not_released": self.reason,
+            "estimates": [],
+            "statements": [statement.to_dict() for statement in self.statements],
+            "earlier": _counted(self.earlier),
+            "warnings": shown + list(dict.fromkeys(each for model in self.models for each in model.local.warnings)),
+            "seeded": False,
+            **({"columns": _by_column(self.task, each)} if self.task.in_blocks else each[0]),
+            "files": {},
+        }
+
+
+def _written(task: Task | Column) -> dict[str, Any]:
+    """The task and its digest, and the version that wrote it."""
+    return {"task": task.to_dict(), "task_sha256": task.sha256, "library_version": __version__}
+
+
+def _counts(num_reports: int, flow: DataFlow, model: ProtocolModel) -> dict[str, Any]:
+    """The counts of a column, and its protocol."""
+    return {"num_reports": num_reports, "flow": flow.to_dict(), "model": model.to_dict()}
+
+
+def _by_column(task: Task, counts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The counts of all columns with their names, folders and digests."""
+    return [
+        {"value": column.value, "folder": name, "task_sha256": column.sha256, **each}
+        for column, name, each in zip(task.columns, task.folders, counts, strict=True)
+    ]
 
 
 def _only(task: Task, columns: Mapping[Any, Result]) -> Result:

@@ -1,0 +1,241 @@
+"""The end of every run of a task: from the view of each column to estimates, statements and files.
+
+One machine, an engine, a collection and a relay make views in different ways. From there on there is one way:
+`release_of_views` (or an engine's own sum of summaries) makes the `Release` of a column, `outcome_of` adds results by
+place and remarks, and `composed_release` composes all columns with earlier releases and writes them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shuffledp.analyzers import StratifiedEstimate
+from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.files.file_facts import FileFacts
+from shuffledp.files.parquet import ViewWriter
+from shuffledp.files.randomizing import step_of
+from shuffledp.files.reading import NOBODY, Watch, counted
+from shuffledp.files.shuffling import SLOTS_AT_A_TIME
+from shuffledp.files.writing import write_all
+from shuffledp.pipeline import Release
+from shuffledp.shufflers import IdentityShuffler
+from shuffledp.survey import (
+    Collected,
+    Column,
+    ColumnOutcome,
+    EarlierRelease,
+    Outcome,
+    Provenance,
+    Regional,
+    Stratified,
+    StratifiedSection,
+    Task,
+    composed_columns,
+    composed_with,
+)
+
+if TYPE_CHECKING:
+    from shuffledp.survey import Walked
+
+_LABELS_OF_PEOPLE = {
+    LabelMeaning.SLOT,
+    LabelMeaning.SUBMITTER,
+}  # the label table has a row per person
+_WHO_ANSWERED = {
+    False: "Who answered at all is not protected: the number of reports is public.",
+    True: (
+        "Who answered at all is not protected: the public columns of exactly those who answered are released, and "
+        "whoever is left out of them did not."
+    ),
+}
+_WHO_IN_STRATA = (
+    "Who answered at all is not protected: the number of reports in each stratum is public, and so is the mean of the "
+    "weights of those who answered, if they have weights."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedView:
+    """View of reports that separate devices sent.
+
+    Args:
+        view: the view.
+        shuffler: shuffler that made it.
+        collected: counts of refused reports, with the collection's id.
+        made_up: reports in it that take the places of reports that did not open.
+    """
+
+    view: View
+    shuffler: Shuffler
+    collected: Collected
+    made_up: int = 0
+
+
+def release_received(
+    task: Task,
+    received: Callable[[Column], ReceivedView],
+    folder: Path,
+    provenance: Provenance,
+    *,
+    earlier: Sequence[EarlierRelease],
+    beside: Path,
+    watch: Watch = NOBODY,
+) -> Outcome:
+    """Release of views of which each is ``received`` when its column's turn comes; `release_of_views` has the rest."""
+
+    def released(column: Column, place: Path) -> ColumnOutcome:
+        given = received(column)
+        people = len(given.view) // given.view.reports.model.num_messages
+        flow = given.collected.flow(column, people - given.made_up, released=len(given.view))
+        facts = FileFacts.of(column, "view", flow, provenance, shuffle=given.view.shuffle)
+        return release_of_views(column, iter([given.view]), facts, place, watch, beside=beside, shuffler=given.shuffler)
+
+    return composed_release(task, released, earlier, folder)
+
+
+def release_of_views(
+    column: Column,
+    views: Iterator[View],
+    facts: FileFacts,
+    place: Path,
+    watch: Watch,
+    *,
+    beside: Path,
+    shuffler: Shuffler | None = None,
+) -> ColumnOutcome:
+    """The outcome of a column from its view in parts.
+
+    After a shuffle along a graph or inside strata the view is one part.
+
+    Args:
+        column: the column.
+        views: the parts, each read once.
+        facts: of the view's file.
+        place: folder of the column in the release.
+        watch: told how far it is.
+        beside: folder of the task file.
+        shuffler: shuffler that made the view; None if unknown.
+
+    Raises:
+        InputDataError: if the view is not one of the task.
+        BatchTooSmallError: if a stratum has fewer people than the task's smallest batch.
+    """
+    by_place = walks = inside = None
+    if column.shuffler.needs_graph:
+        from shuffledp.files.people_files import WalkedView
+
+        walks = WalkedView.of(column, next(views), shuffler, beside)
+        views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
+    elif column.shuffler.needs_groups:
+        from shuffledp.files.regions import PlacesInParts
+
+        parts = (part for view in views for part in view.parts(SLOTS_AT_A_TIME))
+        first = next(parts)
+        by_place = PlacesInParts(column, first, shuffler, beside)
+        views = map(by_place.take, chain([first], parts))
+    elif isinstance(column.shuffler, StratifiedSection):
+        inside = next(views)
+        column.shuffler.require_batch(inside.shuffle, inside.label_table, column)
+        views = iter([inside])
+    views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
+    # The view has the model of its shuffler; for groups, graphs and strata the task alone does not give it.
+    pipeline = column.pipeline(IdentityShuffler() if by_place or walks or inside else None)
+    with ViewWriter(place / "release.parquet", column) as writer:
+        release = pipeline.analyze_parts(
+            map(writer.write, views), delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
+        )
+        names = writer.finish(facts)
+    walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
+    regional = None if by_place is None else by_place.regional()
+    return outcome_of(column, release, facts, place, names, inside=inside, regional=regional, walked=walked)
+
+
+def outcome_of(
+    column: Column,
+    release: Release,
+    facts: FileFacts,
+    place: Path,
+    names: Sequence[str],
+    *,
+    inside: View | None = None,
+    regional: Regional | None = None,
+    walked: "Walked | None" = None,
+) -> ColumnOutcome:
+    """The outcome of a column from its release, whose view is in these files.
+
+    Args:
+        column: the column.
+        release: what the analyst estimated, in the numbers of the column's targets.
+        facts: of the view's file.
+        place: folder of the column in the release.
+        names: files of the view.
+        inside: view of a shuffle inside strata, with its labels.
+        regional: results by place after a shuffle near a reference order.
+        walked: results of walks.
+    """
+    estimate, stratified = release.estimate.with_targets(column.targets), None
+    if inside is not None and isinstance(estimate, StratifiedEstimate):
+        stratified, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
+    return ColumnOutcome(
+        column=column,
+        flow=facts.flow,
+        release=_with_remarks(column, replace(release, estimate=estimate), facts),
+        regional=regional,
+        stratified=stratified,
+        walked=walked,
+        demonstration=facts.demonstration,
+    ).with_files(place, names)
+
+
+def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release:
+    """The release with the names of the parties, and remarks on its counts, in its statements."""
+    remarks, flow = [], facts.flow
+    if flow.missing:
+        named = bool(column.public) and release.model.shuffle.labels in _LABELS_OF_PEOPLE
+        remarks.append(_WHO_IN_STRATA if column.shuffler.needs_strata else _WHO_ANSWERED[named])
+    people = release.model.num_senders
+    if flow.expected is not None and people < flow.expected:
+        came = f"{people} reports that came" if flow.released == people else f"{people} people who came"
+        remarks.append(f"Planned for {flow.expected} people; this is computed for the {came}.")
+    statements = (each.remarking(*remarks).naming(*facts.parties) for each in release.statements)
+    return replace(release, statements=tuple(statements))
+
+
+def composed_release(
+    task: Task,
+    released: Callable[[Column, Path], ColumnOutcome],
+    earlier: Sequence[EarlierRelease],
+    folder: Path,
+) -> Outcome:
+    """The outcome of the task, composed over columns and earlier releases, and written.
+
+    Args:
+        task: the task.
+        released: outcome of a column whose view it writes into the folder given; called for each column in turn.
+        earlier: releases about the same people.
+        folder: folder of the release.
+    """
+    done = []
+    for column, name in zip(task.columns, task.folders, strict=True):
+        place = folder / name
+        place.mkdir(exist_ok=True)
+        done.append(released(column, place))
+    models = [outcome.model for outcome in done]
+    largest = max(model.shuffle.largest_group for model in models)
+    columns = composed_columns(
+        task.columns,
+        [outcome.release.statements for outcome in done],
+        models,
+        largest_group=largest,
+        same_people=not any(outcome.flow.missing for outcome in done),
+    )
+    statements = composed_with(task, earlier, columns, models, largest_group=largest)
+    done_with = {
+        name: replace(outcome, composed=statements, earlier=tuple(earlier))
+        for name, outcome in zip(task.folders, done, strict=True)
+    }
+    return write_all(Outcome(task=task, columns=done_with, statements=statements, earlier=tuple(earlier)), folder)

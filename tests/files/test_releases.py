@@ -1,0 +1,34 @@
+"""The end of every run of a task, which one machine, an engine, a collection and a relay share."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import shuffledp
+
+SOURCE = Path(shuffledp.__file__).parent
+
+
+def calls_of(name: str) -> list[str]:
+    """Files of the package that call this class or function by its name."""
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        calls = (each.func for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Call))
+        found += [path.name for call in calls if isinstance(call, ast.Name) and call.id == name]
+    return found
+
+
+@pytest.mark.parametrize("name", ["ColumnOutcome", "Outcome", "Unreleased"])
+def test_every_release_of_a_task_is_made_in_one_file(name):
+    assert set(calls_of(name)) <= {"releases.py", "unreleased.py"}
+
+
+@pytest.mark.parametrize(("name", "file"), [("ColumnOutcome", "releases.py"), ("Unreleased", "unreleased.py")])
+def test_each_result_of_a_task_is_made_once(name, file):
+    assert calls_of(name) == [file]
+
+
+def test_the_version_in_a_statement_is_written_in_one_place_for_every_kind_of_release():
+    writers = [path.name for path in SOURCE.rglob("*.py") if '"not_released"' in path.read_text()]
+    assert sorted(writers) == ["outcome.py", "releasing.py"]  # who writes the key, and who reads it
