@@ -26,7 +26,7 @@ from shuffledp.files.parquet import write_labels
 from shuffledp.files.parts_folder import Part, PartsFolder
 from shuffledp.files.randomizing import require_inside, step_of
 from shuffledp.files.reading import NOBODY, TableFiles, Watch
-from shuffledp.files.releases import composed_release, outcome_of
+from shuffledp.files.releases import composed_release, outcome_of, released_columns
 from shuffledp.files.table_files import rows_of
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Provenance, Task, read_earlier
@@ -88,7 +88,8 @@ def run_on(
                 found = done_by(session, where.job, watch, steps)
                 return _released(column, *found, place, where, seeded=seed is not None, watch=watch)
 
-        return composed_release(task, released, releases, folder)
+        done = released_columns(task, released, folder)
+    return composed_release(task, done, releases, folder)
 
 
 def require_supported(column: Column, *, whole: bool = False) -> None:

@@ -28,7 +28,7 @@ from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import read_reports, read_view
 from shuffledp.files.randomizing import step_of
 from shuffledp.files.reading import NOBODY, TableFiles, Watch
-from shuffledp.files.releases import composed_release
+from shuffledp.files.releases import composed_release, released_columns
 from shuffledp.files.stages import given_files, stage_of
 from shuffledp.files.table_files import rows_of
 from shuffledp.survey import Column, ColumnOutcome, Outcome, Provenance, StageOutcome, Task, read_earlier
@@ -143,7 +143,7 @@ def analyze_on(
         _require_all(place, parts, facts.flow.released)
         return concluded(column, parts, facts, out, listed(parts, facts, view))
 
-    return composed_release(task, released, releases, folder)
+    return composed_release(task, released_columns(task, released, folder), releases, folder)
 
 
 def _outputs(task: Task, output: Path) -> Iterator[tuple[Column, Path]]:

@@ -2,7 +2,8 @@
 
 One machine, an engine, a collection and a relay make views in different ways. From there on there is one way:
 `release_of_views` (or an engine's own sum of summaries) makes the `Release` of a column, `outcome_of` adds results by
-place and remarks, and `composed_release` composes all columns with earlier releases and writes them.
+place and remarks, `released_columns` does this for each column, and `composed_release` composes all columns with
+earlier releases and writes them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -94,7 +95,7 @@ def release_received(
         facts = FileFacts.of(column, "view", flow, provenance, shuffle=given.view.shuffle)
         return release_of_views(column, iter([given.view]), facts, place, watch, beside=beside, shuffler=given.shuffler)
 
-    return composed_release(task, released, earlier, folder)
+    return composed_release(task, released_columns(task, released, folder), earlier, folder)
 
 
 def release_of_views(
@@ -205,25 +206,22 @@ def _with_remarks(column: Column, release: Release, facts: FileFacts) -> Release
     return replace(release, statements=tuple(statements))
 
 
-def composed_release(
-    task: Task,
-    released: Callable[[Column, Path], ColumnOutcome],
-    earlier: Sequence[EarlierRelease],
-    folder: Path,
-) -> Outcome:
-    """The outcome of the task, composed over columns and earlier releases, and written.
-
-    Args:
-        task: the task.
-        released: outcome of a column whose view it writes into the folder given; called for each column in turn.
-        earlier: releases about the same people.
-        folder: folder of the release.
-    """
+def released_columns(
+    task: Task, released: Callable[[Column, Path], ColumnOutcome], folder: Path
+) -> tuple[ColumnOutcome, ...]:
+    """The outcomes of all columns; ``released`` makes each, and writes its view into its folder, which is made."""
     done = []
     for column, name in zip(task.columns, task.folders, strict=True):
         place = folder / name
         place.mkdir(exist_ok=True)
         done.append(released(column, place))
+    return tuple(done)
+
+
+def composed_release(
+    task: Task, done: Sequence[ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path
+) -> Outcome:
+    """The outcome of the task, composed over columns and earlier releases, and written."""
     models = [outcome.model for outcome in done]
     largest = max(model.shuffle.largest_group for model in models)
     columns = composed_columns(

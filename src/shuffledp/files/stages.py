@@ -15,7 +15,7 @@ from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, require_inside, step_of
 from shuffledp.files.reading import NOBODY, Input, Watch, counted
-from shuffledp.files.releases import composed_release, release_of_views
+from shuffledp.files.releases import composed_release, release_of_views, released_columns
 from shuffledp.files.shuffling import ShuffledParts, shuffled
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import (
@@ -133,7 +133,7 @@ def analyze(
         column.require_batch(min(people, facts.flow.released))  # people may be fewer than reports
         return release_of_views(column, parts, facts, place, watch, beside=beside)
 
-    return composed_release(task, released, releases, folder)
+    return composed_release(task, released_columns(task, released, folder), releases, folder)
 
 
 def run(
@@ -172,7 +172,7 @@ def run(
             )
             return release_of_views(column, result.views, facts, place, watch, beside=beside, shuffler=result.shuffler)
 
-    return composed_release(task, released, releases, folder)
+    return composed_release(task, released_columns(task, released, folder), releases, folder)
 
 
 def given_files(task: Task, stage: Path) -> tuple[Path, ...]:
