@@ -29,6 +29,10 @@ def test_each_result_of_a_task_is_made_once(name, file):
     assert calls_of(name) == [file]
 
 
-def test_the_version_in_a_statement_is_written_in_one_place_for_every_kind_of_release():
-    writers = [path.name for path in SOURCE.rglob("*.py") if '"not_released"' in path.read_text()]
-    assert sorted(writers) == ["outcome.py", "releasing.py"]  # who writes the key, and who reads it
+def test_the_keys_of_a_statement_of_nothing_released_are_written_beside_those_of_a_release():
+    writers = [path.name for path in SOURCE.rglob("*.py") if '"not_released":' in path.read_text()]
+    assert writers == ["outcome.py"]
+
+
+def test_the_strata_of_a_release_are_told_in_one_place_for_one_machine_and_an_engine():
+    assert [path.name for path in SOURCE.rglob("*.py") if "Stratified.of(" in path.read_text()] == ["releases.py"]

@@ -24,7 +24,7 @@ from shuffledp.distributed import kernels
 from shuffledp.distributed.kernels import Block, Job, Made, PartFacts
 from shuffledp.distributed.shares import read_share
 from shuffledp.files.randomizing import RandomizedReports
-from shuffledp.files.reading import Watch
+from shuffledp.files.reading import NOBODY
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column
 
@@ -85,7 +85,7 @@ def read_people(job: Job, share: int) -> PeopleFacts:
         InputDataError: for answers, or public columns, that do not fit the task.
     """
     column = Column.from_dict(job.column)
-    made = RandomizedReports(column, job.shares[share], job.source("people", share), Watch(), read=read_share)
+    made = RandomizedReports(column, job.shares[share], job.source("people", share), NOBODY, read=read_share)
     parts, num_people, path = [], 0, job.work / f"public-{job.number}-{share:05d}"
     for values, public in made.people():
         num_people += len(values)

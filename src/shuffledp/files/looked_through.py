@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.numerals import NumberColumn, may_have_commas
 from shuffledp.files.randomizing import RandomizedReports
-from shuffledp.files.reading import Watch, read_batches
+from shuffledp.files.reading import NOBODY, read_batches
 from shuffledp.files.row_problems import is_number, is_text, plain, stripped
 from shuffledp.randomness.sources import resolve_source
 from shuffledp.survey import Task
@@ -169,7 +169,7 @@ def fit_of(task: Task, answers: Path) -> Fit:
     people, regions = [], []
     for column in task.columns:
         kept, beside = 0, []
-        for values, public in RandomizedReports(column, answers, resolve_source(None), Watch()).people():
+        for values, public in RandomizedReports(column, answers, resolve_source(None), NOBODY).people():
             kept += len(values)
             beside += [] if public is None else [public]
         people.append(kept)
