@@ -7,6 +7,7 @@ mechanism is a new class and never a new branch here.
 import dataclasses
 import importlib
 import inspect
+import json
 import math
 import re
 import types
@@ -213,3 +214,8 @@ def require_keys(data: Mapping[str, Any], *keys: str) -> None:
     for key in keys:
         if not isinstance(data, Mapping) or key not in data:
             raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one JSON text of a value, which digests and signatures are of: no spaces, keys in order, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, canonical_json
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.relay.member_keys import Entry
@@ -90,7 +90,7 @@ class Directory(Described):
     @cached_property
     def canonical(self) -> bytes:
         """Content of the directory file: JSON without spaces, keys in order, ASCII."""
-        return _canonical(self.to_dict())
+        return canonical_json(self.to_dict())
 
     @cached_property
     def bound(self) -> BoundDirectory:
@@ -197,8 +197,4 @@ def _refuse_doubled(what: str, members: Iterable[Entry]) -> None:
 
 def _signed(members: tuple[Entry, ...], operator: str) -> bytes:
     listed = {"entries": [each.to_dict() for each in members], "operator": operator, "version": VERSION}
-    return _CONTEXT + _canonical(listed)
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+    return _CONTEXT + canonical_json(listed)

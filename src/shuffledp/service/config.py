@@ -9,7 +9,6 @@ Paths are relative to the file. For example, of a shuffler::
     collections = ["survey.collection"]
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -22,7 +21,7 @@ from shuffledp.files.key_files import read_key
 from shuffledp.service.connections import Limits
 from shuffledp.service.serving import host_and_port
 from shuffledp.survey import Collection
-from shuffledp.survey.section import Section, read_whole
+from shuffledp.survey.section import Section, read_toml
 from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, in_text
 from shuffledp.wire.published_keys import PublishedKey
 
@@ -66,12 +65,7 @@ class ServiceConfig(Section):
         Raises:
             InvalidParameterError: if the file is absent, is not TOML, or breaks the schema; no message quotes it.
         """
-        try:
-            table = tomllib.loads(read_whole(path).decode("utf-8-sig"))
-        except OSError as error:
-            raise InvalidParameterError(f"the configuration must be readable; got {path}: {error.strerror}.") from None
-        except (ValueError, RecursionError):
-            raise InvalidParameterError(f"the configuration must be TOML; got {path}.") from None
+        table = read_toml(path, "the configuration")
         return cls.from_dict(
             {key: _found(value, path.parent) if key in _PATHS else value for key, value in table.items()}
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, canonical_json
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
@@ -240,7 +240,7 @@ class Collection(Described):
     @property
     def canonical(self) -> bytes:
         """The file's bytes: ASCII JSON without spaces, keys in order; keys at their default are left out."""
-        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+        return canonical_json(self.to_dict())
 
     @property
     def id(self) -> bytes:

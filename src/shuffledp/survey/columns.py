@@ -1,7 +1,6 @@
 """A private column with all that its task fixes: how it is randomized, shuffled and released."""
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, canonical_json
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.local_models import ProtocolModel
@@ -361,8 +360,7 @@ def check_wording(question: str | None, language: str | None = None) -> None:
 
 def digest(task: Mapping[str, Any]) -> str:
     """SHA-256 of a task as a dictionary; the order of its keys does not matter."""
-    canonical = json.dumps(task, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(canonical_json(task)).hexdigest()
 
 
 def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
@@ -127,6 +128,28 @@ def read_whole(path: Path, *, most: int = _LARGEST) -> bytes:
         if os.fstat(file.fileno()).st_size > most:
             raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
         return file.read()
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """The tables of a TOML file; errors name ``what`` it is, and quote nothing of it.
+
+    Raises:
+        InvalidParameterError: if the file is absent, no regular file, larger than 64 MiB, or not TOML.
+    """
+    try:
+        text = read_whole(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidParameterError(f"{what} must be UTF-8 text; got {path}.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path"
+        raise InvalidParameterError(f"{what} must be readable; got {path}: {reason}.") from None
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError too
+        # Cut the parser's quotations: the file may hold answers, if the paths were mixed up.
+        quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
+        raise InvalidParameterError(f"{what} must be TOML; got {path}: {reason}.") from None
 
 
 def digest_of_files(folder: Path, names: Sequence[str], given: str | None, *, key: str, other: str = "") -> str:

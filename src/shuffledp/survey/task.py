@@ -1,7 +1,6 @@
 """The task file: one private column or more, checked against its schema and hashed before a collection begins."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from shuffledp.survey.columns import (
 from shuffledp.survey.groups import GroupsSection
 from shuffledp.survey.protocol_section import as_written, with_section
 from shuffledp.survey.questions.question import Question
-from shuffledp.survey.section import Section, as_columns, named_jointly, read_whole, some_text
+from shuffledp.survey.section import Section, as_columns, named_jointly, read_toml, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
 from shuffledp.survey.stratified_section import StratifiedSection
 
@@ -163,7 +162,7 @@ class Task:
             InvalidParameterError: if the file is absent, no regular file, larger than 64 MiB, is not TOML, or breaks
                 the schema; or a file that it names cannot be read, or has another digest than the task says.
         """
-        return cls.from_dict(_read_toml(path)).pinned(Path(path).parent)
+        return cls.from_dict(read_toml(Path(path), "the task file")).pinned(Path(path).parent)
 
     def pinned(self, folder: Path) -> Self:
         """The task with the digests of its files, whose paths are relative to a folder.
@@ -300,21 +299,3 @@ class Task:
         if self.people.expected is not None or not needed:
             return self
         return Task(replace(self.written, people=replace(self.people, expected=num_users)))
-
-
-def _read_toml(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file; refused if absent, no regular file, larger than 64 MiB, or not TOML."""
-    try:
-        text = read_whole(Path(path)).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidParameterError(f"the task file must be UTF-8 text; got {path}.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path"
-        raise InvalidParameterError(f"the task file must be readable; got {path}: {reason}.") from None
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError too
-        # Cut the parser's quotations: the file may hold answers, if the paths were mixed up.
-        quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)
-        reason = "nested too deeply" if isinstance(error, RecursionError) else quoted.sub("...", str(error))
-        raise InvalidParameterError(f"the task file must be TOML; got {path}: {reason}.") from None
