@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from documents.outcomes import make_outcome
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.documents.blocks import Column, Table
 from shuffledp.documents.chart import Dots, Line, Spans
@@ -118,3 +119,11 @@ def test_a_table_is_cut_where_it_is_very_long_and_says_where_the_rest_is():
     fold = folded(Table("", (Column("place"),), (("a",),) * 1500), "places", "places.csv")
     assert fold.summary == "The first 400 places as a table (1,100 more in places.csv)"
     assert len(fold.blocks[0].rows) == 400
+
+
+def test_of_many_exact_intervals_the_largest_are_drawn_that_hold_together():
+    categories = tuple(f"answer {number}" for number in range(60))
+    release = make_outcome([0, 59, 59], categories=categories).release
+    chart = estimates_chart(release.estimate, Scale.of(release.estimate), "answer", model=release.model.local)
+    assert "only the 40 largest are drawn, with intervals that hold for all 60 together" in chart.caption
+    assert len(chart.panels[0].y.names) == 40

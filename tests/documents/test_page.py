@@ -371,7 +371,7 @@ def test_estimates_that_no_truth_can_have_are_shown_as_they_are(tmp_path):
     assert outcome.release.estimate.estimate.min() < 0
     read = Page.read(written(outcome, tmp_path))
     assert "\N{MINUS SIGN}" in read.text_unfolded
-    assert "The estimates are unbiased and shown as they are" in read.text_unfolded
+    assert "Estimates are unbiased, so that one may lie outside 0% to 100%" in read.text_unfolded
     assert "Gray: where no true share can lie" in read.text_unfolded
 
 

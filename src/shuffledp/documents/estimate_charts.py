@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.analyzers import Histogram
 from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import LocalModel
 from shuffledp.core.text import count_of
 from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
 from shuffledp.documents.histogram_document import histogram_chart
@@ -28,15 +29,20 @@ _MOST_TICKS = 8
 _LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
 
 
-def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates") -> Chart:
-    """A dot and a line for each estimate, or bars for bins; only the largest if there are too many to read."""
+def estimates_chart(
+    estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates", model: LocalModel | None = None
+) -> Chart:
+    """A dot and a line for each estimate, or bars for bins; only the largest if there are too many to read.
+
+    The ``model`` is that of the reports, without which exact intervals that hold for all rows together are not known.
+    """
     if isinstance(estimate, Histogram):
         return histogram_chart(estimate, scale, column, name=name)
     estimate = replace(estimate, target=estimate.names, where=None)
     shown, intervals = np.arange(len(estimate.target)), f"{estimate.level * 100:.4g}% intervals"
     caption = f"Dots: estimates. Lines: {intervals}."
     if len(shown) > MOST_DRAWN:
-        estimate, shown, which = _drawn_of_many(estimate, scale)
+        estimate, shown, which = _drawn_of_many(estimate, scale, model)
         caption += which
     if scale.is_share:
         shown = _by_size(estimate, shown)
@@ -57,9 +63,11 @@ def estimates_chart(estimate: Estimate, scale: Scale, column: str, *, name: str 
     )
 
 
-def _drawn_of_many(estimate: Estimate, scale: Scale) -> tuple[Estimate, NDArray[np.intp], str]:
+def _drawn_of_many(
+    estimate: Estimate, scale: Scale, model: LocalModel | None
+) -> tuple[Estimate, NDArray[np.intp], str]:
     """Rows to draw, their indices, and a note: the largest rows if intervals hold for all jointly, else the first."""
-    rows, together = count(len(estimate.target)), simultaneous(estimate)
+    rows, together = count(len(estimate.target)), simultaneous(estimate, model)
     if together is None:
         return estimate, np.arange(MOST_DRAWN), f" Of {rows} only the first {MOST_DRAWN} are drawn; the table has all."
     size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)

@@ -74,7 +74,8 @@ def drawn_estimates(
     folded: tuple[Block, ...] = (Fold(f"All {len(estimate.rows())} estimates as a table", tables, on=PAGE),)
     if isinstance(estimate, CrossTable):
         return (*cross_on_page(estimate, scale), *folded)
-    picture = Picture(estimates_chart(estimate, scale, column, name=name), has_files=alone, on=PAGE)
+    chart = estimates_chart(estimate, scale, column, name=name, model=release.model.local)
+    picture = Picture(chart, has_files=alone, on=PAGE)
     if isinstance(estimate, Histogram):
         return (*histogram_on_page(estimate), picture, *folded)
     return (picture, *(tables if alone or len(estimate.target) <= _MOST_ROWS else folded))
