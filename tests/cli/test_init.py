@@ -149,8 +149,8 @@ def test_the_remainder_is_far_below_one_in_the_number_of_people(folder):
 def test_a_task_about_any_column_is_a_task_about_that_column():
     for column in ("two\nlines", "tab\t", "bell\x07 and delete\x7f", 'x"]\n[people]', "=1+1", "$people", "$by"):
         for kind in KINDS:
-            form = FORM_OF_KIND.get(kind, "categories")
-            lists = {"pair": (("No", "Yes"),) * 2, "categories": (("No", "Yes"),)}.get(form, ())
+            form = FORM_OF_KIND.get(kind, "category")
+            lists = {"pair": (("No", "Yes"),) * 2, "category": (("No", "Yes"),)}.get(form, ())
             asked = Asked(columns=(column, "other") if form == "pair" else (column,), form=form, categories=lists)
             text = task_text(kind, [asked], people=200, by=("$value by", "$people by")[: 1 + (kind == "places")])
             assert Task.from_dict(tomllib.loads(text)).column.inputs == asked.columns

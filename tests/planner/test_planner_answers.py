@@ -128,7 +128,7 @@ def test_choices_name_every_shuffler_and_every_randomizer():
     found = asked("choices")
     assert [each["kind"] for each in found["shufflers"]] == list(KINDS)
     assert {each["kind"] for each in found["randomizers"]} == set(randomizers())
-    assert set(found["limits"]) == set(found["usual"]) - {"about", "randomizer", "shuffler"}
+    assert set(found["limits"]) == set(found["usual"]) - {"about", "question", "randomizer", "shuffler"}
 
 
 @pytest.mark.parametrize("question", [{"randomizer": "split-and-mix"}, {"shuffler": "network", "contacts": 30}])

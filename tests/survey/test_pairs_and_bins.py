@@ -92,11 +92,10 @@ def test_a_pair_and_one_of_its_columns_may_be_two_questions():
 def test_other_kinds_of_randomizers_are_tried_on_the_same_pairs_and_bins():
     for task, size in ((pair(), 4), (binned(), 20)):
         found = plan(task, 5000).columns[0]
-        assert {option.kind for option in found.options} == {"k-rr", "oue", "sue", "hadamard", "subset"}
+        assert {option.kind for option in found.options} >= {"k-rr", "oue", "sue", "hadamard", "subset"}
         assert found.chosen.error.at == f"a frequency of 1/{size}"
-        (unfit,) = found.unfit
-        assert unfit.kind == "olh"
-        assert "how the errors of categories go together is not worked out for 'olh'" in unfit.reason
+        reasons = {each.kind: each.reason for each in found.unfit}
+        assert "how the errors of categories go together is not worked out for 'olh'" in reasons["olh"]
 
 
 @pytest.mark.parametrize(

@@ -89,18 +89,18 @@ class _Wanted:
 
         for each in found:
             is_open = self.kind is not TaskKind.SURVEY and self.categories is None
-            yield FORM_OF_KIND.get(self.title, "bins" if is_open and each.wants_bins else "categories")
+            yield FORM_OF_KIND.get(self.title, "bin" if is_open and each.wants_bins else "category")
 
     def asked(self, found: "Sequence[Found]") -> "list[Asked]":
         """The questions of the task."""
         from shuffledp.survey.task_templates import FORM_OF_KIND, Asked
 
-        form = FORM_OF_KIND.get(self.title, "categories")
+        form = FORM_OF_KIND.get(self.title, "category")
         named: tuple[Category, ...] = self.categories or ("No", "Yes")
         if not found:
             of_pair = self.values or ("first", "second")
             columns = [of_pair] if form == "pair" else [(name,) for name in self.values or ("answer",)]
-            lists = {"pair": (named, named), "categories": (named,)}.get(form, ())
+            lists = {"pair": (named, named), "category": (named,)}.get(form, ())
             return [Asked(columns=each, form=form, categories=lists) for each in columns]
         if form == "pair":
             both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
@@ -108,9 +108,9 @@ class _Wanted:
         asked = []
         for each, taken in zip(found, self.forms(found), strict=True):
             question = Asked(columns=(each.column,), form=taken, integer=each.is_whole)
-            if taken == "categories" and self.categories is not None:
+            if taken == "category" and self.categories is not None:
                 question = replace(question, categories=(self.categories,))
-            elif taken == "categories":
+            elif taken == "category":
                 question = replace(question, categories=(each.categories(),), read=True, alike=each.alike)
             asked.append(question)
         return asked
@@ -170,7 +170,7 @@ def init(
         _write(file, wanted, asked, found, answers)
     show_document(lambda: written_task(str(output), needs_table=wanted.kind in (TaskKind.PLACES, TaskKind.GROUPS)))
     note = range_to_set if wanted.title in FORM_OF_KIND else put_into_bins
-    notes = [note(each.columns[0]) for each in asked if found and each.form in ("bins", "mean", "sum")]
+    notes = [note(each.columns[0]) for each in asked if found and not each.categories]
     notes += [looked_alike(names) for each in asked for names in each.alike]
     if any(each.read for each in asked):
         notes.append(f"WARNING: {categories_were_read(str(output))}")

@@ -1,13 +1,18 @@
 """Randomizers and tasks that the browser supports, and randomizer models in the form that the browser reads."""
 
+import re
 from typing import Any
 
+from shuffledp.client.bundle import source_of
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
 from shuffledp.survey import Column, Task
 from shuffledp.wire.published_keys import PublishedKey
 
-KINDS = ("k-rr", "oue", "hadamard", "one-bit-mean", "rounded-mean")
+# The kinds in the script's own table, so that what it lacks is refused before anybody is asked.
+KINDS = tuple(
+    re.findall(r'^  "([\w-]+)": \w+,$', source_of("randomizers.js").partition("export const KINDS = {")[2], re.M)
+)
 KEM = "x25519"
 
 
@@ -42,6 +47,11 @@ def _require_randomizer(column: Column) -> None:
         raise InvalidParameterError(
             f"a task that is answered on a page must be randomized by {', '.join(others)} or {last}, which the browser "
             f"has; got kind={kind!r} in column {column.value!r}."
+        )
+    if not column.randomizer.page_fields(column.inputs):
+        raise InvalidParameterError(
+            "a task that is answered on a page must ask questions that it can show; got a question of type "
+            f"{column.randomizer.answers!r} in column {column.value!r}."
         )
 
 

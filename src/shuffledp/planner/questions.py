@@ -25,6 +25,8 @@ from shuffledp.survey import (
     shuffler_of,
 )
 from shuffledp.survey import Question as SurveyQuestion
+from shuffledp.survey.protocol_section import as_written
+from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
 SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
 
@@ -33,10 +35,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "people": (1, 10**9),
     "epsilon0": (0.01, 20.0),
     "delta": (1e-15, 0.1),
-    "categories": (2, 500),
-    "lower": (-1e9, 1e9),
-    "upper": (-1e9, 1e9),
-    "dimension": (2, 1000),
+    **{name: ends for each in QUESTIONS for name, ends in question_type(each).controls.items()},
     "imperfection": (0.0, 5.0),
     "alpha": (0.01, 20.0),
     "group_size": (2, 10**6),
@@ -61,6 +60,7 @@ class Question(Described):
         people: number of people who take part.
         epsilon0: local loss of one report, in nats; with "split-and-mix" the loss of the noisy sum.
         delta: the remainder of the central guarantee.
+        question: its type, by the name in the registry; the usual one for the randomizer if left out.
         randomizer: a kind of the table ``[randomizer]`` or ``[protocol]``.
         categories: number of answers, for randomizers of categories.
         lower: the least answer, for randomizers of numbers.
@@ -80,6 +80,7 @@ class Question(Described):
     people: int = 10_000
     epsilon0: float = 1.0
     delta: float = 1e-6
+    question: str = ""
     randomizer: str = "k-rr"
     categories: int = 4
     lower: float = 0.0
@@ -110,7 +111,8 @@ class Question(Described):
 
     def task(self) -> dict[str, Any]:
         """Tables of the task file, without keys at their defaults."""
-        section, grouped = randomizers()[self.randomizer], KINDS[self.shuffler].about == "groups"
+        section, grouped = self._section(), KINDS[self.shuffler].about == "groups"
+        keys = section.planned(self.epsilon0, {name: getattr(self, name) for name in LIMITS})
         fakes = {"fakes": self.colluders} if self.colluders else {}
         least = min(self.people, max(_USUAL_BATCH, self.colluders + 1))
         return {
@@ -118,22 +120,20 @@ class Question(Described):
             "value": "answer",
             **({"public": [_GROUP]} if grouped else {}),
             "people": {"expected": self.people, **fakes},
-            section.key: {"kind": self.randomizer, **self._randomizer(section)},
+            **as_written({SurveyQuestion.key: {"kind": self.randomizer, **keys}}, section),
             "shuffler": {"kind": self.shuffler, **self._shuffler()},
             **({"groups": {"column": _GROUP}} if grouped else {}),
             "release": {"delta": self.delta, "minimum_batch": least},
         }
 
-    def _randomizer(self, section: type[SurveyQuestion]) -> dict[str, Any]:
-        """Keys of the randomizer section; a protocol's noise does not count on the colluders."""
-        if issubclass(section, ProtocolSection):
-            share = math.ceil(1e6 * self.colluders / self.people) / 1e6
-            dropout = {"dropout_fraction": share} if self.colluders else {}
-            return {"epsilon": self.epsilon0, "lower": self.lower, "upper": self.upper, **dropout}
-        known = _keys_of(section)
-        found = {name: getattr(self, name) for name in ("epsilon0", "lower", "upper", "dimension") if name in known}
-        names = [f"answer {place}" for place in range(1, self.categories + 1)]
-        return found | ({"categories": names} if "categories" in known else {})
+    def _section(self) -> type[SurveyQuestion]:
+        """The section of the randomizer, of the question asked for or of the usual one."""
+        if not self.question:
+            return randomizers()[self.randomizer]
+        validate.one_of(QUESTIONS, question=self.question)
+        fit = question_type(self.question).members()
+        validate.one_of(fit, randomizer=self.randomizer)
+        return fit[self.randomizer]
 
     def _shuffler(self) -> dict[str, Any]:
         """Keys of the shuffler section."""

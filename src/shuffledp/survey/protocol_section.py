@@ -206,6 +206,13 @@ class SplitAndMixSection(Ranged, ProtocolSection):
         """Randomizers of numbers; none of lists."""
         return super(SplitAndMixSection, self).alternatives() if self.dimension == 1 else {}
 
+    @classmethod
+    def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
+        """Keys of the table for a range; the noise does not count on the ``colluders`` among all ``people``."""
+        share = math.ceil(1e6 * numbers["colluders"] / numbers["people"]) / 1e6
+        dropout = {"dropout_fraction": share} if share else {}
+        return {"epsilon": epsilon0, "lower": numbers["lower"], "upper": numbers["upper"], **dropout}
+
     def shared(self) -> dict[str, Any]:
         """Keys that another randomizer may take over: the range, and epsilon as its epsilon0."""
         return {"epsilon0": self.epsilon, **super(SplitAndMixSection, self).shared()}
@@ -310,7 +317,7 @@ def with_section(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**rest, Question.key: ProtocolSection.from_dict(data[ProtocolSection.key])}
 
 
-def as_written(table: Mapping[str, Any], section: Question) -> dict[str, Any]:
+def as_written(table: Mapping[str, Any], section: Question | type[Question]) -> dict[str, Any]:
     """Inverse of `with_section`: the section under its name in the task file, and beside it what the task has there."""
     found = {section.key if key == Question.key else key: value for key, value in table.items()}
     if section.beside is None:

@@ -5,28 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shuffledp.core.text import printable
+from shuffledp.survey.questions.number import CLIPPING, RANGE
+from shuffledp.survey.questions.question_kinds import question_type
 
 Category = str | int | bool
 _FIRST = "# What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.\n"
 _EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact\n"
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
-_RANGE = """\
-lower = 0
-upper = 100  # set both: the range of answers, fixed beforehand and not read from them; a narrow one errs less
-"""
-_CLIP = 'out_of_range = "clip"  # answers outside the range count as its nearer end\n'
-_CATEGORIES = f'kind = "k-rr"  # the true answer, or by chance another\n{_EPSILON0}'
-_FORMS = {  # what a question's table says before its categories, if it has any
-    "categories": _CATEGORIES,
-    "pair": _CATEGORIES,
-    "bins": f"{_CATEGORIES}{_RANGE}bins = 10  # each answer becomes the bin that it falls in\n{_CLIP}",
-    "mean": f'kind = "laplace-mean"  # the number, with noise\n{_EPSILON0}{_RANGE}{_CLIP}',
-    "sum": """\
+_SUM = f"""\
 kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
 epsilon = 1.0  # the loss of everything released
 statistic = "sum"
-""",
-}
+integer = $integer
+{RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away
+"""
 _SHUFFLED = {  # the tables after the questions
     "places": """
 [groups]
@@ -72,7 +64,7 @@ _TITLES = {
     "sum": "A sum",
 }
 KINDS = tuple(_TITLES)
-FORM_OF_KIND = {"histogram": "bins", "cross": "pair", "mean": "mean", "sum": "sum"}  # of others: "categories"
+FORM_OF_KIND = {"histogram": "bin", "cross": "pair", "mean": "number", "sum": "sum"}  # of others: "category"
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
 _LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
@@ -84,8 +76,8 @@ class Asked:
 
     Args:
         columns: its private column, or two that are randomized jointly.
-        form: "categories", "pair", "bins", "mean" or "sum".
-        categories: of each column, the answers, for the first two forms.
+        form: the question's name in the registry of questions, or "sum" for a protocol.
+        categories: the answers of each column, where they are named.
         read: whether they were read from answers, which a comment then says.
         alike: categories that differ by case alone, which a comment then names.
         integer: of a sum, whether answers are whole numbers.
@@ -105,7 +97,7 @@ class Asked:
 
     def named(self, key: str) -> str:
         """The line that names the column under this key, or the line that names both columns."""
-        if self.form == "pair":
+        if len(self.columns) > 1:
             return (
                 f"columns = {_toml(self.columns)}  # the private columns in the table of answers, randomized jointly\n"
             )
@@ -113,11 +105,10 @@ class Asked:
 
     def table(self) -> str:
         """The lines of the question's table."""
-        lines = _FORMS[self.form]
         if self.form == "sum":
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
-            dropouts = "dropout_fraction = 0.1  # of the people expected, how many may stay away\n"
-            return f"{lines}integer = {whole}\n{_RANGE}{_CLIP}{dropouts}"
+            return _SUM.replace("$integer", whole)
+        lines = question_type(self.form).template.replace("$epsilon0", _EPSILON0)
         if not self.categories:
             return lines
         lines += f"{_READ if self.read else _NAMED}\n"
@@ -126,7 +117,7 @@ class Asked:
                 f"# alike but for their case, and yet different answers: {printable(', '.join(map(repr, names)))}\n"
             )
         categories = [list(each) for each in self.categories]
-        return f"{lines}categories = {_toml(categories if self.form == 'pair' else categories[0])}\n"
+        return f"{lines}categories = {_toml(categories if len(categories) > 1 else categories[0])}\n"
 
 
 def task_text(

@@ -26,9 +26,7 @@ class NumberInBins(Ranged, CategoryQuestion):
     """Number in a bin: of bins of equal width from ``lower`` to ``upper``, or of bins between ``edges``."""
 
     answers: ClassVar[str] = "bin"
-    template: ClassVar[str] = (
-        f"{TEMPLATE}$epsilon0{RANGE}bins = 10  # each answer becomes the bin that it falls in\n{CLIPPING}"
-    )
+    template: ClassVar[str] = f"{TEMPLATE}{RANGE}bins = 10  # each answer becomes the bin that it falls in\n{CLIPPING}"
     epsilon0: float
     lower: float | None = None
     upper: float | None = None

@@ -1,9 +1,10 @@
 """Question for a number in a range, whose mean is estimated."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shuffledp.survey.questions.question import AnswerColumns, Control, MeanQuestion, Ranged, Read
+from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Ranged, Read
 from shuffledp.survey.section import OutOfRange
 
 CLIPPING = 'out_of_range = "clip"  # answers outside the range count as its nearer end\n'
@@ -19,11 +20,8 @@ class NumberInRange(Ranged, MeanQuestion):
 
     answers: ClassVar[str] = "number"
     takes: ClassVar[str] = "number"
-    renamed: ClassVar = {"clip": "clips"}
-    controls: ClassVar[tuple[Control, ...]] = (
-        Control("lower", "Least answer", -1e9, 1e9, 0.0),
-        Control("upper", "Largest answer", -1e9, 1e9, 100.0),
-    )
+    renamed: ClassVar[Mapping[str, str]] = {"clip": "clips"}
+    controls: ClassVar[Mapping[str, tuple[float, float]]] = {"lower": (-1e9, 1e9), "upper": (-1e9, 1e9)}
     template: ClassVar[str] = f'kind = "laplace-mean"  # the number, with noise\n$epsilon0{RANGE}{CLIPPING}'
     epsilon0: float
     lower: float

@@ -8,7 +8,7 @@ arguments of the randomizer that ``kind`` names: the sections are generated from
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 import numpy as np
@@ -51,18 +51,6 @@ class AnswerColumns(Protocol):
         """Lists of numbers, shape (rows, length); ``fits`` tells of such lists whether they are ``wanted``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Number that the planner's page asks for, with its least, largest and first value; ``slides`` on a log scale."""
-
-    name: str
-    label: str
-    least: float
-    most: float
-    usual: float
-    slides: bool = False
-
-
 class Question(Section):
     """Question with its randomizer; ``kind`` names the latter in its registry, from which subclasses are generated."""
 
@@ -78,8 +66,8 @@ class Question(Section):
     beside: ClassVar[tuple[str, ...] | None] = None  # keys beside the table, where a task names the question by `kind`
     num_columns: ClassVar[int] = 1  # private columns whose answers are randomized jointly
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
-    controls: ClassVar[tuple[Control, ...]] = ()  # numbers that the planner asks for; none where it does not plan these
-    template: ClassVar[str] = ""  # lines of the table in a first task file, but for categories
+    controls: ClassVar[Mapping[str, tuple[float, float]]] = {}  # the planner's numbers, each with its least and largest
+    template: ClassVar[str] = ""  # table of a first task file, but for categories; $epsilon0 is its line
     keeps_missing: ClassVar[bool] = False  # whether not having answered can be an answer too
     missing_category: bool  # whether it is
 
@@ -195,7 +183,7 @@ class Question(Section):
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
         """Keys of the table for the numbers set in the planner, by the names of the `controls`."""
         known = {field.name for field in fields(cast(Any, cls))}
-        return {"epsilon0": epsilon0, **{each.name: numbers[each.name] for each in cls.controls if each.name in known}}
+        return {"epsilon0": epsilon0, **{name: numbers[name] for name in cls.controls if name in known}}
 
     def named(self, reports: "pa.Table") -> "pa.Table":
         """Reports as a file holds them: categories by name, packed bits as binary strings, all else unchanged."""

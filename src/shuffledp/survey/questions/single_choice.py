@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.core.text import names_of, printable
 from shuffledp.randomizers.inputs import Category, check_named
-from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, Control, Read
+from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, Read
 
-TEMPLATE = 'kind = "k-rr"  # the true answer, or by chance another\n'
+TEMPLATE = 'kind = "k-rr"  # the true answer, or by chance another\n$epsilon0'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class SingleChoice(CategoryQuestion):
     """Choice of one of several named categories, whose shares are estimated."""
 
     answers: ClassVar[str] = "category"
-    controls: ClassVar[tuple[Control, ...]] = (Control("categories", "Categories", 2, 500, 4, slides=True),)
+    controls: ClassVar[Mapping[str, tuple[float, float]]] = {"categories": (2, 500)}
     template: ClassVar[str] = TEMPLATE
     epsilon0: float
     categories: tuple[Category, ...]

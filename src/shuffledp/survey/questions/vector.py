@@ -1,5 +1,6 @@
 """Question for a vector of length 1, whose mean is estimated."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.randomizers.inputs import NORM_TOLERANCE
-from shuffledp.survey.questions.question import AnswerColumns, Control, MeanQuestion, Read
+from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class UnitVector(MeanQuestion):
 
     answers: ClassVar[str] = "vector"
     takes: ClassVar[str] = "vector"
-    controls: ClassVar[tuple[Control, ...]] = (Control("dimension", "Coordinates", 2, 1000, 10, slides=True),)
+    controls: ClassVar[Mapping[str, tuple[float, float]]] = {"dimension": (2, 1000)}
     epsilon0: float
     dimension: int
 
