@@ -11,7 +11,7 @@ import pytest
 
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.core.errors import InputDataError
-from shuffledp.files import in_memory
+from shuffledp.files import reading
 
 ACCOUNT = ("account", "--epsilon0", 1, "--delta", 1e-6)
 RUN = ("run", "task.toml", "--input", "answers.csv", "--output", "out", "--force")
@@ -101,7 +101,7 @@ def test_several_columns_are_read_from_one_pipe(folder, monkeypatch):
     ids=["empty", "column", "answer", "bytes", "quotes", "too much"],
 )
 def test_what_is_wrong_with_a_pipe_is_said_without_its_rows(folder, monkeypatch, content, reason):
-    monkeypatch.setattr(in_memory, "_MOST_HELD", 1000)
+    monkeypatch.setattr(reading, "_MOST_HELD", 1000)
     pipe(monkeypatch, content)
     result = shuffledp(*PIPED)
     assert result.code in (2, 3)
@@ -111,10 +111,10 @@ def test_what_is_wrong_with_a_pipe_is_said_without_its_rows(folder, monkeypatch,
 
 
 def test_no_more_is_taken_from_a_pipe_than_is_held(monkeypatch):
-    monkeypatch.setattr(in_memory, "_MOST_HELD", 1000)
+    monkeypatch.setattr(reading, "_MOST_HELD", 1000)
     endless = io.BytesIO(b"No\n" * 10_000)
     with pytest.raises(InputDataError, match="at most 0 MiB"):
-        in_memory.CsvInMemory.of(endless)
+        reading.CsvInMemory.of(endless)
     assert endless.tell() == 1001
 
 
