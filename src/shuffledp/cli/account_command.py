@@ -8,7 +8,6 @@ import typer
 
 from shuffledp.cli.options import (
     Categories,
-    Delta,
     Epsilon0,
     Honest,
     Json,
@@ -17,6 +16,7 @@ from shuffledp.cli.options import (
     Matrix,
     OfColumn,
     People,
+    ProtocolOptions,
     Published,
     TaskOrOptions,
     Users,
@@ -77,14 +77,7 @@ _SHARPER = "`--sharp` works out bounds that take seconds, which may be less; a r
 def account(
     task: TaskOrOptions = None,
     *,
-    randomizer: Kind = None,
-    epsilon0: Epsilon0 = None,
-    users: Users = None,
-    delta: Delta = None,
-    categories: Categories = None,
-    channel: Matrix = None,
-    local_delta: LocalDelta = None,
-    value: OfColumn = None,
+    protocol: ProtocolOptions,
     honest_fraction: Honest = 1.0,
     releases: Annotated[int, whole("How often the same people take part in such a release.")] = 1,
     renyi: Annotated[str | None, typer.Option(metavar="ORDERS", help="Renyi privacy at these orders: 2,8,32.")] = None,
@@ -106,17 +99,7 @@ def account(
     from shuffledp.documents.document import Section
     from shuffledp.documents.statement_document import with_share
 
-    asked = Asked(
-        task=task,
-        randomizer=randomizer,
-        epsilon0=epsilon0,
-        users=users,
-        delta=delta,
-        categories=categories,
-        channel=channel,
-        local_delta=local_delta,
-        column=value,
-    )
+    asked = Asked.of(protocol, task)
     drawn = _drawn(figure, theorems, published_only=published_only, sharp=sharp)
     found = examine(
         asked.model(),
@@ -318,7 +301,7 @@ def leakage(
         channel=channel,
         shuffler=shuffler,
         people=input,
-        column=value,
+        value=value,
     )
     if users is not None and users > MOST_PEOPLE:
         raise InvalidParameterError(

@@ -1,6 +1,7 @@
 """The commands about a collection: `new` and `show` before it begins, `status` and `close` while it is open."""
 
 from contextlib import suppress
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -71,6 +72,17 @@ ForShow = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Options of the names of parties, in the order of `PartyNames`."""
+
+    shuffler_name: Name = None
+    analyzer_name: Name = None
+    relay_name: Name = None
+    issuer_name: Name = None
+    page_name: Name = None
+
+
 @collect_app.callback()
 def _collect() -> None:
     """Collections over a network: make one, show it, close it."""
@@ -95,11 +107,7 @@ def new(
     issuer_key: IssuerKeyFile = None,
     ready_made: ReadyMade = False,
     web: Web = None,
-    shuffler_name: Name = None,
-    analyzer_name: Name = None,
-    relay_name: Name = None,
-    issuer_name: Name = None,
-    page_name: Name = None,
+    names: Names,
     result: Result = None,
     demonstration: ForShow = False,
     json: Json = False,
@@ -115,7 +123,7 @@ def new(
     from shuffledp.survey import Collection, PartyNames, Task
 
     _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=issuer, web=web)
-    _check_pairs(issuer=issuer, issuer_key=issuer_key, page_name=page_name, web=web)
+    _check_pairs(issuer=issuer, issuer_key=issuer_key, page_name=names.page_name, web=web)
     listed = None if directory is None else Directory.read(directory)
     collection = Collection.new(
         Task.read(task),
@@ -130,7 +138,7 @@ def new(
         gateway=None if gateway_key is None else _published(gateway_key),
         issuer=None if issuer is None or issuer_key is None else _service(issuer, issuer_key),
         ready_made=ready_made,
-        names=PartyNames(shuffler_name, analyzer_name, relay_name, issuer_name, page_name),
+        names=PartyNames(*astuple(names)),
         result=result,
         demonstration=demonstration,
         now=datetime.now(UTC),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from functools import wraps
@@ -88,6 +88,22 @@ Matrix = Annotated[
     ),
 ]
 LocalDelta = Annotated[float | None, typer.Option(help="Local remainder, of any randomizer of loss epsilon0.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolOptions:
+    """Options that describe a protocol, as `account` takes them; None for each option left out."""
+
+    randomizer: Kind = None
+    epsilon0: Epsilon0 = None
+    users: Users = None
+    delta: Delta = None
+    categories: Categories = None
+    channel: Matrix = None
+    local_delta: LocalDelta = None
+    value: OfColumn = None
+
+
 Honest = Annotated[float, typer.Option(help="Share of the people who do not collude with the analyst.")]
 Published = Annotated[bool, typer.Option("--published-only", help="Leave out what only this project proves.")]
 
@@ -149,19 +165,29 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 
 def on_screen(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the further options of a `Screen`, which holds while the command runs."""
-    own, options = inspect.signature(command), inspect.signature(Screen).parameters
+    """The command with the further options of a `Screen`, which holds while the command runs.
+
+    A parameter whose type is a dataclass of options stands for all of them, in its place.
+    """
+    own, types = inspect.signature(command), command.__annotations__
+    groups = {name: each for name, each in types.items() if isinstance(each, type) and is_dataclass(each)}
+    options = {name: inspect.signature(each).parameters for name, each in (groups | {"": Screen}).items()}
 
     @wraps(command)
     def with_screen(**given: Any) -> None:
-        held = _SCREEN.set(Screen(**{name: given.pop(name) for name in options}))
+        made = {name: {each: given.pop(each) for each in inside} for name, inside in options.items()}
+        held = _SCREEN.set(Screen(**made.pop("")))
         try:
-            command(**given)
+            command(**given, **{name: groups[name](**inside) for name, inside in made.items()})
         finally:
             _SCREEN.reset(held)
 
-    with_screen.__signature__ = own.replace(parameters=[*own.parameters.values(), *options.values()])  # type: ignore[attr-defined]
-    with_screen.__annotations__ = command.__annotations__ | Screen.__annotations__
+    flat = [part for each in own.parameters.values() for part in options.get(each.name, {each.name: each}).values()]
+    with_screen.__signature__ = own.replace(parameters=[*flat, *options[""].values()])  # type: ignore[attr-defined]
+    alone = {name: each for name, each in types.items() if name not in groups}
+    with_screen.__annotations__ = alone | {
+        name: each for group in (*groups.values(), Screen) for name, each in group.__annotations__.items()
+    }
     return with_screen
 
 

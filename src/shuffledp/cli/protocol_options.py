@@ -1,12 +1,12 @@
 """The options that describe a protocol, and the description that they make."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from shuffledp.cli.options import PARAMETERS, named
+from shuffledp.cli.options import PARAMETERS, ProtocolOptions, named
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
@@ -22,31 +22,25 @@ Progress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(ProtocolOptions):
     """Description of a protocol by options; None for each option left out.
 
     Args:
         task: a task file; then everything but the number of users and delta is in it.
-        randomizer: a kind; any randomizer of the loss if left out, and ``local_delta`` its local remainder.
-        channel: a file with the matrix of a randomizer.
         shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
         people: a table of the people with their public columns, for a task with groups.
-        column: which one, of a task of several private columns; None where it must have one.
         takes_task: whether the command takes a task file in place of options.
     """
 
     task: Path | None = None
-    randomizer: str | None = None
-    epsilon0: float | None = None
-    users: int | None = None
-    delta: float | None = None
-    categories: int | None = None
-    channel: Path | None = None
-    local_delta: float | None = None
     shuffler: str | None = None
     people: Path | None = None
-    column: str | None = None
     takes_task: bool = True
+
+    @classmethod
+    def of(cls, options: ProtocolOptions, task: Path | None) -> Self:
+        """The protocol of a command's options, or of a task file in place of them."""
+        return cls(task=task, **{each.name: getattr(options, each.name) for each in fields(options)})
 
     @property
     def kind(self) -> str:
@@ -81,7 +75,7 @@ class Asked:
             column = self._column()
             num_users = self._people(column.people.expected)
             return column.model(num_users, shuffler_of(column, num_users=num_users))
-        for name, option in (("people", "input"), ("column", "value")):
+        for name, option in (("people", "input"), ("value", "value")):
             if (given := getattr(self, name)) is not None:
                 raise _wrong(option, "left out without a task file", given)
         return ProtocolModel(local=self._local(), shuffle=_shuffle(self.shuffler or "uniform", self._people(None)))
@@ -150,9 +144,9 @@ class Asked:
 
         task = Task.read(self.task or "")
         columns = {column.value: column for column in task.columns}
-        if self.column is not None:
-            one_of(columns, value=self.column)
-            return columns[self.column]
+        if self.value is not None:
+            one_of(columns, value=self.value)
+            return columns[self.value]
         if len(task.columns) > 1:
             raise InvalidParameterError(
                 f"--value COLUMN must be given for a task of several private columns ({', '.join(map(repr, columns))}"
