@@ -74,7 +74,8 @@ def test_the_statement_carries_the_evaluated_hypotheses_and_whose_proof_it_is():
 # ---- where nothing is amplified -------------------------------------------------------------------------------------
 
 
-def test_out_of_every_regime_the_local_guarantee_remains_and_each_theorem_says_why_not():
+def test_out_of_every_regime_the_local_guarantee_remains_and_each_theorem_says_why_not(monkeypatch):
+    registry(monkeypatch, NAMED["local-dp"], *CLOSED_FORMS, NAMED["strong-pair"])  # theorems of one reason share it
     statement = account(given(4.0, 100), delta=1e-30)
     assert statement.guarantee == CentralDP(epsilon=4.0, delta=0.0)
     assert statement.basis.theorem == "local-dp"
