@@ -260,11 +260,6 @@ class SplitAndMixSection(Ranged, ProtocolSection):
         return self.randomizer().model.num_users
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Lower and upper end of the range."""
-        return self.lower, self.upper
-
-    @property
     def clipping(self) -> str:
         """A sentence about values outside the range."""
         if self.clips and self.l1_bounded:

@@ -36,11 +36,6 @@ class NumberInRange(Ranged, MeanQuestion):
         return answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Lower and upper end of the range."""
-        return self.lower, self.upper
-
-    @property
     def targets(self) -> tuple[str, ...]:
         """Name of the only row."""
         return ("value",)

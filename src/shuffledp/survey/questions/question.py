@@ -271,12 +271,14 @@ class Ranged:
     """Keys of a range of numbers: `ends`, and what becomes of numbers outside by ``out_of_range``."""
 
     __slots__ = ()
+    lower: Any
+    upper: Any
     out_of_range: OutOfRange
 
     @property
     def ends(self) -> tuple[float, float]:
         """Lower and upper end of the range."""
-        raise NotImplementedError
+        return self.lower, self.upper
 
     @property
     def clips(self) -> bool:
