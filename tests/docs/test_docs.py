@@ -35,6 +35,7 @@ MATCHING = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "MPLBACKEND": "Agg"}
 SPHINX_BUILD = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html"]
 MAX_EXAMPLE_LINES = 60
+MOST_LINES_OF_AN_HOUR = 6000  # of source: looked through, and read in part
 LONG_PAGES = {"several-questions", "how-much-does-shuffling-buy", "imperfect-shuffling"}  # half a minute each
 
 
@@ -265,12 +266,37 @@ def listed(index: str) -> list[str]:
     return [line for tree in trees for line in tree.splitlines() if re.fullmatch(r"[\w-]+", line)]
 
 
-def test_the_front_page_lists_the_pages_in_the_order_of_the_site_and_the_site_has_all_of_them():
+def test_the_list_of_the_site_has_every_page_once():
     pages = listed((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
-    table = README.read_text(encoding="utf-8").partition("## More")[2]
-    assert re.findall(r"\(docs/([\w-]+)\.md\)", table) == pages
     assert sorted([*pages, "index"]) == sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
     assert pages[0] == "tutorial"
+
+
+MOST_LINES_OF_README = 120
+MOST_BYTES_OF_PICTURE = 150_000
+
+
+def test_the_readme_is_two_screens_with_one_picture():
+    text = README.read_text(encoding="utf-8")
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
+    assert len(text.splitlines()) <= MOST_LINES_OF_README
+    assert (ROOT / picture).stat().st_size <= MOST_BYTES_OF_PICTURE
+
+
+def reading_order(page: str) -> list[str]:
+    """The source files that a page links to, in its order."""
+    return re.findall(r"\]\(\.\./src/shuffledp/([\w/]+\.py)\)", page)
+
+
+def test_reading_the_code_goes_through_the_kernel_in_an_hour():
+    page = (ROOT / "docs" / "reading-the-code.md").read_text(encoding="utf-8")
+    files = reading_order(page)
+    lines = [len((ROOT / "src" / "shuffledp" / file).read_text(encoding="utf-8").splitlines()) for file in files]
+    assert files[0] == "pipeline.py"
+    assert len(files) == len(set(files))
+    assert sum(lines) < MOST_LINES_OF_AN_HOUR
+    assert sum(int(minutes) for minutes in re.findall(r"^## .*\((\d+) minutes\)$", page, re.MULTILINE)) == 60
+    assert "{literalinclude} ../examples/whole_collection.py" in page
 
 
 def test_every_theorem_of_the_registry_has_a_row_with_its_kind_and_status():

@@ -59,16 +59,18 @@ class Forwarder:
     async def _send(self, outgoing: Outgoing) -> bool:
         headers = {"content-type": BATCH_TYPE}
         async with self._client.stream(
-            "POST", self._url, content=self._body(outgoing), headers=headers, timeout=_SECONDS
+            "POST", self._url, content=body_of(self._at_shuffler, outgoing), headers=headers, timeout=_SECONDS
         ) as answer:  # the body is not read, since it could be endless
             return answer.status_code == httpx.codes.OK
 
-    async def _body(self, outgoing: Outgoing) -> AsyncIterator[bytes]:
-        yield outgoing.manifest
-        number = 0
-        while (part := await self._at_shuffler.part(outgoing, number)) is not None:
-            yield part
-            number += 1
+
+async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> AsyncIterator[bytes]:
+    """Body of the request that hands a batch over, in parts: its manifest, then its reports."""
+    yield outgoing.manifest
+    number = 0
+    while (part := await at_shuffler.part(outgoing, number)) is not None:
+        yield part
+        number += 1
 
 
 def analyzer_client(certificates: str | None = None) -> httpx.AsyncClient:
