@@ -9,14 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
+from attacks.test_walk_games import exact_claim, small
+
 import shuffledp as sdp
 from attacks.test_games import mallows
-from attacks.test_walk_games import exact_claim, small
 from attacks.twins import OneRoundEarly, TooConcentrated, walking
-from shuffledp.accounting import account, d_sigma_statement
+from shuffledp.accounting import account
 from shuffledp.attacks import audit
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.pipeline import Pipeline
+from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_statement
 from shuffledp.testing import SeededSource
 
 Case = Callable[[], tuple[Pipeline, Pipeline, PrivacyStatement, int]]

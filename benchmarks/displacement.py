@@ -3,9 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.people.groups import Groups, order_sensitivity, reference_order
 from shuffledp.planning import mean_displacement
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, SlotShuffler
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 
 PEOPLE, CLUSTERS, SPREAD, ALPHA = 10_000, 15, 0.02, 4.0
 RADII, SEEDS = (0.0003, 0.001, 0.003), (0, 1, 2)

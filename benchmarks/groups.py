@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import compare
 from shuffledp.people.graphs import Graph
-from shuffledp.people.groups import Groups, order_sensitivity, reference_order
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
 from shuffledp.randomness.permutations import invert
 
 PEOPLE = 10_000

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import shuffledp as sdp
 from benchmarks.timing import compare
-from shuffledp.accounting.evaluators.share_mixing import mixing_bound
-from shuffledp.shufflers import ImperfectShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
+from shuffledp.protocols.shares.theorems.share_mixing import mixing_bound
 
 PEOPLE, SHARES = 1_000_000, 8
 RUNS = 6000  # sums of which the mean absolute error is taken: it is known to 1.5%

@@ -15,9 +15,10 @@ from scipy.sparse.linalg import eigsh
 import shuffledp as sdp
 from benchmarks.timing import compare
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.laws import position_distribution, sample_walks
 from shuffledp.people.graphs import Graph, describe_graph
 from shuffledp.people.graphs.spectrum import _normalized
+from shuffledp.protocols.network.laws.walk_distributions import position_distribution
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REAL = ("musae_facebook", "twitch_de", "deezer_europe", "email_enron")

@@ -15,10 +15,12 @@ from typing import Any, cast
 import shuffledp
 from shuffledp import randomizers
 from shuffledp.core.transitions import markdown
+from shuffledp.protocols.network.shufflers import relay_protocol
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
 from shuffledp.relay import rounds
 from shuffledp.service import batches
-from shuffledp.shufflers import relay_protocol, shuffler_kinds
-from shuffledp.survey import ProtocolSection, Question, ShufflerSection
+from shuffledp.shufflers import shuffler_kinds
+from shuffledp.survey import Question, ShufflerSection
 
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
 SET_BY_THE_TASK = "missing_category"

@@ -12,7 +12,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind, Trust, Withdrawal
 from shuffledp.core.table import Table
 from shuffledp.pipeline import Pipeline, Release, Transcript
-from shuffledp.shufflers import CayleyShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
 from shuffledp.testing import RecordedSource, SeededSource
 
 VALUES = np.repeat([0, 1, 2, 3], [500, 250, 150, 100])

@@ -6,8 +6,8 @@ Run it to write the picture anew: ``python docs/figures/overlays.py``. It is wha
 
 from pathlib import Path
 
-from shuffledp.documents.walk_charts import designs_figure
-from shuffledp.planning import design_overlays
+from shuffledp.protocols.network.documents.walk_charts import designs_figure
+from shuffledp.protocols.network.planning.overlay_designs import design_overlays
 
 
 def picture() -> str:

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import svds
 import shuffledp as sdp
 from experiments.running import DATA
 from shuffledp.demo import make_survey
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
 
 WHOLE = " whole"  # after the name of a data set that is not balanced
 FILES = {

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.attacks.side_information import SideInformation, needed, reports_by_slot
 from shuffledp.core import validate
 from shuffledp.core.flow import View
 from shuffledp.core.table import Floats
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, needed, reports_by_slot
 
 _LEAST = 1e-9  # a share of 0 would never come back
 _BALANCED = 20  # rounds in which people's chances are fitted to their group's counts

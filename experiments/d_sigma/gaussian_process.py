@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.spatial.distance import cdist
 
-from shuffledp.attacks.side_information import SideInformation, needed, reports_by_slot
 from shuffledp.core import validate
 from shuffledp.core.flow import View
 from shuffledp.core.table import Floats
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, needed, reports_by_slot
 
 _LENGTHS = (0.02, 0.04, 0.08, 0.16, 0.32)  # of the widest extent of the points
 _RATIOS = np.logspace(-4, 1, 16)  # variance of the surface over that of the noise

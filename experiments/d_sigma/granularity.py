@@ -10,8 +10,7 @@ from experiments.d_sigma.data import People, people_of
 from experiments.d_sigma.gaussian_process import GaussianProcessAttack
 from experiments.d_sigma.mechanisms import shuffler_of
 from experiments.showing import STYLE
-from shuffledp.attacks import SideInformation
-from shuffledp.attacks.side_information import reports_by_slot
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, reports_by_slot
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]

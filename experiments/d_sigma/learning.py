@@ -12,7 +12,7 @@ from shuffledp.core.flow import View
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.validate import invalid
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
 
 _ROUNDING = 1e-6  # by which laws may miss a sum of 1
 _EQUAL = 1e-12  # as far from uniform as rounding leads

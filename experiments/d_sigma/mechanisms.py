@@ -7,7 +7,9 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.showing import COLORS
-from shuffledp.people.groups import Groups, order_width, reference_order
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.people.sensitivity import order_width
 
 DELTA = 1e-6  # of the Gaussian sort; the guarantees of the others are pure
 MECHANISMS = {

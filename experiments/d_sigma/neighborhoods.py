@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, logsumexp
 
-from shuffledp.attacks.side_information import SideInformation, needed, reports_by_slot, spread
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import View
 from shuffledp.core.table import Floats
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, needed, reports_by_slot, spread
 
 _FITTED_LAWS = 64
 _ROUNDS = 30

@@ -6,9 +6,10 @@ import numpy as np
 
 from experiments.checking import Drawn
 from experiments.showing import COLORS, lettered, new_chart, series
-from shuffledp.laws import kendall_kept_in_interval, preserved_shares, sample_mallows, sample_noisy_sort
-from shuffledp.people.groups import Groups
-from shuffledp.shufflers import NoisySortShuffler
+from shuffledp.laws import kendall_kept_in_interval, sample_mallows, sample_noisy_sort
+from shuffledp.protocols.d_sigma.laws.preservation_laws import preserved_shares
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]

@@ -13,7 +13,8 @@ from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
 from experiments.d_sigma.neighborhoods import NeighborhoodBayes
 from experiments.d_sigma.vulnerability import Vote
 from experiments.showing import lettered, limits, new_chart, series
-from shuffledp.attacks import MajorityVote, SideInformation, evaluate, placement, similar_people
+from shuffledp.protocols.d_sigma.attacks.evaluation import MajorityVote, evaluate
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, placement, similar_people
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from experiments.showing import COLORS, MARKERS, lettered, new_chart
-from shuffledp.people.groups import Groups, order_sensitivity, order_width, reference_order
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity, order_width
 
 METHODS = {"bfs": "BFS (paper)", "random": "random order", "auto": "ours: best of several, and search"}
 PALETTE = dict(zip(METHODS, (COLORS[0], COLORS[1], COLORS[3]), strict=True))

@@ -12,7 +12,8 @@ from experiments.imperfect.published_counts import (
 )
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
 
 NAMES = {
     "printed Lemma 4.13": "Lemma 4.13 as printed",

@@ -20,7 +20,7 @@ from scipy import stats
 import shuffledp as sdp
 from experiments.checking import Drawn
 from experiments.showing import COLORS, new_chart, progress
-from shuffledp.shufflers import DelayShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import DelayShuffler
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]

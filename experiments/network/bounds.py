@@ -10,11 +10,12 @@ from scipy.stats import binom
 
 import shuffledp as sdp
 from experiments.network.printed_formulas import FLAGS, PrintedFormula, printed_all, printed_single
-from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
+from shuffledp.protocols.network.theorems.network_single import NetworkSingle
 from shuffledp.randomizers import LdpModel
-from shuffledp.shufflers import RandomWalkShuffleModel, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 
 _COEFFICIENT_AT = 1 / 8  # the largest epsilon0 at which "800 epsilon0^2 S + 40 epsilon0 sqrt(..)" follows
 _MOST_HELD = 12  # reports of others

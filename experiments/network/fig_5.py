@@ -11,8 +11,8 @@ from experiments.network.graphs import graph_of
 from experiments.network.printed_formulas import printed_all
 from experiments.network.swap_reveal import SwapReveal
 from experiments.showing import COLORS, new_chart, progress, series
-from shuffledp.laws import position_distribution
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.laws.walk_distributions import position_distribution
 from shuffledp.testing import SeededSource
 
 PARTS = "graphs"

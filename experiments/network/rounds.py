@@ -6,8 +6,8 @@ from experiments.network.bounds import everybody, uniform
 from experiments.network.fig_4 import followed
 from experiments.network.graphs import graph_of
 from experiments.showing import COLORS, new_chart, progress, series
-from shuffledp.laws import expected_messages
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.laws.walk_loads import expected_messages
 
 PARTS = "graphs"
 STYLES = {

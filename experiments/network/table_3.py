@@ -7,8 +7,8 @@ import numpy as np
 from experiments.checking import Drawn
 from experiments.network.graphs import graph_of
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
-from shuffledp.laws import sample_walks
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
 from shuffledp.testing import SeededSource
 
 PARTS = "graphs"

@@ -23,35 +23,35 @@ from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
 from .randomizers import OneBitMean as OneBitMean
 from .randomizers import RoundedMean as RoundedMean
 from .randomizers import PrivUnit as PrivUnit
-from .randomizers import SplitAndMix as SplitAndMix
+from .protocols.shares import SplitAndMix as SplitAndMix
 
 # shuffling
 from .shufflers import UniformShuffler as UniformShuffler
-from .shufflers import StratifiedShuffler as StratifiedShuffler
+from .protocols.strata import StratifiedShuffler as StratifiedShuffler
 from .shufflers import IdentityShuffler as IdentityShuffler
-from .shufflers import imperfect_shuffler as imperfect_shuffler
-from .shufflers import ParallelShuffler as ParallelShuffler
-from .shufflers import MallowsShuffler as MallowsShuffler
-from .shufflers import NoisySortShuffler as NoisySortShuffler
-from .shufflers import RandomWalkShuffler as RandomWalkShuffler
+from .protocols.shares import imperfect_shuffler as imperfect_shuffler
+from .protocols.shares import ParallelShuffler as ParallelShuffler
+from .protocols.d_sigma import MallowsShuffler as MallowsShuffler
+from .protocols.d_sigma import NoisySortShuffler as NoisySortShuffler
+from .protocols.network import RandomWalkShuffler as RandomWalkShuffler
 
 # graphs of people
 from .people.graphs import Graph as Graph
-from .people.graphs import Overlay as Overlay
-from .laws import Schedule as Schedule
+from .protocols.network import Overlay as Overlay
+from .protocols.network import Schedule as Schedule
 
 # groups and strata of people
-from .people.groups import Groups as Groups
-from .people.strata import Strata as Strata
+from .protocols.d_sigma import Groups as Groups
+from .protocols.strata import Strata as Strata
 
 # analyzing
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import CrossTableAnalyzer as CrossTableAnalyzer
 from .analyzers import HistogramAnalyzer as HistogramAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
-from .analyzers import RegionalAnalyzer as RegionalAnalyzer
-from .analyzers import StratifiedAnalyzer as StratifiedAnalyzer
-from .analyzers import SumAnalyzer as SumAnalyzer
+from .protocols.d_sigma import RegionalAnalyzer as RegionalAnalyzer
+from .protocols.strata import StratifiedAnalyzer as StratifiedAnalyzer
+from .protocols.shares import SumAnalyzer as SumAnalyzer
 from .core.estimates import Estimate as Estimate
 
 # the whole
@@ -66,8 +66,8 @@ from .accounting import renyi as renyi
 from .accounting import compose_releases as compose_releases
 from .accounting import to_privacy_loss_distribution as to_privacy_loss_distribution
 from .core.statements import compose as compose
-from .accounting import walk_gate as walk_gate
-from .laws import WalkGate as WalkGate
+from .protocols.network import walk_gate as walk_gate
+from .protocols.network import WalkGate as WalkGate
 from .accounting import Bracket as Bracket
 from .randomizers import LdpModel as LdpModel
 from .core.statements import PrivacyStatement as PrivacyStatement
@@ -75,7 +75,7 @@ from .core.guarantees import CentralDP as CentralDP
 from .core.guarantees import LocalDP as LocalDP
 from .core.guarantees import RenyiDP as RenyiDP
 from .core.guarantees import DSigmaPrivacy as DSigmaPrivacy
-from .accounting import reidentification_bound as reidentification_bound
+from .protocols.d_sigma import reidentification_bound as reidentification_bound
 from .core.local_models import ProtocolModel as ProtocolModel
 from .core.channels import Channel as Channel
 

@@ -9,8 +9,9 @@ import pytest
 import shuffledp as sdp
 from shuffledp.accounting import privacy_curve
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.protocols.shares.shufflers.imperfect import DelayShuffler
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
-from shuffledp.shufflers import DelayShuffler, IdentityShuffleModel, UniformShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 
 
 def generic(epsilon0: float, users: int, **local: float) -> sdp.ProtocolModel:

@@ -21,8 +21,9 @@ from attacks.twins import (
     pipeline,
     walking,
 )
-from shuffledp.accounting import account, account_all, d_sigma_statement
+from shuffledp.accounting import account, account_all
 from shuffledp.attacks import DEFAULT_TRIALS, Verdict, audit
+from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_statement
 from shuffledp.testing import SeededSource
 
 

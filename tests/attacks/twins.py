@@ -10,17 +10,16 @@ from shuffledp.core.flow import Reports
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.statement_terms import Basis, Kind
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.laws import sample_mallows_blocks, sample_walks
+from shuffledp.laws import sample_mallows_blocks
 from shuffledp.pipeline import Pipeline
-from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, SplitAndMix
-from shuffledp.shufflers import (
-    CayleyShuffler,
-    IdentityShuffler,
-    MallowsShuffler,
-    ParallelShuffler,
-    RandomWalkShuffler,
-    UniformShuffler,
-)
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
+from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from soundness.exact_deltas import binary_laws_of_others, laws_of_others, worst_delta
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cli.running import shuffledp, write_task
-from shuffledp.laws import walk_distributions
+from shuffledp.protocols.network.laws import walk_distributions
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, wri
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.core.errors import InputDataError
 from shuffledp.files import read_graphs
-from shuffledp.planning import network_plan
+from shuffledp.protocols.network.planning import network_plan
 from shuffledp.survey import Task
 
 RUN = ("run", "task.toml", "--input", "people.csv", "--output", "out")

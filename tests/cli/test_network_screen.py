@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from shuffledp.documents.network_document import network_plan_blocks, network_sentences
 from shuffledp.documents.terminal import show_blocks
-from shuffledp.planning import AfterRounds, PartOfGraph
-from shuffledp.planning.network_plan import NetworkPlan
+from shuffledp.protocols.network.documents.network_document import network_plan_blocks, network_sentences
+from shuffledp.protocols.network.planning.network_plan import AfterRounds, NetworkPlan, PartOfGraph
 
 ROWS = tuple(
     AfterRounds(

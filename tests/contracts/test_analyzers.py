@@ -7,25 +7,18 @@ import pytest
 
 from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, coverage
 from contracts.siblings import SlotShuffler, SubmitterShuffler
-from shuffledp.analyzers import (
-    FrequencyAnalyzer,
-    HistogramAnalyzer,
-    MeanAnalyzer,
-    RegionalAnalyzer,
-    StratifiedAnalyzer,
-)
+from shuffledp.analyzers import FrequencyAnalyzer, HistogramAnalyzer, MeanAnalyzer
 from shuffledp.people.graphs import Graph
-from shuffledp.people.groups import Groups
-from shuffledp.people.strata import Strata
+from shuffledp.protocols.d_sigma.analyzers.regional import RegionalAnalyzer
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedAnalyzer
+from shuffledp.protocols.strata.people.strata import Strata
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffler
 from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding, RoundedMean
-from shuffledp.shufflers import (
-    IdentityShuffler,
-    MallowsShuffler,
-    NoisySortShuffler,
-    RandomWalkShuffler,
-    StratifiedShuffler,
-    UniformShuffler,
-)
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.testing import SeededSource
 
 BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)

@@ -26,8 +26,10 @@ from shuffledp.core.flow import Analyzer, Reports, Summary, View
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
 from shuffledp.core.table import Table
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
 from shuffledp.randomizers import KaryRandomizedResponseModel
-from shuffledp.shufflers import ImperfectShuffleModel, ParallelShuffleModel, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.testing import SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
 

@@ -10,9 +10,10 @@ from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.core.flow import Reports, View
 from shuffledp.core.shuffle_models import DummyReports
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.randomizers import DiscreteLaplaceMean, OneBitMean, PrivUnit, RoundedMean
 from shuffledp.randomness.sources import bernoulli, resolve_source, uniform_integers
-from shuffledp.shufflers import IdentityShuffler, RandomWalkShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.testing import SeededSource
 
 NUMBERS = tuple(np.linspace(-1, 1, 301).tolist())

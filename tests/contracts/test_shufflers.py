@@ -8,22 +8,19 @@ import pytest
 from contracts.shuffler import PEOPLE, PUBLIC, RANDOMIZER, ShufflerContract
 from contracts.siblings import ResidueRandomizer, RoundShuffler, SlotShuffler, SubmitterShuffler, SumAnalyzer
 from shuffledp.core.shuffle_models import LabelMeaning
-from shuffledp.laws.churn_schedules import Schedule
-from shuffledp.people.graphs import Graph, Overlay
-from shuffledp.people.groups import Groups
-from shuffledp.people.strata import Strata
+from shuffledp.people.graphs import Graph
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.network.laws.churn_schedules import Schedule
+from shuffledp.protocols.network.people.overlays import Overlay
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import ComposedShuffler, imperfect_shuffler
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
+from shuffledp.protocols.strata.people.strata import Strata
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffler
 from shuffledp.randomness.permutations import random_permutation
-from shuffledp.shufflers import (
-    ComposedShuffler,
-    IdentityShuffler,
-    MallowsShuffler,
-    NoisySortShuffler,
-    ParallelShuffler,
-    RandomWalkShuffler,
-    StratifiedShuffler,
-    UniformShuffler,
-    imperfect_shuffler,
-)
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.testing import SeededSource
 
 

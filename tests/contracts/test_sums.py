@@ -9,9 +9,10 @@ from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, covera
 from contracts.numbers import NumberRandomizerContract, WithoutFiniteChannel
 from contracts.randomizer import SECRET, RandomizerContract
 from contracts.siblings import RoundShuffler
-from shuffledp.analyzers import SumAnalyzer
-from shuffledp.randomizers import SplitAndMix
-from shuffledp.shufflers import IdentityShuffler, ParallelShuffler, UniformShuffler
+from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 
 PEOPLE = 301
 

@@ -8,7 +8,8 @@ import pytest
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.leakage import bayes
 from shuffledp.planning import calibrate
-from shuffledp.randomizers import SplitAndMix, model_of_kind
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
+from shuffledp.randomizers import model_of_kind
 from shuffledp.randomizers.descriptions import ChannelModel, LdpModel, PersonalizedResponseModel
 
 CATEGORIES = ("k-rr", "oue", "sue", "subset", "hadamard")

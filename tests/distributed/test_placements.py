@@ -174,7 +174,7 @@ def test_orders_that_are_drawn_in_windows_would_be_seen(p_value, monkeypatch):
 
 
 def test_a_uniform_order_in_its_place_would_be_seen(p_value, monkeypatch):
-    monkeypatch.setattr("shuffledp.shufflers.mallows.mallows_parts", uniform_blocks)
+    monkeypatch.setattr("shuffledp.protocols.d_sigma.shufflers.mallows.mallows_parts", uniform_blocks)
     assert p_value() < 1e-12
 
 

@@ -15,16 +15,9 @@ import shuffledp
 from cli.running import task_with
 from shuffledp.cli.app import app
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.survey import (
-    Column,
-    GroupsSection,
-    PeopleSection,
-    ProtocolSection,
-    Question,
-    ReleaseSection,
-    ShufflerSection,
-    Task,
-)
+from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.survey import Column, PeopleSection, Question, ReleaseSection, ShufflerSection, Task
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "examples", "experiments", "benchmarks")

@@ -13,8 +13,8 @@ from shuffledp.documents.estimate_charts import estimates_chart
 from shuffledp.documents.house_style import NARROW, WIDE
 from shuffledp.documents.place_charts import PlacesDrawn, folded, place_charts
 from shuffledp.documents.rendering import figure_of
-from shuffledp.documents.walk_charts import rounds_chart
 from shuffledp.documents.words import Scale
+from shuffledp.protocols.network.documents.walk_charts import rounds_chart
 
 
 def drawn(shares, *, error=0.01, names=None, width=WIDE):

@@ -11,7 +11,7 @@ from shuffledp.documents.leakage_document import bars_of, leakage_section, worst
 from shuffledp.leakage import compare_ways
 from shuffledp.leakage.target_examination import worst_like
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
-from shuffledp.shufflers import CayleyShuffler, ImperfectShuffleModel
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler, ImperfectShuffleModel
 from shuffledp.testing import SeededSource
 
 LEFT_OUT = "Not computed for this page"

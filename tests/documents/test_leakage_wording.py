@@ -6,9 +6,10 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.documents import leakage_document as wording
 from shuffledp.leakage import Vulnerability, compare_ways
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.randomizers import model_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, MallowsShuffler, UniformShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 
 
 def vulnerability(value, prior=1 / 3, kind=Kind.EXACT):

@@ -14,7 +14,7 @@ from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.terminal import show
 from shuffledp.people.graphs import Graph
 from shuffledp.planning import expected_error
-from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.survey import Question, Task, plan
 from shuffledp.testing import SeededSource
 

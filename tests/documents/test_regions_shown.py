@@ -16,9 +16,9 @@ from shuffledp.core.estimates import SHARES, Estimate
 from shuffledp.documents.blocks import Picture
 from shuffledp.documents.chart import Spans
 from shuffledp.documents.document import Document
-from shuffledp.documents.strata_document import strata_sections
 from shuffledp.documents.terminal import whole_lines
-from shuffledp.people.strata import Strata
+from shuffledp.protocols.strata.documents.strata_document import strata_sections
+from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 

@@ -11,7 +11,7 @@ from cli.running import shuffledp, task_with, toml, write_csv
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.documents import drawing
 from shuffledp.files import new_folder
-from shuffledp.planning import network_plan
+from shuffledp.protocols.network.planning import network_plan
 
 PLACES = {"public": ["x", "y"], "shuffler": {"kind": "mallows", "alpha": 4.0}}
 TWO = '[[value]]\ncolumn = "{}"\nrandomizer = {{kind = "k-rr", epsilon0 = 1.0, categories = ["No", "Yes"]}}\n'

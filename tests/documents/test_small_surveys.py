@@ -13,8 +13,8 @@ from shuffledp.documents.blocks import PAGE, TERMINAL, Role, Text
 from shuffledp.documents.estimate_document import estimates_section
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.release_document import column_document
-from shuffledp.documents.strata_document import strata_sections
 from shuffledp.documents.words import wide_intervals
+from shuffledp.protocols.strata.documents.strata_document import strata_sections
 from shuffledp.survey import Task, plan
 from shuffledp.survey.task_templates import Asked, task_text
 from shuffledp.testing import SeededSource

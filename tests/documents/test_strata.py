@@ -7,9 +7,9 @@ from cli.running import shuffledp, task_with, write_csv, write_task
 from documents.outcomes import write_page
 from documents.reading import Page
 from shuffledp.documents.document import Document
-from shuffledp.documents.strata_document import strata_sections
 from shuffledp.documents.terminal import whole_lines
 from shuffledp.files import stages
+from shuffledp.protocols.strata.documents.strata_document import strata_sections
 from shuffledp.survey import Task
 
 REGIONS = [f"<i>region {number}</i>" for number in range(16)]

@@ -3,11 +3,11 @@ import pytest
 from experiments.d_sigma.de_finetti import DeFinettiAttack
 
 from attacks.seen import view_of
-from shuffledp.attacks import SideInformation
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import MallowsShuffler
 from shuffledp.testing import SeededSource
 
 

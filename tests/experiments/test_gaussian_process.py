@@ -3,9 +3,9 @@ import pytest
 from experiments.d_sigma.gaussian_process import GaussianProcessAttack
 
 from attacks.seen import view_of
-from shuffledp.attacks import SideInformation
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.demo import make_survey
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.testing import SeededSource

@@ -5,7 +5,7 @@ import pytest
 from experiments.d_sigma.learning import BoostedRegions, laws_in_groups, learnability_error, share_of_likeliest
 
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.testing import SeededSource

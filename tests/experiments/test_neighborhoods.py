@@ -8,18 +8,15 @@ from experiments.d_sigma.neighborhoods import NeighborhoodBayes, NeighborhoodPri
 from scipy.special import stdtrit
 
 from attacks.seen import town, view_of
-from shuffledp.attacks import (
-    MajorityVote,
-    SideInformation,
-    evaluate,
-    placement,
-    similar_people,
-)
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.demo import make_survey
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.attacks.evaluation import MajorityVote, evaluate
+from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, placement, similar_people
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import IdentityShuffler, MallowsShuffler, NoisySortShuffler
+from shuffledp.shufflers import IdentityShuffler
 from shuffledp.testing import SeededSource
 
 PRIORS = {

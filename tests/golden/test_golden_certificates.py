@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.accounting.evaluators.share_mixing import log_mixing_bound, mixing_distance
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.planning import calibrate
+from shuffledp.protocols.shares.theorems.share_mixing import log_mixing_bound, mixing_distance
 from soundness.exact_rounds import Rounds, expected_power, extremal, kept_set_chance, uniform, variation
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # experiments are run from a checkout and never installed

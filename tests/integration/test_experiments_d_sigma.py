@@ -14,7 +14,8 @@ from experiments.d_sigma.mechanisms import shuffler_of  # noqa: E402
 from experiments.d_sigma.run import FAMILY  # noqa: E402
 from experiments.showing import from_csv  # noqa: E402
 
-from shuffledp.people.groups import Groups, order_width  # noqa: E402
+from shuffledp.protocols.d_sigma.people.assignment import Groups  # noqa: E402
+from shuffledp.protocols.d_sigma.people.sensitivity import order_width  # noqa: E402
 
 
 def committed(name, *, tiny):

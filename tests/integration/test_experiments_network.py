@@ -15,7 +15,7 @@ from experiments.network.graphs import graph_of, laws_after, raw_edges  # noqa: 
 from experiments.network.table_4 import first_ends_only  # noqa: E402
 from experiments.running import DATA  # noqa: E402
 
-from shuffledp.laws import position_distribution  # noqa: E402
+from shuffledp.protocols.network.laws.walk_distributions import position_distribution  # noqa: E402
 
 EXPECTED = ROOT / "experiments" / "network" / "expected"
 DELTA = 2e-6

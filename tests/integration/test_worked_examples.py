@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.accounting.theorems.meehan22 import reidentification_bound
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import kendall_mean_displacement
 from shuffledp.people.graphs import Graph
-from shuffledp.people.groups import Groups, order_width
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.sensitivity import order_width
+from shuffledp.protocols.d_sigma.theorems.meehan22 import reidentification_bound
 from shuffledp.randomness.permutations import invert
 
 ROOT = Path(__file__).parents[2]

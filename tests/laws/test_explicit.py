@@ -22,7 +22,6 @@ from laws.enumerated import (
 from laws.imperfect_laws import imperfect_laws, normalized, position_biased_law, preserved, preserving_law, sharp_sum
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.laws import (
-    adaptive_gaps,
     composed_law,
     d_sigma_loss,
     d_sigma_ratio,
@@ -31,11 +30,10 @@ from shuffledp.laws import (
     law_around,
     mallows_law,
     noisy_sort_law,
-    positions_of_gaps,
     shuffle_around,
-    sort_spreads,
 )
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.laws.spacing import adaptive_gaps, positions_of_gaps, sort_spreads
+from shuffledp.protocols.d_sigma.people.assignment import Groups
 
 HALF = Fraction(1, 2)
 

@@ -13,7 +13,8 @@ from shuffledp.laws import mallows_law
 from shuffledp.leakage import shuffled_fraction, shuffled_vulnerability, strong_vulnerability, target_vulnerability
 from shuffledp.leakage.expected_maximum import exact_mean_best, expected_excess, num_states
 from shuffledp.leakage.guess_scores import Scores, checked_gain, checked_prior, decay, scores
-from shuffledp.shufflers import CayleyShuffler, DelayShuffler, IdentityShuffler, UniformShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler, DelayShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 
 BINARY = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
 REFUSED = "gain must have a guess worth 0 or more for every view"

@@ -74,7 +74,7 @@ def test_more_concentrated_laws_tell_more():
 
 @pytest.mark.parametrize("distance", ["kendall", "hamming", "cayley"])
 def test_nobody_is_worse_off_than_the_person_whose_law_the_model_gives(distance):
-    from shuffledp.shufflers.mallows import _position_law
+    from shuffledp.protocols.d_sigma.shufflers.mallows import _position_law
 
     for people, theta in ((4, 0.7), (5, 0.3)):
         law, worst = mallows_law(people, theta, distance=distance), slots_of(_position_law(people, theta, distance))

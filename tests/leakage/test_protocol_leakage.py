@@ -19,17 +19,16 @@ from shuffledp.leakage import (
     target_vulnerability,
     worst_exchange_vulnerability,
 )
-from shuffledp.shufflers import (
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import (
     CayleyShuffler,
     ComposedShuffler,
     DelayShuffler,
-    IdentityShuffler,
+    ImperfectShuffleModel,
     ObliviousShuffleModel,
-    ParallelShuffler,
-    RandomWalkShuffler,
-    UniformShuffler,
 )
-from shuffledp.shufflers.imperfect import ImperfectShuffleModel
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shufflers.enumerated import law_of
 
 BINARY = sdp.KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model

@@ -10,8 +10,10 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage import compare_ways, target_vulnerability
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import imperfect_shuffler
 from shuffledp.randomizers import KaryRandomizedResponse, model_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, RandomWalkShuffler, UniformShuffleModel, imperfect_shuffler
+from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 
 PRIORS = [(0.5, 0.5), (0.3, 0.7), (0.2, 0.3, 0.5), (1 / 3, 1 / 3, 1 / 3)]
 

@@ -10,8 +10,9 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage import best_guesses, examine_target, target_capacity, target_vulnerability
+from shuffledp.protocols.shares.shufflers.imperfect import imperfect_shuffler
 from shuffledp.randomizers import ChannelModel, model_of_kind
-from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel, imperfect_shuffler
+from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel
 
 
 @pytest.mark.parametrize("others", [None, (0.2, 0.3, 0.5), (0.0, 0.4, 0.6)])

@@ -7,8 +7,9 @@ import pytest
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.people.graphs import Graph
 from shuffledp.planning import best_randomizer, compare_randomizers, expected_error, sample_size
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel, OneBitMean, PrivUnit, model_of_kind
-from shuffledp.shufflers import IdentityShuffler, RandomWalkShuffler, UniformShuffler
+from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 
 KINDS = ("k-rr", "sue", "oue", "olh", "hadamard", "subset")
 MODELS = [

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from shuffledp.people.groups import Groups
 from shuffledp.planning import least_displacement
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 
 
 def test_for_pairs_mallows_moves_least_and_for_large_groups_a_sort_does():

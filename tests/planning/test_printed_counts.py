@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.accounting.evaluators.share_mixing import mixing_distance
 from shuffledp.planning import calibrate
+from shuffledp.protocols.shares.theorems.share_mixing import mixing_distance
 from soundness.exact_rounds import Rounds, cayley_distance, hockey_stick, uniform, variation
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # experiments are run from a checkout and never installed

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.accounting.theorems.network_limits import first_hop_delta
+from shuffledp.protocols.network.theorems.network_limits import first_hop_delta
 from soundness.exact_walks import GRAPHS, neighbors_of, positions, stationary, step_of
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # experiments are run from a checkout and never installed

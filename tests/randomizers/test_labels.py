@@ -19,9 +19,12 @@ from shuffledp import (
     RandomWalkShuffler,
     UniformShuffler,
 )
-from shuffledp.attacks import KnownAnswers, LearnedSlots, Verdict, audit, guess_answers, name_slots
+from shuffledp.attacks import Verdict, audit
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.d_sigma.attacks.guessing_game import guess_answers
+from shuffledp.protocols.d_sigma.attacks.reidentification_adversaries import KnownAnswers
+from shuffledp.protocols.d_sigma.attacks.reidentification_game import LearnedSlots, name_slots
 from shuffledp.randomizers.inputs import as_numbers_of
 from shuffledp.randomizers.randomizer_kinds import mechanisms, parameters_of_kind
 from shuffledp.testing import SeededSource

@@ -8,9 +8,9 @@ import pytest
 from relay.members import Circle
 from relay.together import Together, terms_of
 from shuffledp.core.errors import InputDataError, InvalidParameterError
-from shuffledp.laws import sample_walks
-from shuffledp.laws.churn_schedules import STAY, Schedule
-from shuffledp.laws.churned_rounds import ChurnedWays
+from shuffledp.protocols.network.laws.churn_schedules import STAY, Schedule
+from shuffledp.protocols.network.laws.churned_rounds import ChurnedWays
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.relay.attendance import Attendance, record_of
 from shuffledp.relay.hand_in_gate import hand_in_refusal, schedule_of, simulated_shuffler

@@ -13,7 +13,7 @@ from relay.test_member import Folder, Fragile, KilledError
 from relay.test_post_office import Office, everybody
 from relay.together import Together, sealed_reports, terms_of
 from shuffledp.core.errors import InputDataError, InvalidParameterError, LocalProtocolError
-from shuffledp.laws import sample_walks
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
 from shuffledp.relay.attendance import record_of
 from shuffledp.relay.journal import Journal, begun
 from shuffledp.relay.links import Link

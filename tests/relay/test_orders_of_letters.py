@@ -9,11 +9,11 @@ from scipy import stats
 
 from relay.members import Circle
 from relay.together import Together
+from shuffledp.protocols.network.shufflers.relay_protocol import start_relay
 from shuffledp.relay.links import Link
 from shuffledp.relay.rounds import prepare
 from shuffledp.relay.sealed_hand_ins import opened_hand_in
 from shuffledp.relay.terms import DIGEST_BYTES, from_slots
-from shuffledp.shufflers.relay_protocol import start_relay
 from shuffledp.testing import SeededSource
 
 LETTERS, REPORTS = 300, 3

@@ -10,7 +10,7 @@ from relay.members import NOW, Circle, published
 from relay.together import Together, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.core.instants import written
-from shuffledp.laws import sample_walks
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
 from shuffledp.relay.attendance import record_of
 from shuffledp.relay.links import Link
 from shuffledp.relay.rounds import HandInRefusedError, LetterRefusedError, begin, finish, prepare

@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from shuffledp.laws import mallows_law, noisy_sort_law
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import MallowsShuffler
 
 
 def saying(shuffler, ranks):

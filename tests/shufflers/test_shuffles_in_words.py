@@ -3,14 +3,11 @@
 import pytest
 
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
-from shuffledp.shufflers import (
-    IdentityShuffler,
-    ImperfectShuffleModel,
-    ParallelShuffleModel,
-    RandomWalkShuffler,
-    StratifiedShuffleModel,
-    UniformShuffleModel,
-)
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel
+from shuffledp.shufflers import IdentityShuffler, UniformShuffleModel
 
 UNIFORM, NONE = UniformShuffleModel(num_users=10), IdentityShuffler().model(10)
 STRATA = StratifiedShuffleModel(sizes=(4, 6))

@@ -17,8 +17,9 @@ from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Basis, Kind
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.people.strata import Strata
-from shuffledp.shufflers import CayleyShuffler, StratifiedShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
+from shuffledp.protocols.strata.people.strata import Strata
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffler
 from shuffledp.testing import SeededSource
 from soundness.exact_views import exact_loss
 

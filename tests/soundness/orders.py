@@ -3,9 +3,9 @@
 from functools import cached_property
 
 import shuffledp as sdp
-from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local, d_sigma_of_shuffle
 from shuffledp.attacks import AuditReport, audit
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_of_local, d_sigma_of_shuffle
 from shuffledp.testing import SeededSource
 
 PEOPLE, ALPHA, DELTA = 6, 1.0, 0.01

@@ -4,20 +4,17 @@ import numpy as np
 
 import shuffledp as sdp
 from shuffledp import randomizers
-from shuffledp.accounting import walk_gate
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import ShuffleDPError
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.laws.link_slots import slots_needed
-from shuffledp.shufflers import (
-    ObliviousShuffleModel,
-    ParallelShuffleModel,
-    RandomWalkShuffler,
-    StratifiedShuffleModel,
-    UniformShuffleModel,
-)
-from shuffledp.shufflers.imperfect import ImperfectShuffleModel
+from shuffledp.protocols.network.laws.link_slots import slots_needed
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.theorems.network_gate import walk_gate
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel, ObliviousShuffleModel
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.testing import SeededSource
 
 NUMBERS = {"lower": 0.0, "upper": 1.0}

@@ -9,7 +9,7 @@ import shuffledp as sdp
 from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage import compare_ways, target_vulnerability
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed, guaranteed_vulnerability
-from shuffledp.shufflers import CayleyShuffler, DelayShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler, DelayShuffler
 from shuffledp.testing import SeededSource
 
 DELTA = 1e-6

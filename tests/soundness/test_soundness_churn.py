@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from shuffledp.accounting import account, delta_at
-from shuffledp.accounting.theorems.network_gate import NetworkGate, walk_gate
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.laws.churn_schedules import Schedule
-from shuffledp.laws.churned_rounds import ChurnedWays
-from shuffledp.laws.walk_gates import WalkGate
-from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.laws.churn_schedules import Schedule
+from shuffledp.protocols.network.laws.churned_rounds import ChurnedWays
+from shuffledp.protocols.network.laws.walk_gates import WalkGate
+from shuffledp.protocols.network.people.overlays import Overlay
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.theorems.network_gate import NetworkGate, walk_gate
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
-from shuffledp.shufflers import RandomWalkShuffler
 from soundness.exact_churn import every_schedule, laws_given
 from soundness.exact_deltas import response
 from soundness.exact_walks import GRAPHS, exact_delta, mean_overlap

@@ -11,16 +11,16 @@ import pytest
 
 from shuffledp.accounting import account, delta_at
 from shuffledp.accounting.theorem import LocalOnly
-from shuffledp.accounting.theorems.network_colluders import NetworkColluders, NetworkOnion
-from shuffledp.accounting.theorems.network_constant_pattern import NetworkConstantPattern
-from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Trust
-from shuffledp.laws.walk_collusion import unseen
-from shuffledp.people.graphs import Graph, Overlay
-from shuffledp.people.graphs.overlays import rounds_of
+from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.laws.walk_collusion import unseen
+from shuffledp.protocols.network.people.overlays import Overlay, rounds_of
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.theorems.network_colluders import NetworkColluders, NetworkOnion
+from shuffledp.protocols.network.theorems.network_constant_pattern import NetworkConstantPattern
+from shuffledp.protocols.network.theorems.network_limits import NetworkFirstHop, NetworkHistogram
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
-from shuffledp.shufflers.random_walk import RandomWalkShuffler
 from soundness.exact_collusion import (
     exact_deltas,
     exact_deltas_of_paths,

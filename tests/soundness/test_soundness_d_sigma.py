@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 
 from laws.enumerated import groups_of, kendall_formula, ranks_of, sensitivity
-from shuffledp.accounting import account, reidentification_bound
+from shuffledp.accounting import account
 from shuffledp.accounting.theorems.clone_pairs import StrongPair
 from shuffledp.accounting.theorems.reductions import SwapCost
 from shuffledp.accounting.theorems.two_levels import BlanketTwoLevel
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import d_sigma_loss, gaussian_delta, noisy_sort_law
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.d_sigma.theorems.meehan22 import reidentification_bound
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.randomness.permutations import compose, invert
-from shuffledp.shufflers import MallowsShuffler, NoisySortShuffler, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 from shufflers.enumerated import law_of, law_of_ranks, release_law, released
 
 SLACK = 1e-9

@@ -12,8 +12,8 @@ import pytest
 import shuffledp as sdp
 from shuffledp import KaryRandomizedResponse, MallowsShuffler, ProtocolModel, UniformShuffler, account, delta_at
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.people.groups import Groups
-from shuffledp.shufflers import CayleyShuffler
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
 from shuffledp.testing import SeededSource
 from shufflers.enumerated import law_of
 from soundness.exact_deltas import hockey_stick, laws_of_others, response, with_another, worst_delta

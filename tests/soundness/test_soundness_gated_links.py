@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from shuffledp.accounting.theorems.network_constant_pattern import surplus_charge
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.laws.churned_rounds import ChurnedWays
-from shuffledp.laws.link_slots import surplus_chance
-from shuffledp.laws.walk_gates import WalkGate
+from shuffledp.protocols.network.laws.churned_rounds import ChurnedWays
+from shuffledp.protocols.network.laws.link_slots import surplus_chance
+from shuffledp.protocols.network.laws.walk_gates import WalkGate
+from shuffledp.protocols.network.theorems.network_constant_pattern import surplus_charge
 from soundness.exact_churn import along_edges, every_schedule, product_of, within_groups
 from soundness.exact_links import Fillings, joint_law, law_of_places, overflowing
 from soundness.test_soundness_churn import (

@@ -12,8 +12,9 @@ from shuffledp.accounting.theorems.clone_pairs import StrongPair
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
 from shuffledp.core.channels import Channel
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel, ObliviousShuffleModel
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponse
-from shuffledp.shufflers import ImperfectShuffleModel, ObliviousShuffleModel, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 from shufflers.enumerated import release_law
 from soundness.exact_deltas import response
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
-from shuffledp.accounting.theorems.network_constant_pattern import surplus_charge
-from shuffledp.accounting.theorems.network_limits import unmixed_chance
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.laws.walk_distributions import graphs_of_rounds, transposed_transition
-from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.protocols.network.laws.walk_distributions import graphs_of_rounds, transposed_transition
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.theorems.network_constant_pattern import surplus_charge
+from shuffledp.protocols.network.theorems.network_limits import unmixed_chance
 from soundness.exact_deltas import response
 from soundness.exact_links import Fillings, joint_law, law_of_places, laws_by_traffic, overflowing
 from soundness.exact_walks import GRAPHS, sees_one_each, step_of

@@ -15,21 +15,21 @@ from experiments.network.swap_reveal import shares_of_places
 
 from shuffledp.accounting import account, delta_at
 from shuffledp.accounting.theorems.clone_pairs import StrongPair
-from shuffledp.accounting.theorems.network_limits import (
+from shuffledp.core.channels import Channel
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
+from shuffledp.protocols.network.theorems.network_limits import (
     NetworkFirstHop,
     NetworkHistogram,
     first_hop_delta,
     visible_empties_delta,
 )
-from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
-from shuffledp.accounting.theorems.network_single import NetworkSingle
-from shuffledp.core.channels import Channel
-from shuffledp.core.local_models import ProtocolModel
-from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.theorems.network_overlap import NetworkOverlap
+from shuffledp.protocols.network.theorems.network_single import NetworkSingle
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponse, LdpModel
 from shuffledp.shufflers import UniformShuffleModel
-from shuffledp.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.shufflers.walk_model import RandomWalkShuffleModel
 from soundness.exact_deltas import response
 from soundness.exact_walks import (
     GRAPHS,

@@ -11,11 +11,11 @@ import pytest
 
 from accounting.given import GivenChannel
 from shuffledp.accounting import account, delta_at
-from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.theorems.network_overlap import NetworkOverlap
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
-from shuffledp.shufflers.random_walk import RandomWalkShuffler
 from soundness.exact_deltas import response
 from soundness.exact_walks import (
     GRAPHS,

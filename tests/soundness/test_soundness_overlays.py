@@ -5,9 +5,10 @@ import pytest
 
 import shuffledp as sdp
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.people.graphs.overlays import rounds_of
+from shuffledp.protocols.network.people.overlays import rounds_of
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.randomizers import LdpModel
-from shuffledp.shufflers import RandomWalkShuffler, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 from soundness.exact_deltas import response
 from soundness.exact_walks import exact_delta, sees_one_each, sees_padded, sees_shuffled
 

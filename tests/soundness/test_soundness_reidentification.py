@@ -6,16 +6,22 @@ import numpy as np
 import pytest
 
 from attacks.seen import view_of
-from shuffledp.accounting import reidentification_bound
 from shuffledp.analyzers import FrequencyAnalyzer
-from shuffledp.attacks import KnownAnswers, LearnedSlots, LikeliestSlots, OptimalReidentification, Verdict, name_slots
+from shuffledp.attacks import Verdict
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import law_around, mallows_law
-from shuffledp.people.groups import Groups
 from shuffledp.pipeline import Pipeline
+from shuffledp.protocols.d_sigma.attacks.reidentification_adversaries import (
+    KnownAnswers,
+    LikeliestSlots,
+    OptimalReidentification,
+)
+from shuffledp.protocols.d_sigma.attacks.reidentification_game import LearnedSlots, name_slots
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.theorems.meehan22 import reidentification_bound
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import MallowsShuffler
 from shuffledp.testing import SeededSource
 from statistical.thresholds import SIGNIFICANCE
 

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
 # (people, modulus, rounds); inputs of one step
 TINY = [(2, 3, 2), (2, 3, 3), (2, 5, 3), (3, 4, 2), (3, 4, 3)]

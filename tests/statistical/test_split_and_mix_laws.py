@@ -8,10 +8,9 @@ import pytest
 from scipy import stats
 from thresholds import SAMPLES, assert_fits, assert_rejects
 
-from shuffledp.randomizers import SplitAndMix, SplitAndMixModel
-from shuffledp.randomizers.sampling import polya
-from shuffledp.randomizers.sampling.polya import polya_noise
-from shuffledp.randomizers.split_and_mix import _shares
+from shuffledp.protocols.shares.randomizers import polya
+from shuffledp.protocols.shares.randomizers.polya import polya_noise
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel, _shares
 from shuffledp.randomness.sources import resolve_source
 
 

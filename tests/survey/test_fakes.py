@@ -9,7 +9,6 @@ import shuffledp as sdp
 from cli.running import shuffledp, stub_pages, write_answers, write_csv, write_task
 from documents.outcomes import make_outcome
 from shuffledp.accounting import account, account_all
-from shuffledp.accounting.theorems.meehan22 import d_sigma_of_local, d_sigma_of_shuffle
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import FAKE_SENDERS
@@ -17,9 +16,11 @@ from shuffledp.documents.blocks import Listing
 from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.people.graphs import Graph
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_of_local, d_sigma_of_shuffle
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import NoisySortShuffler, RandomWalkShuffler
 from shuffledp.survey import EarlierRelease, Task, plan
 
 YES_NO = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"]}

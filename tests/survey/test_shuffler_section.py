@@ -5,7 +5,7 @@ import pytest
 from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.shufflers import CayleyShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
 from shuffledp.shufflers.shuffler_kinds import ShufflerKind
 from shuffledp.survey import ShufflerSection, Task
 from shuffledp.survey.shuffler_section import TASK_KINDS

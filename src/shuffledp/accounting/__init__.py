@@ -5,6 +5,8 @@ In reading order: `account`, `compose` (releases), `renyi_divergences`, `bounds`
 them), `privacy_losses`, `numerics`.
 """
 
+from functools import partial
+
 from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of, may_be_sharper
 from shuffledp.accounting.bounds import Bracket, Examination, Finding, bracket, examine, findings
 from shuffledp.accounting.compose import (
@@ -18,14 +20,8 @@ from shuffledp.accounting.normal_limits import Limit, limit
 from shuffledp.accounting.renyi_divergences import renyi
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
-from shuffledp.accounting.theorems.meehan22 import (
-    ReidentificationBound,
-    d_sigma_of_reports,
-    d_sigma_statement,
-    reidentification_bound,
-)
-from shuffledp.accounting.theorems.network_gate import walk_gate
 from shuffledp.accounting.theorems.personal_losses import personalized
+from shuffledp.protocols import name_in_families
 
 __all__ = [
     "SHARP_THEOREMS",
@@ -34,7 +30,6 @@ __all__ = [
     "Examination",
     "Finding",
     "Limit",
-    "ReidentificationBound",
     "Theorem",
     "account",
     "account_all",
@@ -42,8 +37,6 @@ __all__ = [
     "bracket",
     "compose_pure",
     "compose_releases",
-    "d_sigma_of_reports",
-    "d_sigma_statement",
     "delta_at",
     "epsilon_of",
     "examine",
@@ -52,8 +45,8 @@ __all__ = [
     "may_be_sharper",
     "personalized",
     "privacy_curve",
-    "reidentification_bound",
     "renyi",
     "to_privacy_loss_distribution",
-    "walk_gate",
 ]
+
+__getattr__ = partial(name_in_families, __name__)

@@ -32,7 +32,6 @@ from typing import Any
 from shuffledp.accounting.lower_bounds import best_lower_bound, held_to_lower_bounds
 from shuffledp.accounting.theorem import Theorem, fake_senders, inside_unit
 from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
-from shuffledp.accounting.theorems.meehan22 import d_sigma_statement
 from shuffledp.core.caching import remembered
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import UnsupportedModelError
@@ -44,6 +43,7 @@ from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trus
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
+from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_statement
 
 Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # full or short forms, listed in `account`
 

@@ -6,6 +6,6 @@ regional (frequencies at places), post_stratification (of each stratum, added up
 group's answers stays in its slots). Each name is imported when it is first used.
 """
 
-import lazy_loader
+from shuffledp.protocols import face
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = face(__name__, __file__)

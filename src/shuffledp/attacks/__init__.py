@@ -13,40 +13,22 @@ Files in reading order:
 The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
 """
 
+from functools import partial
+
 from shuffledp.attacks.audit import DEFAULT_TRIALS, audit
-from shuffledp.attacks.evaluation import InferenceEvaluation, MajorityVote, evaluate
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
-from shuffledp.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.attacks.likelihood_scores import NeighboringInputs
-from shuffledp.attacks.reidentification_adversaries import KnownAnswers, LikeliestSlots, OptimalReidentification
-from shuffledp.attacks.reidentification_game import LearnedSlots, Naming, name_slots
-from shuffledp.attacks.side_information import InferenceAttack, SideInformation, placement, similar_people
-from shuffledp.attacks.traffic_game import naming_rate
+from shuffledp.protocols import name_in_families
 
 __all__ = [
-    "DEFAULT_GUESSES",
     "DEFAULT_TRIALS",
     "AuditReport",
     "Evidence",
     "Finding",
-    "Guessing",
-    "InferenceAttack",
-    "InferenceEvaluation",
-    "KnownAnswers",
-    "LearnedSlots",
-    "LikeliestSlots",
-    "MajorityVote",
     "Mode",
-    "Naming",
     "NeighboringInputs",
-    "OptimalReidentification",
-    "SideInformation",
     "Verdict",
     "audit",
-    "evaluate",
-    "guess_answers",
-    "name_slots",
-    "naming_rate",
-    "placement",
-    "similar_people",
 ]
+
+__getattr__ = partial(name_in_families, __name__)

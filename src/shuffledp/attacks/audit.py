@@ -21,10 +21,6 @@ from shuffledp.attacks.games import (
     has_statistics,
 )
 from shuffledp.attacks.likelihood_scores import NeighboringInputs, worst_inputs
-from shuffledp.attacks.share_game import LARGEST_MODULUS, SharesGame
-from shuffledp.attacks.slot_games import DISTINCT, RowGame, SlotGame
-from shuffledp.attacks.traffic_game import TrafficGame
-from shuffledp.attacks.walk_games import CollusionGame, WalkGame
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Progress, Randomizer, Shuffler
@@ -35,9 +31,13 @@ from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.people.graphs import union
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.protocols.d_sigma.attacks.slot_games import DISTINCT, RowGame, SlotGame
+from shuffledp.protocols.network.attacks.traffic_game import TrafficGame
+from shuffledp.protocols.network.attacks.walk_games import CollusionGame, WalkGame
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.shares.attacks.share_game import LARGEST_MODULUS, SharesGame
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.shufflers import RandomWalkShuffler
 
 Games = Mapping[str, type[Game]]
 

@@ -15,7 +15,8 @@ from shuffledp.core.shown import Shown
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, plural, said_of
-from shuffledp.shufflers import IdentityShuffleModel, ParallelShuffleModel
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
+from shuffledp.shufflers import IdentityShuffleModel
 
 
 class Verdict(StrEnum):

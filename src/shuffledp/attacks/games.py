@@ -23,7 +23,8 @@ from shuffledp.attacks.likelihood_scores import (
 from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.local_models import FrequencyModel, LocalModel
 from shuffledp.core.table import Floats
-from shuffledp.people.groups import Groups, windows
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.sensitivity import windows
 from shuffledp.randomizers import KaryRandomizedResponseModel
 from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.sources import RandomSource

@@ -17,7 +17,7 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import View
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
 from shuffledp.core.validate import integer_at_least, invalid
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
 _Holders = tuple[tuple[int, ...], ...]
 

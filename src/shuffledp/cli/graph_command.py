@@ -31,10 +31,10 @@ def inspect(
 
     Its parts, how irregular it is, and how fast walks mix.
     """
-    from shuffledp.documents.network_document import graph_as_dict, graph_document
     from shuffledp.files.people_files import read_graph
-    from shuffledp.laws.walk_distributions import mixing_rounds
     from shuffledp.people.graphs import describe_graph, largest_parts
+    from shuffledp.protocols.network.documents.network_document import graph_as_dict, graph_document
+    from shuffledp.protocols.network.laws.walk_distributions import mixing_rounds
 
     if edges.name.startswith("random-regular:") and not edges.exists():
         raise InputDataError(
@@ -75,8 +75,8 @@ def design(
     from shuffledp.core.validate import one_of
     from shuffledp.documents.blocks import Role, told
     from shuffledp.documents.document import Section
-    from shuffledp.documents.overlay_document import designs_document
-    from shuffledp.planning import design_overlays
+    from shuffledp.protocols.network.documents.overlay_document import designs_document
+    from shuffledp.protocols.network.planning.overlay_designs import design_overlays
 
     if figure is not None:
         one_of(_ENDINGS, figure=figure.suffix.lower())
@@ -86,8 +86,8 @@ def design(
         users, contacts=contacts, rounds=rounds, colluders=colluders, epsilon0=epsilon0, delta=delta
     )
     if figure is not None:
-        from shuffledp.documents.walk_charts import designs_figure
         from shuffledp.files.writing import new_file
+        from shuffledp.protocols.network.documents.walk_charts import designs_figure
 
         with new_file(figure) as file:
             file.write_bytes(designs_figure(found))

@@ -15,8 +15,9 @@ from shuffledp.randomizers import model_of_kind, parameters_of_kind
 
 if TYPE_CHECKING:
     from shuffledp.people.graphs.connected_parts import Contacts
-    from shuffledp.people.strata import Strata
-    from shuffledp.survey import Column, Grouping, Task
+    from shuffledp.protocols.d_sigma.survey.groups import Grouping
+    from shuffledp.protocols.strata.people.strata import Strata
+    from shuffledp.survey import Column, Task
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -217,7 +218,7 @@ def read_surroundings(
     `check_people` has been asked; ``users`` take part, for a graph that is drawn.
     """
     from shuffledp.files import read_graphs, read_grouping
-    from shuffledp.survey import NetworkSection
+    from shuffledp.protocols.network.survey.network_section import NetworkSection
 
     grouping, graphs = None, None
     if people is not None:

@@ -256,7 +256,7 @@ def demo(
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
     from shuffledp.documents.sending_document import demonstration_ahead
-    from shuffledp.documents.traffic_document import traffic_document
+    from shuffledp.protocols.network.documents.traffic_document import traffic_document
     from shuffledp.relay.relay_demonstration import demonstration, traffic_of
     from shuffledp.relay.relay_release import write_relay_release
 

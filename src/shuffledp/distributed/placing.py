@@ -23,9 +23,9 @@ from shuffledp.distributed.job_key import overwrite
 from shuffledp.distributed.kernels import Job
 from shuffledp.distributed.placements import PeopleFacts, Placement
 from shuffledp.files.parquet import read_labeled_parts
-from shuffledp.files.regions import regional_of
 from shuffledp.files.shuffling import shuffler_for
 from shuffledp.pipeline import ORIGIN, TaggedReports
+from shuffledp.protocols.d_sigma.files.regions import regional_of
 from shuffledp.randomness.permutations import invert
 from shuffledp.survey import Column, Regional
 

@@ -32,7 +32,8 @@ from shuffledp.documents.histogram_document import histogram_on_page, histogram_
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
-from shuffledp.survey import ColumnOutcome, ProtocolSection
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.survey import ColumnOutcome
 
 _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20

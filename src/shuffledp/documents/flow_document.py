@@ -10,7 +10,7 @@ from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Ro
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
 from shuffledp.planning.calibrate import split_and_mix_certificate
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
 _MISSING = {

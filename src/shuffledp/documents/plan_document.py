@@ -9,16 +9,18 @@ from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Column, Medium, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
-from shuffledp.documents.mixing_document import groups_plan_section
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.strata_document import strata_plan_section
 from shuffledp.documents.words import NO_CURATOR, NOTHING, all_or_nothing, little_shuffled, said_alone, small_sample
 from shuffledp.planning.mechanism_choice import Option
-from shuffledp.survey import ColumnPlan, Plan, ProtocolPlan, StratifiedSection
+from shuffledp.protocols.d_sigma.documents.mixing_document import groups_plan_section
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
+from shuffledp.protocols.strata.documents.strata_document import strata_plan_section
+from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
+from shuffledp.survey import ColumnPlan, Plan
 
 if TYPE_CHECKING:
-    from shuffledp.planning import WalksPlan
     from shuffledp.planning.people_needed import PeoplePlan
+    from shuffledp.protocols.network.planning.overlay_plan import WalksPlan
 
 _READING = "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum.)"
 
@@ -53,9 +55,9 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
 
 def _walks(plan: "WalksPlan", delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
     """Plan of walks, along graphs or on an overlay."""
-    from shuffledp.documents.network_document import network_plan_blocks
-    from shuffledp.documents.overlay_document import overlay_plan_blocks
-    from shuffledp.planning import OverlayPlan
+    from shuffledp.protocols.network.documents.network_document import network_plan_blocks
+    from shuffledp.protocols.network.documents.overlay_document import overlay_plan_blocks
+    from shuffledp.protocols.network.planning.overlay_plan import OverlayPlan
 
     if isinstance(plan, OverlayPlan):
         return overlay_plan_blocks(plan, delta, bits)

@@ -36,8 +36,8 @@ RELEASE_PAGE = "release.html"
 def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """Mixing of groups, and estimates by place; nothing without groups."""
     if outcome.regional is not None:
-        from shuffledp.documents.mixing_document import groups_section
-        from shuffledp.documents.place_document import places_section
+        from shuffledp.protocols.d_sigma.documents.mixing_document import groups_section
+        from shuffledp.protocols.d_sigma.documents.place_document import places_section
 
         yield places_section(outcome)
         yield groups_section(outcome)
@@ -46,7 +46,7 @@ def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
 def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """Estimates by region, and the strata; nothing for any other shuffle."""
     if outcome.stratified is not None:
-        from shuffledp.documents.strata_document import strata_sections
+        from shuffledp.protocols.strata.documents.strata_document import strata_sections
 
         yield from strata_sections(outcome)
 
@@ -54,8 +54,8 @@ def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
 def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """Results of walks along a graph or on an overlay; nothing for any other shuffle."""
     if outcome.walked is not None:
-        from shuffledp.documents.network_document import network_section
-        from shuffledp.documents.overlay_document import overlay_section
+        from shuffledp.protocols.network.documents.network_document import network_section
+        from shuffledp.protocols.network.documents.overlay_document import overlay_section
 
         yield network_section(outcome)
         yield overlay_section(outcome)

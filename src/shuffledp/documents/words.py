@@ -16,7 +16,7 @@ from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
 from shuffledp.planning.mechanism_choice import ExpectedError
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
 if TYPE_CHECKING:
     from shuffledp.survey import Column

@@ -16,8 +16,8 @@ from shuffledp.core.table import Table
 from shuffledp.files.reading import NOBODY, Watch
 from shuffledp.files.releases import ReceivedView, release_received
 from shuffledp.files.shuffling import shuffler_for
-from shuffledp.people.strata import Strata
-from shuffledp.shufflers import StratifiedShuffler
+from shuffledp.protocols.strata.people.strata import Strata
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffler
 from shuffledp.survey import Collected, Column, Outcome, Provenance, Task, read_earlier
 
 

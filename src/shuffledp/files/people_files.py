@@ -23,12 +23,16 @@ from shuffledp.files.reading import guarded, open_parquet, read_batches
 from shuffledp.files.row_problems import is_number, is_text, plain
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Contacts
-from shuffledp.people.groups import Groups
-from shuffledp.people.groups.public_points import rows_of
-from shuffledp.people.strata import Strata
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.public_points import rows_of
+from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
+from shuffledp.protocols.network.survey.network_section import NetworkSection, Walked
+from shuffledp.protocols.strata.people.strata import Strata
+from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.replayable import SeededSource
-from shuffledp.shufflers import RandomWalkShuffleModel, RandomWalkShuffler
-from shuffledp.survey import Column, Grouping, GroupsSection, NetworkSection, StratifiedSection, Task, Walked
+from shuffledp.survey import Column, Task
 
 _FEW = 1 << 20  # people: a graph of this number takes little memory even if none of them has a neighbor
 _MOST_PER_NAMED = 16  # people per named one; in published edge lists most people have a neighbor

@@ -18,8 +18,9 @@ from shuffledp.files.parquet import ReportPart
 from shuffledp.files.reading import Watch, guarded
 from shuffledp.files.row_problems import RowProblem, is_number, is_text, plain, stripped, type_name
 from shuffledp.files.table_files import read_table
+from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource
-from shuffledp.survey import ROW, Column, DataFlow, StratifiedSection, Task
+from shuffledp.survey import ROW, Column, DataFlow, Task
 
 _BYTES_OF_REPORTS_AT_A_TIME = 1 << 23
 _SHARES = 16  # names of people are compared in this number of shares

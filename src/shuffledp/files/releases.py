@@ -13,7 +13,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shuffledp.analyzers import StratifiedEstimate
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.files.file_facts import FileFacts
@@ -23,6 +22,8 @@ from shuffledp.files.reading import NOBODY, Watch, counted
 from shuffledp.files.shuffling import SLOTS_AT_A_TIME
 from shuffledp.files.writing import write_all
 from shuffledp.pipeline import Release
+from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedEstimate
+from shuffledp.protocols.strata.survey.stratified_section import Stratified, StratifiedSection
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import (
     Collected,
@@ -32,15 +33,13 @@ from shuffledp.survey import (
     Outcome,
     Provenance,
     Regional,
-    Stratified,
-    StratifiedSection,
     Task,
     composed_columns,
     composed_with,
 )
 
 if TYPE_CHECKING:
-    from shuffledp.survey import Walked
+    from shuffledp.protocols.network.survey.network_section import Walked
 
 _LABELS_OF_PEOPLE = {
     LabelMeaning.SLOT,
@@ -132,7 +131,7 @@ def release_of_views(
         walks = WalkedView.of(column, next(views), shuffler, beside)
         views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
     elif column.shuffler.needs_groups:
-        from shuffledp.files.regions import PlacesInParts
+        from shuffledp.protocols.d_sigma.files.regions import PlacesInParts
 
         parts = (part for view in views for part in view.parts(SLOTS_AT_A_TIME))
         first = next(parts)

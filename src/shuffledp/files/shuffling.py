@@ -23,8 +23,9 @@ from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
 from shuffledp.files.parquet import ReportPart
+from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.survey import ROW, Column, StratifiedSection
+from shuffledp.survey import ROW, Column
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
 _IN_MEMORY = 1 << 27  # bytes of reports and their permutation that stay off the disk
@@ -118,7 +119,9 @@ def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
 def _shuffled_in_memory(
     column: Column, parts: Iterable[ReportPart], beside: Path, source: RandomSource
 ) -> ShuffledParts:
-    from shuffledp.shufflers import SlotShuffler  # imports all of groups, which a uniform shuffle does not need
+    from shuffledp.protocols.d_sigma.shufflers.reference_order import (
+        SlotShuffler,  # imports all of groups, which a uniform shuffle does not need
+    )
 
     reports, public = _together(column, parts)
     shuffler = shuffler_for(column, public, reports.num_users, beside)

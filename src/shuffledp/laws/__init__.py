@@ -11,6 +11,6 @@ shuffle sigma*, ``sigma_star[order[k]] = order[w[k]]`` and ``released[j] = repor
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """
 
-import lazy_loader
+from shuffledp.protocols import face
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = face(__name__, __file__)

@@ -1,8 +1,4 @@
 # The public names of this package; each is imported when it is first used.
-from .churn_likeness import likeness_given as likeness_given
-from .churn_likeness import overlaps_given as overlaps_given
-from .churn_schedules import Schedule as Schedule
-from .churned_rounds import ChurnedWays as ChurnedWays
 from .explicit import Law as Law
 from .explicit import composed_law as composed_law
 from .explicit import d_sigma_loss as d_sigma_loss
@@ -28,27 +24,3 @@ from .noisy_sort_sampling import gaussian_alpha as gaussian_alpha
 from .noisy_sort_sampling import gaussian_delta as gaussian_delta
 from .noisy_sort_sampling import gaussian_mu as gaussian_mu
 from .noisy_sort_sampling import sample_noisy_sort as sample_noisy_sort
-from .preservation_laws import cayley_lost_law as cayley_lost_law
-from .preservation_laws import hamming_lost_law as hamming_lost_law
-from .preservation_laws import most_lost as most_lost
-from .preservation_laws import preservation_delta as preservation_delta
-from .preservation_laws import preserved_shares as preserved_shares
-from .spacing import RankGroups as RankGroups
-from .spacing import adaptive_gaps as adaptive_gaps
-from .spacing import positions_of_gaps as positions_of_gaps
-from .spacing import refined_gaps as refined_gaps
-from .spacing import sort_spreads as sort_spreads
-from .spacing import uniform_gaps as uniform_gaps
-from .walk_distributions import distance_from_stationarity as distance_from_stationarity
-from .walk_distributions import first_round_within as first_round_within
-from .walk_distributions import position_distribution as position_distribution
-from .walk_distributions import position_distributions as position_distributions
-from .walk_distributions import unseen_probability as unseen_probability
-from .walk_gates import WalkGate as WalkGate
-from .walk_loads import expected_held as expected_held
-from .walk_loads import expected_messages as expected_messages
-from .walk_positions import PositionBounds as PositionBounds
-from .walk_positions import position_bounds as position_bounds
-from .walk_sampling import LOST as LOST
-from .walk_sampling import Walks as Walks
-from .walk_sampling import sample_walks as sample_walks

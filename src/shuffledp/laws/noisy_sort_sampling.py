@@ -35,9 +35,9 @@ def sample_noisy_sort(
 ) -> Integers:
     """Random order of ranks by ``positions[rank] + scale * noise``, with noise of one law ("delay shuffler").
 
-    With Laplace noise the loss of a group is `shuffledp.laws.sort_spreads` of its positions over ``scale``; with
-    Gaussian noise the same, with ``power=2``, is the mu of `shuffledp.laws.gaussian_delta`. Place k of the result holds
-    rank w[k].
+    With Laplace noise the loss of a group is its spread of positions over ``scale``
+    (`shuffledp.protocols.d_sigma.sort_spreads`); with Gaussian noise the spread with ``power=2`` over ``scale`` is the
+    mu of `shuffledp.laws.gaussian_delta`. Place k of the result holds rank w[k].
 
     Guarantees:
         1. The law is that of continuous noise, exactly, if the words of the source are uniform, and if the float

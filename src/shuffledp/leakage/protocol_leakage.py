@@ -152,7 +152,7 @@ def worst_exchange_vulnerability(
 
     Example:
         >>> from shuffledp import KaryRandomizedResponse, ProtocolModel
-        >>> from shuffledp.shufflers import CayleyShuffler
+        >>> from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
         >>> local = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).model
         >>> model = ProtocolModel(local=local, shuffle=CayleyShuffler(imperfection=2.0).model(200))
         >>> round(target_vulnerability(model).value, 4), round(worst_exchange_vulnerability(model).value, 4)

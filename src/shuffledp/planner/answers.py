@@ -23,7 +23,7 @@ from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NOTHING, Loss, said_alone, small_sample
 from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, grouping_of, randomizers
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
-from shuffledp.shufflers import RandomWalkShuffler
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import ColumnPlan, Task, column_plan, plan
 
@@ -178,7 +178,7 @@ def _messages(model: ProtocolModel, shuffler: Shuffler) -> float:
     """Mean messages per person: messages sent, or reports expected to be passed on."""
     if not isinstance(shuffler, RandomWalkShuffler):
         return float(model.local.num_messages)
-    from shuffledp.laws import expected_messages
+    from shuffledp.protocols.network.laws.walk_loads import expected_messages
 
     return float(expected_messages(shuffler.graph, shuffler.num_rounds, **shuffler.chances).mean())
 

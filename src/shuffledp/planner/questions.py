@@ -14,18 +14,12 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.d_sigma.survey.groups import Grouping
+from shuffledp.protocols.network.survey.network_section import NetworkSection
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection, as_written
 from shuffledp.shufflers.shuffler_kinds import KINDS
-from shuffledp.survey import (
-    Column,
-    Grouping,
-    NetworkSection,
-    ProtocolSection,
-    ShufflerSection,
-    Task,
-    shuffler_of,
-)
+from shuffledp.survey import Column, ShufflerSection, Task, shuffler_of
 from shuffledp.survey import Question as SurveyQuestion
-from shuffledp.survey.protocol_section import as_written
 from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
 SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
@@ -184,7 +178,7 @@ def _keys_of(section: type) -> set[str]:
 @lru_cache(maxsize=4)
 def grouping_of(people: int, size: int) -> Grouping:
     """Groups of at most ``size`` people with consecutive numbers."""
-    from shuffledp.people.groups import Groups
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
 
     num_groups = -(-people // size)
     return Grouping(Groups.from_labels(np.arange(people) * num_groups // people))

@@ -8,6 +8,6 @@ to choose), `group_mixing` (how a shuffle mixes given groups), `guaranteed_leaka
 guarantee). Nothing here needs a task file or data; each name is imported when it is first used.
 """
 
-import lazy_loader
+from shuffledp.protocols import face
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = face(__name__, __file__)

@@ -18,8 +18,12 @@ from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import integer_at_least, invalid, open_probability, positive
-from shuffledp.planning.certified_messages import SplitAndMixCertificate, split_and_mix, split_and_mix_certificate
-from shuffledp.planning.constant_links import slots
+from shuffledp.protocols.network.planning.constant_links import slots
+from shuffledp.protocols.shares.planning.certified_messages import (
+    SplitAndMixCertificate,
+    split_and_mix,
+    split_and_mix_certificate,
+)
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import UniformShuffleModel
 

@@ -22,8 +22,8 @@ from shuffledp.randomizers.families import RangeModel
 from shuffledp.randomness.replayable import SeededSource
 
 if TYPE_CHECKING:
-    from shuffledp.people.groups import Groups
-    from shuffledp.shufflers import SlotShuffler
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
+    from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 
 _PLACES = 20_000  # places measured at least, in three draws or more
 _MOST_REFINED = 1_000_000  # members of all groups: some seconds
@@ -283,14 +283,14 @@ def least_displacement(
         InvalidParameterError: if an argument is out of range.
 
     Example:
-        >>> from shuffledp.people.groups import Groups
+        >>> from shuffledp.protocols.d_sigma.people.assignment import Groups
         >>> found = least_displacement(Groups.from_radius(np.arange(300), 12), alpha=1.0)
         >>> list(found.displacements)
         ['mallows', 'noisy-sort, laplace', 'noisy-sort, laplace, refined']
     """
-    from shuffledp.people.groups import Groups
-    from shuffledp.shufflers import MallowsShuffler
-    from shuffledp.shufflers.reference_order import checked_order
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
+    from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+    from shuffledp.protocols.d_sigma.shufflers.reference_order import checked_order
 
     validate.instance_of(Groups, groups=groups)
     reference = checked_order(groups, order)
@@ -320,7 +320,7 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
 
 def _sorts(groups: "Groups", alpha: float, delta: float | None, order: NDArray[np.int64]) -> "dict[str, SlotShuffler]":
     """Sorts by name, those with simpler spacing first."""
-    from shuffledp.shufflers import NoisySortShuffler
+    from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 
     noises: dict[str, float | None] = {"laplace": None} | ({} if delta is None else {"gaussian": delta})
     spacings = {"adaptive": ""} | ({"refined": ", refined"} if _can_refine(groups) else {})

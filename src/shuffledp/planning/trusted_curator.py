@@ -21,7 +21,7 @@ from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.validate import integer_at_least, nonnegative, positive
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
-from shuffledp.randomizers import SplitAndMixModel
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
 _LEAST_DELTA = 1e-200  # smallest delta for which Gaussian noise is calibrated
 

@@ -6,6 +6,9 @@ inputs, checks of answers; answer_domains, answers that are pairs, or numbers in
 descriptions, laws without a mechanism; and randomizer_kinds, the registry.
 """
 
+from functools import partial
+
+from shuffledp.protocols import name_in_families
 from shuffledp.randomizers.answer_domains import Bins, CategoryPairs
 from shuffledp.randomizers.descriptions import ChannelModel, LaplaceModel, LdpModel, PersonalizedResponseModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
@@ -24,7 +27,6 @@ from shuffledp.randomizers.randomizer_kinds import (
     parameters_of_kind,
 )
 from shuffledp.randomizers.rounded_mean import RoundedMean, RoundedMeanModel, best_num_levels
-from shuffledp.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
 from shuffledp.randomizers.unary_encoding import (
     OptimizedUnaryEncoding,
@@ -58,8 +60,6 @@ __all__ = [
     "PrivUnitModel",
     "RoundedMean",
     "RoundedMeanModel",
-    "SplitAndMix",
-    "SplitAndMixModel",
     "SubsetSelection",
     "SubsetSelectionModel",
     "SymmetricUnaryEncoding",
@@ -72,3 +72,5 @@ __all__ = [
     "model_of_kind",
     "parameters_of_kind",
 ]
+
+__getattr__ = partial(name_in_families, __name__)

@@ -11,6 +11,7 @@ from typing import Any
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import one_of, positive
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
 from shuffledp.randomizers.descriptions import LaplaceModel, LdpModel
 from shuffledp.randomizers.families import CategoryRandomizer, Mechanism
 from shuffledp.randomizers.hadamard import HadamardResponse
@@ -20,7 +21,6 @@ from shuffledp.randomizers.one_bit_mean import OneBitMean
 from shuffledp.randomizers.priv_unit import PrivUnit
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse
 from shuffledp.randomizers.rounded_mean import RoundedMean
-from shuffledp.randomizers.split_and_mix import SplitAndMix
 from shuffledp.randomizers.subset_selection import SubsetSelection
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 

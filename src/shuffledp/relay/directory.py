@@ -19,9 +19,9 @@ from typing import ClassVar, Self
 from shuffledp.core.described import Described, canonical_json
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.relay.member_keys import Entry
 from shuffledp.survey import Collection
-from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.section import read_whole
 from shuffledp.wire.keys import ShufflerKey, fingerprint, from_text, in_text, is_signed_by
 

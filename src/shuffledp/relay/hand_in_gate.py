@@ -7,11 +7,11 @@ all schedules that the gate lets through; the gate looks only at the schedule, w
 from dataclasses import replace
 from functools import lru_cache
 
-from shuffledp.laws.churn_schedules import STAY, Schedule
+from shuffledp.protocols.network.laws.churn_schedules import STAY, Schedule
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.shufflers.walk_hand_in import may_hand_in
 from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.terms import RelayTerms
-from shuffledp.shufflers import RandomWalkShuffler
-from shuffledp.shufflers.walk_hand_in import may_hand_in
 
 _may_hand_in = lru_cache(maxsize=4)(may_hand_in)  # for processes in which many members run
 

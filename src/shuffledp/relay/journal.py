@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.errors import LocalProtocolError
+from shuffledp.protocols.network.shufflers.relay_protocol import RelayState
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.relay.attendance import Attendance
 from shuffledp.relay.links import LinkKeys
 from shuffledp.relay.rounds import Letters, MemberState, begin
 from shuffledp.relay.terms import RelayTerms
 from shuffledp.service.device_memory import state_written_to
-from shuffledp.shufflers.relay_protocol import RelayState
 from shuffledp.store.private_files import write_private
 
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 
 from cryptography.exceptions import InvalidTag
 
-from shuffledp.laws import sample_walks
-from shuffledp.laws.walk_distributions import Round
+from shuffledp.protocols.network.laws.walk_distributions import Round
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.member_keys import MemberKey

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.mailboxes import Mailboxes
 from shuffledp.relay.post_office import PostOffice
@@ -17,7 +18,6 @@ from shuffledp.service.config import ServiceConfig
 from shuffledp.service.event_log import EventLog
 from shuffledp.service.run_services import endpoint_of, serve_until_asked
 from shuffledp.survey import Collection
-from shuffledp.survey.bound_directory import BoundDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,10 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.core.instants import written
-from shuffledp.laws.link_slots import slots_sent
-from shuffledp.laws.overlay_loads import leaving_chances
-from shuffledp.people.graphs import Overlay
-from shuffledp.people.graphs.overlays import most_rounds
-from shuffledp.planning.network_rounds import epsilon_of_uniform
+from shuffledp.protocols.network.laws.link_slots import slots_sent
+from shuffledp.protocols.network.laws.overlay_loads import leaving_chances
+from shuffledp.protocols.network.people.overlays import Overlay, most_rounds
+from shuffledp.protocols.network.planning.network_rounds import epsilon_of_uniform
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.randomness.sources import SecureSource, uniform_integers
 from shuffledp.relay.attendance import Attendance

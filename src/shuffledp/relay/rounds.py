@@ -1,6 +1,6 @@
 """Steps of one member in a relay, without input or output: the letters of a stage, and the next state from mail.
 
-The walk is that of `shuffledp.shufflers.relay_protocol`, and the draws are those of `shuffledp.laws.sample_walks`. To
+The walk is that of `relay_protocol`, and the draws are those of `sample_walks` (`shuffledp.protocols.network`). To
 them come encryption, and the rule by which all members agree on the rounds that happened.
 """
 
@@ -15,17 +15,8 @@ import numpy as np
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.core.transitions import Transition
-from shuffledp.laws import sample_walks
-from shuffledp.randomness.permutations import random_permutation
-from shuffledp.randomness.sources import RandomSource, resolve_source
-from shuffledp.relay.attendance import Attendance
-from shuffledp.relay.hand_in_gate import hand_in_refusal
-from shuffledp.relay.links import Link, LinkKeys
-from shuffledp.relay.member_keys import MemberKey
-from shuffledp.relay.onion import drawn_route, next_holder, peeled, wrapped
-from shuffledp.relay.sealed_hand_ins import sealed_hand_in
-from shuffledp.relay.terms import ANALYST, DIGEST_BYTES, EVERYBODY, RelayTerms, from_slots, in_slots
-from shuffledp.shufflers.relay_protocol import (
+from shuffledp.protocols.network.laws.walk_sampling import sample_walks
+from shuffledp.protocols.network.shufflers.relay_protocol import (
     Envelope,
     HandedIn,
     RelayState,
@@ -36,6 +27,15 @@ from shuffledp.shufflers.relay_protocol import (
     start_relay,
     step,
 )
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.relay.attendance import Attendance
+from shuffledp.relay.hand_in_gate import hand_in_refusal
+from shuffledp.relay.links import Link, LinkKeys
+from shuffledp.relay.member_keys import MemberKey
+from shuffledp.relay.onion import drawn_route, next_holder, peeled, wrapped
+from shuffledp.relay.sealed_hand_ins import sealed_hand_in
+from shuffledp.relay.terms import ANALYST, DIGEST_BYTES, EVERYBODY, RelayTerms, from_slots, in_slots
 from shuffledp.wire.keys import is_signed_by
 
 Letters = Mapping[int, bytes]  # by recipient, or by sender

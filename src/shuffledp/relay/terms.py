@@ -12,18 +12,18 @@ from typing import cast
 
 from shuffledp.core.errors import MalformedMessageError
 from shuffledp.core.instants import instant
-from shuffledp.laws.walk_distributions import Round, graphs_of_rounds
-from shuffledp.people.graphs import Graph, Overlay
+from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Contacts
-from shuffledp.people.graphs.overlays import OverlayRound
+from shuffledp.protocols.network.laws.walk_distributions import Round, graphs_of_rounds
+from shuffledp.protocols.network.people.overlays import Overlay, OverlayRound
+from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
+from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
+from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.relay.directory import Directory
 from shuffledp.relay.links import SET_UP_BYTES
 from shuffledp.relay.onion import LAYER_BYTES
 from shuffledp.service.client import configs_of
-from shuffledp.shufflers import RandomWalkShuffler
 from shuffledp.survey import Collection
-from shuffledp.survey.bound_directory import BoundDirectory
-from shuffledp.survey.network_section import NetworkSection
 from shuffledp.wire.grammar import SIGNATURE_BYTES, HpkeCiphertext, HpkeConfig
 from shuffledp.wire.hpke import sealed_lengths
 from shuffledp.wire.kems import TAG_BYTES

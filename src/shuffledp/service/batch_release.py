@@ -14,11 +14,11 @@ from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
 from shuffledp.files.unreleased import write_unreleased
+from shuffledp.protocols.network.shufflers.walk_dummies import fresh_dummies
 from shuffledp.randomness.sources import SecureSource
 from shuffledp.service.batch_opening import OpenedBatch, open_batch
 from shuffledp.service.batch_store import Received
 from shuffledp.service.public_columns import public_table
-from shuffledp.shufflers.walk_dummies import fresh_dummies
 from shuffledp.survey import Collected, Collection, Column
 from shuffledp.wire.grammar import BatchManifest
 from shuffledp.wire.keys import AnalyzerKey

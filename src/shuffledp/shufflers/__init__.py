@@ -6,6 +6,6 @@ In reading order: `uniform` (and none), `stratified`, `reference_order` (base of
 used.
 """
 
-import lazy_loader
+from shuffledp.protocols import face
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = face(__name__, __file__)

@@ -12,6 +12,7 @@ from functools import partial
 from shuffledp import shufflers
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.protocols import d_sigma, network, shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +66,17 @@ def _none(num_users: int) -> ShuffleModel:
 
 def _worst(num_users: int, imperfection: float) -> ShuffleModel:
     """Worst shuffle with this imperfection."""
-    return shufflers.ImperfectShuffleModel(num_users=num_users, imperfection=imperfection, construction="assumed")
+    return shares.ImperfectShuffleModel(num_users=num_users, imperfection=imperfection, construction="assumed")
 
 
 def _in_one_block(num_users: int, concentration: float, *, distance: str) -> ShuffleModel:
     """Mallows shuffle of all people in one block."""
     import numpy as np
 
-    from shuffledp.people.groups import Groups
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
 
     everybody = Groups.from_labels(np.zeros(num_users, dtype=np.int64))
-    return shufflers.MallowsShuffler(
+    return d_sigma.MallowsShuffler(
         groups=everybody, concentration=concentration, distance=distance, per_block=False
     ).model(num_users)
 
@@ -100,16 +101,16 @@ KINDS: dict[str, ShufflerKind] = {
         described={"none": Described(_none)},
     ),
     "imperfect": ShufflerKind(
-        lambda: shufflers.imperfect_shuffler,
+        lambda: shares.imperfect_shuffler,
         best_for="a shuffler for which every order is possible, and nearly equally likely",
         described={"imperfect": Described(_worst, "imperfection")},
     ),
     # order inside groups of people
     "mallows": ShufflerKind(
-        lambda: shufflers.MallowsShuffler,
+        lambda: d_sigma.MallowsShuffler,
         "groups",
         True,
-        lambda: shufflers.MallowsShuffler.check,
+        lambda: d_sigma.MallowsShuffler.check,
         best_for="hiding who said what inside every group, while reports stay near their senders",
         described={
             name: Described(partial(_in_one_block, distance=distance), "concentration")
@@ -117,16 +118,16 @@ KINDS: dict[str, ShufflerKind] = {
         },
     ),
     "noisy-sort": ShufflerKind(
-        lambda: shufflers.NoisySortShuffler,
+        lambda: d_sigma.NoisySortShuffler,
         "groups",
         True,
-        lambda: shufflers.NoisySortShuffler.check,
+        lambda: d_sigma.NoisySortShuffler.check,
         without=("positions", "scale"),
         best_for="the same by sorting positions plus noise, where groups vary in size",
     ),
     # reports that people pass on
     "network": ShufflerKind(
-        lambda: shufflers.RandomWalkShuffler,
+        lambda: network.RandomWalkShuffler,
         "graph",
         True,
         best_for="no trusted shuffler: people pass reports on along a graph",

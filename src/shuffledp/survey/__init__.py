@@ -8,6 +8,6 @@ To be read in this order: `section` (a table of the file), `questions`, `protoco
 The names are listed in ``__init__.pyi``; each is imported when it is first used.
 """
 
-import lazy_loader
+from shuffledp.protocols import face
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = face(__name__, __file__)

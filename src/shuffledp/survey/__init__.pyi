@@ -17,21 +17,11 @@ from .questions.number import NumberInRange as NumberInRange
 from .questions.bins import NumberInBins as NumberInBins
 from .questions.pairs import PairOfChoices as PairOfChoices
 from .questions.vector import UnitVector as UnitVector
-from .protocol_section import ProtocolPlan as ProtocolPlan
-from .protocol_section import ProtocolSection as ProtocolSection
-from .protocol_section import SplitAndMixSection as SplitAndMixSection
 
 # kinds of shufflers
 from .shuffler_section import ROW as ROW
 from .shuffler_section import GroupedSection as GroupedSection
 from .shuffler_section import ShufflerSection as ShufflerSection
-from .stratified_section import StrataPlan as StrataPlan
-from .stratified_section import Stratified as Stratified
-from .stratified_section import StratifiedSection as StratifiedSection
-from .groups import Grouping as Grouping
-from .groups import GroupsSection as GroupsSection
-from .network_section import NetworkSection as NetworkSection
-from .network_section import Walked as Walked
 
 # the collection file
 from .collection import Collection as Collection

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.accounting import account, compose_pure, compose_releases, d_sigma_of_reports, epsilon_of
+from shuffledp.accounting import account, compose_pure, compose_releases, epsilon_of
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy, LocalDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import Part, PrivacyStatement, combined, compose
 from shuffledp.core.text import in_digits, sum_rounded_up
+from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_of_reports
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.columns import Column

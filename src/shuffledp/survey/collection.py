@@ -20,11 +20,11 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
+from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.survey.addresses import check_address, same_host
-from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import Provenance
-from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.parties import PartyNames, Service, on_one_host
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task

@@ -15,11 +15,12 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import names_of, printable
 from shuffledp.core.validate import invalid, one_line
-from shuffledp.people.strata import WEIGHT_CLASSES
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.trusted_curator import TrustedCurator
-from shuffledp.survey.groups import GroupsSection
-from shuffledp.survey.protocol_section import as_written, with_section
+from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.protocols.shares.survey.protocol_section import as_written, with_section
+from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES
+from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.section import (
     Circumstances,
@@ -31,7 +32,6 @@ from shuffledp.survey.section import (
     some_text,
 )
 from shuffledp.survey.shuffler_section import GroupedSection, ShufflerSection, uniform_section
-from shuffledp.survey.stratified_section import StratifiedSection
 
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # a tag of BCP 47
 

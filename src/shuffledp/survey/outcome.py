@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp._version import __version__
-from shuffledp.accounting import ReidentificationBound
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shown import Saved
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
+from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import DEMONSTRATION, DataFlow, said_of_one_operator
 from shuffledp.survey.earlier import EarlierRelease
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
-    from shuffledp.planning.group_mixing import Mixing
-    from shuffledp.survey.network_section import Walked
-    from shuffledp.survey.stratified_section import Stratified
+    from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
+    from shuffledp.protocols.network.survey.network_section import Walked
+    from shuffledp.protocols.strata.survey.stratified_section import Stratified
 
 Result = TypeVar("Result")
 
@@ -209,7 +209,7 @@ class ColumnOutcome(WithFiles):
         """Warnings to read before the estimates; empty if there are none."""
         by_place: tuple[str, ...] = ()
         if self.regional is not None:
-            from shuffledp.planning.group_mixing import mixing_warnings
+            from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_warnings
 
             by_place = mixing_warnings(self.regional.mixing, [self.model])
         of_walks = self.walked.plan.warnings if self.walked else ()

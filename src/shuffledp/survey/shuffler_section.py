@@ -18,16 +18,16 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.table import Integers
-from shuffledp.people.strata import Strata
 from shuffledp.planning import mechanism_choice
+from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS, ShufflerKind
 from shuffledp.survey.section import Section
 
 if TYPE_CHECKING:
-    from shuffledp.people.groups import Groups
-    from shuffledp.shufflers import SlotShuffler
-    from shuffledp.survey.groups import Grouping
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
+    from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+    from shuffledp.protocols.d_sigma.survey.groups import Grouping
 
 ROW = "row"  # the column beside each report that says which row of the input it comes from
 
@@ -85,7 +85,8 @@ class ShufflerSection(Section):
         """
         if num_messages == 1:
             return shuffler
-        from shuffledp.shufflers import ImperfectShuffler, ParallelShuffler
+        from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
+        from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
 
         return ParallelShuffler(shuffler, num_messages) if isinstance(shuffler, ImperfectShuffler) else shuffler
 
@@ -181,7 +182,7 @@ class GroupedSection(ShufflerSection):
     order: str = "auto"
 
     def __post_init__(self) -> None:
-        from shuffledp.people.groups.orders import METHODS
+        from shuffledp.protocols.d_sigma.people.orders import METHODS
 
         validate.one_of(METHODS, order=self.order)
         check = TASK_KINDS[self.kind].check
@@ -216,7 +217,7 @@ def section_of(kind: str) -> type[ShufflerSection]:
     """The section of one kind, with the keys of its family and the further parameters of its shuffler."""
     row = TASK_KINDS[kind]
     if row.about == "graph":
-        from shuffledp.survey.network_section import NetworkSection
+        from shuffledp.protocols.network.survey.network_section import NetworkSection
 
         return NetworkSection
     family: type[ShufflerSection] = GroupedSection if row.about == "groups" else PlainSection

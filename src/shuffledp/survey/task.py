@@ -10,7 +10,10 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shown import above
 from shuffledp.core.validate import invalid, one_line
-from shuffledp.people.strata import WEIGHT_CLASSES
+from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.protocols.shares.survey.protocol_section import as_written, with_section
+from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES
+from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey.columns import (
     Column,
@@ -22,12 +25,9 @@ from shuffledp.survey.columns import (
     without_defaults,
     without_none,
 )
-from shuffledp.survey.groups import GroupsSection
-from shuffledp.survey.protocol_section import as_written, with_section
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.section import Section, as_columns, named_jointly, read_toml, some_text
 from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
-from shuffledp.survey.stratified_section import StratifiedSection
 
 if TYPE_CHECKING:
     from shuffledp.survey.outcome import Outcome

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from shuffledp._version import __version__
 from shuffledp.accounting import account_all
-from shuffledp.attacks import DEFAULT_GUESSES, AuditReport, Guessing, Verdict, audit, guess_answers
+from shuffledp.attacks import AuditReport, Verdict, audit
 from shuffledp.attacks.findings import counted, outcome_of, tally
 from shuffledp.core import validate
 from shuffledp.core.described import Described
@@ -22,13 +22,14 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.leakage.protocol_leakage import least_hidden
 from shuffledp.people.graphs.connected_parts import Contacts
-from shuffledp.people.strata import Strata
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
+from shuffledp.protocols.d_sigma.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
+from shuffledp.protocols.d_sigma.survey.groups import Grouping
+from shuffledp.protocols.network.survey.network_section import NetworkSection
+from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
-from shuffledp.survey.groups import Grouping
-from shuffledp.survey.network_section import NetworkSection
 from shuffledp.survey.task import Task
 from shuffledp.survey.task_planning import planned_people, require_planned, shuffler_of
 

@@ -16,30 +16,28 @@ from shuffledp.core.flow import Progress, Shuffler
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
-from shuffledp.laws.walk_distributions import people_of
-from shuffledp.people.graphs import Overlay
 from shuffledp.people.graphs.connected_parts import Contacts
-from shuffledp.people.groups import Groups
-from shuffledp.people.strata import Strata
-from shuffledp.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
-from shuffledp.planning.group_mixing import mixing_of as mixing_of_groups
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
 from shuffledp.planning.trusted_curator import TrustedCurator
-from shuffledp.shufflers import RandomWalkShuffler, SlotShuffler, StratifiedShuffler
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
+from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of as mixing_of_groups
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.protocols.network import NetworkSection, Overlay, RandomWalkShuffler
+from shuffledp.protocols.network.laws.walk_distributions import people_of
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan, ProtocolSection
+from shuffledp.protocols.strata import Strata, StrataPlan, StratifiedSection, StratifiedShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
 from shuffledp.survey.earlier import read_earlier
-from shuffledp.survey.groups import Grouping, GroupsSection
-from shuffledp.survey.network_section import NetworkSection
-from shuffledp.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.shuffler_section import GroupedSection
-from shuffledp.survey.stratified_section import StrataPlan, StratifiedSection
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
-    from shuffledp.planning.overlay_plan import WalksPlan
     from shuffledp.planning.people_needed import PeoplePlan
+    from shuffledp.protocols.network.planning.overlay_plan import WalksPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

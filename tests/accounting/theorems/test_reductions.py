@@ -9,9 +9,11 @@ from shuffledp.accounting import account, compose_releases
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost, raised
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status, Trust
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel, ObliviousShuffleModel
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.shufflers import ImperfectShuffleModel, MallowsShuffler, ObliviousShuffleModel, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 
 RESPONSE = KaryRandomizedResponse(epsilon0=2.0, domain_size=4).model
 PEOPLE, DELTA = 10_000, 1e-6

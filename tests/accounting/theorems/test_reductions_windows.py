@@ -11,9 +11,12 @@ from shuffledp.accounting.theorems.reductions import SwapCost
 from shuffledp.core.guarantees import CentralDP, DSigmaPrivacy, LocalDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind, Status, Trust
-from shuffledp.people.groups import Groups
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
-from shuffledp.shufflers import ImperfectShuffleModel, MallowsShuffler, NoisySortShuffler, UniformShuffleModel
+from shuffledp.shufflers import UniformShuffleModel
 
 PEOPLE = 400
 ALL = Groups.from_labels([0] * PEOPLE)

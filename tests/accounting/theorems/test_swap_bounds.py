@@ -23,9 +23,10 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import Status
-from shuffledp.people.strata import Strata
+from shuffledp.protocols.shares.shufflers.imperfect import imperfect_shuffler
+from shuffledp.protocols.strata.people.strata import Strata
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffler
 from shuffledp.randomizers import KaryRandomizedResponseModel, LdpModel, PersonalizedResponseModel
-from shuffledp.shufflers import StratifiedShuffler, imperfect_shuffler
 from soundness.protocols import OF_ANY_SIZE, OF_FEW
 
 NAMED = {theorem.id: theorem for theorem in SHARP_THEOREMS}

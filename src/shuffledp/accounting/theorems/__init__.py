@@ -7,7 +7,6 @@ Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `
 """
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
-from shuffledp.accounting.theorems.additive_shares import SplitAndMixRounds
 from shuffledp.accounting.theorems.binary_covers import BinaryCover
 from shuffledp.accounting.theorems.blanket_laws import (
     BlanketChannel,
@@ -29,16 +28,8 @@ from shuffledp.accounting.theorems.closed_forms import (
     ClosedFormFMT23,
     HoeffdingBalle19,
 )
-from shuffledp.accounting.theorems.network_colluders import NetworkColluders, NetworkOnion
-from shuffledp.accounting.theorems.network_constant_pattern import NetworkConstantPattern
-from shuffledp.accounting.theorems.network_gate import NetworkGate
-from shuffledp.accounting.theorems.network_in_parts import NetworkParts
-from shuffledp.accounting.theorems.network_limits import NetworkFirstHop, NetworkHistogram
-from shuffledp.accounting.theorems.network_overlap import NetworkOverlap
-from shuffledp.accounting.theorems.network_single import NetworkSingle
 from shuffledp.accounting.theorems.personal_losses import BlanketPersonalized
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
-from shuffledp.accounting.theorems.smallest_stratum import Strata, StrataLower
 from shuffledp.accounting.theorems.swap_bounds import SwapBound, SwapBoundChannel
 from shuffledp.accounting.theorems.two_levels import (
     BinaryAllEqual,
@@ -48,6 +39,15 @@ from shuffledp.accounting.theorems.two_levels import (
     OthersEqual,
     ThirdValue,
 )
+from shuffledp.protocols.network.theorems.network_colluders import NetworkColluders, NetworkOnion
+from shuffledp.protocols.network.theorems.network_constant_pattern import NetworkConstantPattern
+from shuffledp.protocols.network.theorems.network_gate import NetworkGate
+from shuffledp.protocols.network.theorems.network_in_parts import NetworkParts
+from shuffledp.protocols.network.theorems.network_limits import NetworkFirstHop, NetworkHistogram
+from shuffledp.protocols.network.theorems.network_overlap import NetworkOverlap
+from shuffledp.protocols.network.theorems.network_single import NetworkSingle
+from shuffledp.protocols.shares.theorems.additive_shares import SplitAndMixRounds
+from shuffledp.protocols.strata.theorems.smallest_stratum import Strata, StrataLower
 
 __all__ = ["SHARP_THEOREMS", "THEOREMS"]
 

@@ -5,8 +5,6 @@ from .connected_parts import describe_graph as describe_graph
 from .connected_parts import largest_parts as largest_parts
 from .graph import Graph as Graph
 from .graph import union as union
-from .group_rounds import uniform_parts as uniform_parts
-from .overlays import Overlay as Overlay
 from .spectrum import certain_gap as certain_gap
 from .spectrum import lazy_gap as lazy_gap
 from .spectrum import mixing_time as mixing_time

@@ -9,8 +9,8 @@ from shuffledp.core.caching import WeakCache
 from shuffledp.core.described import Described
 from shuffledp.core.table import Integers
 from shuffledp.people.graphs.graph import Graph, union
-from shuffledp.people.graphs.overlays import Overlay
 from shuffledp.people.graphs.spectrum import mixing_time
+from shuffledp.protocols.network.people.overlays import Overlay
 
 Parts = list[tuple[Integers, Graph]]
 Graphs = tuple[Graph, ...]

@@ -80,7 +80,8 @@ def certain_gap(graph: "Graph", laziness: float = 0.0) -> float:
 def mixing_time(graph: "Graph", laziness: float = 0.0) -> float:
     """Mixing time log(n) / gap of the lazy walk, in rounds, as recommended by papers; infinite without a gap.
 
-    It is no guarantee: `shuffledp.laws.first_round_within` says when the law of positions is within a given distance.
+    It is no guarantee: `shuffledp.protocols.network.first_round_within` says when the law of positions is within a
+    given distance.
 
     References:
         Liew et al. 2022, section 4.2.

@@ -1,0 +1,37 @@
+"""Families of protocols: each folder holds all that is particular to one family, from its people to its pages.
+
+Inside a folder the floors have the names and the heights of the kernel's rooms: ``people``, ``laws``, ``shufflers``,
+``theorems``, ``planning``, ``survey``, ``documents``, ``attacks``. No family imports another.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import lazy_loader
+
+FAMILIES = ("network", "d_sigma", "strata", "shares")
+
+
+def face(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package: its own lazy names, and those of the families."""
+    own, names, listed = lazy_loader.attach_stub(package, file)
+    ours = set(listed)
+
+    def find(name: str) -> Any:
+        return own(name) if name in ours else name_in_families(package, name)
+
+    return find, names, listed
+
+
+def name_in_families(package: str, name: str) -> Any:
+    """Object of a public name that some family adds to this package.
+
+    Raises:
+        AttributeError: if no family has this name.
+    """
+    for family in FAMILIES if not name.startswith("_") else ():
+        module = import_module(f"shuffledp.protocols.{family}")
+        if name in module.__all__:
+            return getattr(module, name)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")

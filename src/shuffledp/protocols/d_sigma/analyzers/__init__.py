@@ -1,0 +1,1 @@
+"""Analyzers of views with places: regions, and the preservation of groups."""

@@ -1,0 +1,1 @@
+"""Groups and places in words."""

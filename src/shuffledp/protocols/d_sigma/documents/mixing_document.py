@@ -1,0 +1,222 @@
+"""Mixing of groups by a shuffle near a reference order, in words."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.text import count_of, in_digits, percent
+from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Role, Table, Text, told
+from shuffledp.documents.document import Section
+from shuffledp.documents.words import NOTHING, count, number
+from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
+from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, d_sigma_of_local
+from shuffledp.survey import ColumnOutcome, Regional
+
+_CERTAIN = 0.9995
+_WHOLE = 1000  # ranks from which on decimals are left out
+
+
+def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
+    """Group sizes and the order first, then the effect of other losses and other groups."""
+    own = plan.mixing
+    blocks: list[Block] = [
+        Text(f"Groups: {section.words}.", Role.HEADING),
+        *_sentences(own, section),
+        _table_of_losses("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section),
+    ]
+    if plan.by_reach:
+        reaches = [(f"{each.value:.4g}", each.mixing) for each in plan.by_reach]
+        own_value = section.radius if section.radius is not None else section.neighbors
+        rows = sorted([*reaches, (f"{own_value:.4g}", own)], key=lambda row: float(row[0]))
+        blocks.append(_table_of_losses(plan.by_reach[0].key, rows, own, section))
+    return Section(anchor="groups", title="Who is mixed with whom", blocks=tuple(blocks))
+
+
+def groups_section(outcome: ColumnOutcome) -> Section | None:
+    """Three shuffles side by side, and the odds of finding a person's report; None without groups."""
+    section, regional = outcome.column.groups, outcome.regional
+    if section is None or regional is None:
+        return None
+    mixing = regional.mixing
+    own = {
+        *outcome.how_answered,
+        *outcome.model.local.warnings,
+        *(outcome.walked.plan.warnings if outcome.walked else ()),
+    }
+    blocks = (
+        *told(*(each for each in outcome.warnings if each not in own), role=Role.DANGER),
+        Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=PAGE),
+        _alone(mixing),
+        _table_of_shuffles(outcome, mixing, section),
+        *told(_chosen(mixing), on=PAGE),
+        *([] if outcome.seeded else _odds(regional)),
+    )
+    return Section(anchor="groups", title="Who is mixed with whom", blocks=blocks)
+
+
+def _sentences(mixing: Mixing, section: GroupsSection) -> tuple[Text, ...]:
+    """Sentences on sizes, order and displacement."""
+    alone = ""
+    if mixing.num_alone:
+        alone = f" {mixing.num_alone:,} are alone in a block: their reports are not shuffled at all."
+    landing = (
+        f"A report lands {mixing.displacement:,.1f} ranks away on average, nine of ten within "
+        f"{mixing.displacement_90:,.0f}; {mixing.displacement_uniform:,.0f} would be a uniform shuffle."
+    )
+    if mixing.distance is not None and mixing.distance_90 is not None:
+        unit = section.unit_of_distances
+        near, far = (f"{in_digits(value, '')}{unit}" for value in (mixing.distance, mixing.distance_90))
+        landing += f" Half land within {near}, nine of ten within {far}."
+    kept = (
+        f"Of the slots of a group, {mixing.kept:.1%} hold a report of the group on average (least "
+        f"{mixing.kept_least:.1%}; {mixing.kept_uniform:.1%} after a uniform shuffle of everybody; {mixing.how_kept})."
+    )
+    order = f"{_order(mixing)} It is shuffled by {mixing.kind}."
+    return (*told(f"{_sizes(mixing)}{alone}", landing, kept), *told(order, _chosen(mixing), on=DETAIL))
+
+
+def _sizes(mixing: Mixing) -> str:
+    """A sentence on groups and blocks."""
+    blocks = f"there are {count(mixing.num_blocks)} blocks that never mix, the largest of {count(mixing.largest_block)}"
+    if mixing.num_blocks == 1:
+        blocks = "everybody is mixed in one block"
+    return (
+        f"{count_of(mixing.num_groups, 'group')} of {count(mixing.smallest)} to {count(mixing.largest)} people (median "
+        f"{count(mixing.median)}); {blocks}."
+    )
+
+
+def _order(mixing: Mixing) -> str:
+    distance = mixing.sensitivity_distance.capitalize()
+    return f"The order found has an exact {distance} sensitivity of {count(mixing.sensitivity)}."
+
+
+def _chosen(mixing: Mixing) -> str:
+    """A sentence on the options of an automatic choice."""
+    if len(mixing.compared) < 2:
+        return ""
+    compared = ", ".join(f"{kind} {ranks:,.1f}" for kind, ranks in mixing.compared.items())
+    return f"Chosen because it displaces least, in ranks on average: {compared}."
+
+
+def _table_of_losses(key: str, rows: Sequence[tuple[str, Mixing]], own: Mixing, section: GroupsSection) -> Table:
+    """Mixing for other values of ``key``, in 80 columns; numbers that are too long wrap to the next line."""
+    unit = "ranks" if own.distance_90 is None else section.unit.strip() or ", ".join(section.columns)
+    heads = (key, "largest\ngroup", "sensi-\ntivity", "ranks\nmoved", f"90% within\n{unit}", "stays in\ngroup", "alone")
+    cells = tuple(
+        (
+            f"{value} (yours)" if each is own else value,
+            f"{each.largest:,}",
+            f"{each.sensitivity:,}",
+            f"{each.displacement:,.{int(each.displacement < _WHOLE)}f}{' all' if each.mixes_all else ''}",
+            f"{each.displacement_90:,.0f}" if each.distance_90 is None else in_digits(each.distance_90, ""),
+            f"{each.kept:.1%}",
+            f"{each.num_alone:,}",
+        )
+        for value, each in rows
+    )
+    mixed = any(each.mixes_all for _, each in rows)
+    return Table(
+        f"What another {key} would do",
+        tuple(Column(head, folds=True) for head in heads),
+        cells,
+        own=frozenset(place for place, (_, each) in enumerate(rows) if each is own),
+        closing="all: everything is shuffled with everything" if mixed else "",
+        on=DETAIL,
+    )
+
+
+def _alone(mixing: Mixing) -> Text:
+    """A sentence on people who are not shuffled at all."""
+    if not mixing.num_alone:
+        return Text("Nobody is alone: every report is shuffled with somebody else\u2019s.", on=PAGE)
+    alone = count(mixing.num_alone)
+    text = (
+        f"{alone} of {count(mixing.num_users)} people ({percent(mixing.num_alone / mixing.num_users)}) are alone in a "
+        "block: their reports are not shuffled at all, and epsilon0 alone protects them."
+    )
+    return Text(text, Role.LEAD, bold=(alone,), on=PAGE)
+
+
+def _table_of_shuffles(outcome: ColumnOutcome, mixing: Mixing, section: GroupsSection) -> Table:
+    """No shuffle, this shuffle and a uniform one, compared line by line."""
+    uniform, unit = number(mixing.displacement_uniform), section.unit_of_distances
+    lines = [
+        ("Mean distance in the order, in ranks", "0", number(mixing.displacement), uniform),
+        ("Nine of ten reports land within, in ranks", "0", number(mixing.displacement_90), NOTHING),
+    ]
+    if mixing.distance is not None and mixing.distance_90 is not None:
+        lines += [
+            ("Half of the reports land within", "0", f"{number(mixing.distance)}{unit}", NOTHING),
+            ("Nine of ten land within", "0", f"{number(mixing.distance_90)}{unit}", NOTHING),
+        ]
+    stays, least = f"Share of a group\u2019s reports that stays ({mixing.how_kept})", percent(mixing.kept_least)
+    lines += [
+        (stays, "100%", percent(mixing.kept), percent(mixing.kept_uniform)),
+        ("The same in the group where it is least", "100%", least, NOTHING),
+        _losses_of_order(outcome, mixing),
+    ]
+    caption = (
+        "Where a report may land; averages over simulated shuffles where no other is said, the same for whatever "
+        "people answered"
+    )
+    heads = tuple(map(Column, ("What", "No shuffling", "This shuffle", "Uniform shuffle")))
+    rows = tuple((what, none, Cell(text=this, bold=True), last) for what, none, this, last in lines)
+    return Table(caption, heads, rows, label="What the shuffle did", on=PAGE)
+
+
+def _losses_of_order(outcome: ColumnOutcome, mixing: Mixing) -> tuple[str, str, str, str]:
+    """Losses of the order inside a group, by shuffle; without a shuffle that of randomizing, which is the most."""
+    name = "Loss of the order inside a group (alpha)"
+    if outcome.seeded:
+        return (name, _loss(math.inf), "withdrawn", NOTHING)
+    stated = d_sigma_of_local(outcome.model)
+    guarantee = None if stated is None else stated.guarantee
+    alone = guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else math.inf
+    return (name, _loss(alone), _loss(min(alone, mixing.alpha)), "0")
+
+
+def _loss(alpha: float) -> str:
+    return "infinite" if math.isinf(alpha) else number(alpha, "at most")
+
+
+def _odds(regional: Regional) -> Iterable[Block]:
+    """Chances of finding a report, for the least hidden people first."""
+    smallest, largest, near = regional.hidden_by_smallest, regional.hidden_by_group, regional.hidden_by_all
+    if largest is None:
+        return
+    found = []
+    if regional.mixing.num_alone:
+        people = count_of(regional.mixing.num_alone, "person who is", "people who are")
+        found.append((f"The {people} alone: the report stays in its slot", "100%"))
+    if smallest is not None:
+        which = "smallest of the others" if regional.mixing.num_alone else "smallest"
+        found.append((f"Somebody whose group is the {which}: {count(smallest.group_size)} people", _chance(smallest)))
+    found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
+    if near is not None:
+        found.append(("Somebody in the middle of the order, hidden by everybody nearby too", _chance(near)))
+    caption = (
+        "With which chance somebody names the slot of one person\u2019s report: somebody who knows all answers and all "
+        "public columns, and lacks only the randomness of reports and shuffle"
+    )
+    rows = tuple((whose, Cell(text=chance, bold=True)) for whose, chance in found)
+    heads = (Column("Whose report"), Column("Chance"))
+    yield Table(caption, heads, rows, look="numeric chances", label="Chances of finding a report", on=PAGE)
+    larger = {
+        "values": "what is reported counts for more.",
+        "order": "where it lies counts for more.",
+        "neither": "both count for the same.",
+    }[largest.dominates]
+    yield Text(
+        f"What is reported may multiply the odds of a right guess by e^{in_digits(largest.from_values, 'at most')} "
+        f"(twice epsilon0 in the exponent), and where it lies by e^{in_digits(largest.from_order, 'at most')} (alpha, "
+        f"inside a group); {larger}",
+        Role.NOTE,
+        on=PAGE,
+    )
+
+
+def _chance(bound: ReidentificationBound) -> str:
+    """The probability in words, or that none below certainty can be promised."""
+    return "nothing is promised" if bound.success > _CERTAIN else f"at most {percent(bound.success, 'at most')}"

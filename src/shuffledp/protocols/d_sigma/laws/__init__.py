@@ -1,0 +1,1 @@
+"""Laws of orders near a reference order: preservation of groups, and spacings."""

@@ -1,0 +1,1 @@
+"""Planning of shuffles near a reference order: how groups mix."""

@@ -1,0 +1,1 @@
+"""Shufflers near a public reference order: Mallows and noisy sort."""

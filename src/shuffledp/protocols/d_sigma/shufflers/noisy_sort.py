@@ -1,0 +1,335 @@
+"""Noisy-sort shuffler: each person has a public position, noise is added, and reports leave in the noisy order."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.shuffle_models import SwapWindows
+from shuffledp.core.table import Floats, Integers
+from shuffledp.laws import NOISES, gaussian_alpha, gaussian_mu, sample_noisy_sort
+from shuffledp.protocols.d_sigma.laws.spacing import adaptive_gaps, positions_of_gaps, refined_gaps, uniform_gaps
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.layout import ranks_by_group
+from shuffledp.protocols.d_sigma.people.sensitivity import position_spreads, windows
+from shuffledp.protocols.d_sigma.shufflers.reference_order import (
+    Prepared,
+    SlotShuffleModel,
+    SlotShuffler,
+    checked_order,
+    crossing,
+    window_sizes,
+)
+from shuffledp.randomness.sources import RandomSource
+
+SPACINGS = ("adaptive", "uniform", "refined")
+_FAR = 1e140  # in units of the noise: people further apart never change places, and sums of squares stay floats
+_LEAST_REFINED = 1e-250  # smaller budgets leave no digits to refine
+_ROUND_UP = 1 + 1e-12
+_PRICES = (0.3, 3.0, 30.0)  # of being among few: people are alike if they do alike at all of these
+_CLASSES_PER_DOUBLING = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisySortShuffleModel(SlotShuffleModel):
+    """Public description of a noisy sort, without groups and positions.
+
+    Args:
+        num_users: users in the batch, 1 or more.
+        noise: "laplace" or "gaussian".
+        spread: the largest spread of a group's positions in units of the noise, rounded up: the loss alpha of Laplace
+            noise, and the mu of `shuffledp.laws.gaussian_delta` for Gaussian noise; 0 without groups.
+        alpha: the loss of the order inside a group, infinity included.
+        delta: the remainder that goes with it, for Gaussian noise.
+        groups_digest: of the groups that ``alpha`` is about; None if there are none.
+        windows: windows of the least mixed people, for Laplace noise.
+        largest_group: people in the largest group; 0 without groups.
+        num_alone: people who are the only ones in their block.
+        num_colluding: people who may work together with the analyst.
+    """
+
+    kind: ClassVar[str] = "noisy-sort"
+    num_users: int
+    noise: str
+    spread: float
+    alpha: float
+    delta: float = 0.0
+    groups_digest: str | None = None
+    windows: tuple[SwapWindows, ...] = ()
+    largest_group: int = 0
+    num_alone: int = 0
+    num_colluding: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        validate.one_of(NOISES, noise=self.noise)
+        validate.nonnegative(spread=self.spread)
+        least = self.spread if self.noise == "laplace" else self._gaussian_least()
+        if self.alpha < least:
+            raise validate.invalid(f"at least the loss of the spread, {least:.6g}", alpha=self.alpha)
+
+    def _gaussian_least(self) -> float:
+        if self.delta == 0:
+            return math.inf if self.spread else 0.0
+        return gaussian_alpha(self.spread, self.delta) if self.delta < 1 else 0.0
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows with their costs: with Laplace noise of scale 1, twice the distance of the positions."""
+        return tuple(
+            SwapWindows(sizes=self._honest(each.sizes), costs=each.costs, people=each.people) for each in self.windows
+        )
+
+
+class NoisySortShuffler(SlotShuffler):
+    """Shuffler that sorts people by position plus noise; the slot at rank k gets the report of the k-th person.
+
+    Positions follow a reference order. With groups, gaps between neighbors are chosen from public information so that
+    no group loses more than the budget; the order is cut where no group crosses, and each block is sorted by itself.
+    Noise is independent and of one law for everybody, which all theorems about sorting need.
+
+    Guarantees:
+        1. With Laplace noise (alpha, groups)-d_sigma privacy, whatever the reports are.
+        2. With Gaussian noise (alpha, delta, groups)-d_sigma privacy, and no pure loss.
+        3. Nobody's report leaves their block; equal positions come out in uniformly random order.
+        4. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
+
+    Args:
+        groups: public groups of people; None if only positions are given.
+        alpha: loss of the order inside a group, 0 or more, infinity included; or None, and
+        positions: a public number for each person, such as a time of arrival, at most 1e140 times the scale; one block.
+        scale: of the noise around these positions, above 0; None is 1. Mean absolute value for Laplace noise,
+            standard deviation for Gaussian.
+        noise: "laplace" or "gaussian".
+        spacing: "adaptive" (each gap as wide as the groups around it allow), "uniform" (all gaps equal) or "refined"
+            (adaptive, then lengthened by a convex program: slower, and worth it where groups vary a lot).
+        delta: the remainder of Gaussian noise, strictly between 0 and 1.
+        order: how `shuffledp.protocols.d_sigma.reference_order` finds the order, or the order itself; no ``positions``.
+
+    Raises:
+        InvalidParameterError: if not exactly one of ``alpha`` and ``positions`` is given, what goes with it is missing,
+            or an argument is out of range.
+
+    References:
+        Sorting with Laplace noise is the delay shuffler of the imperfect shuffle model; its loss for groups, spacings
+        and the Gaussian variant are our own (docs/theorems.md).
+
+    Example:
+        >>> shuffler = NoisySortShuffler(groups=Groups.from_radius([20, 21, 30, 31, 33], radius=2), alpha=1.0)
+        >>> round(shuffler.model(5).alpha, 6)
+        1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        groups: Groups | None = None,
+        alpha: float | None = None,
+        positions: ArrayLike | None = None,
+        scale: float | None = None,
+        noise: str = "laplace",
+        spacing: str = "adaptive",
+        delta: float | None = None,
+        order: str | ArrayLike = "auto",
+    ) -> None:
+        if groups is not None:
+            validate.instance_of(Groups, groups=groups)
+        if (alpha is None) == (positions is None):
+            raise InvalidParameterError("exactly one of alpha and positions must be given.")
+        if positions is None and (groups is None or scale is not None):
+            raise InvalidParameterError("alpha needs groups, and no scale: the positions are chosen for scale 1.")
+        validate.positive(scale=1 if scale is None else scale)
+        self.check(alpha=alpha or 0.0, noise=noise, spacing=spacing, delta=delta, has_groups=groups is not None)
+        self.groups, self.alpha, self.delta = groups, alpha, delta
+        self.noise, self.spacing, self._order = noise, spacing, order
+        self._at = None if positions is None else _checked_positions(positions, groups, float(scale or 1))
+
+    @staticmethod
+    def check(*, alpha: float | None, noise: str, spacing: str, delta: float | None, has_groups: bool = True) -> None:
+        """Refuse parameters that cannot be combined, without the groups."""
+        validate.one_of(NOISES, noise=noise)
+        validate.one_of(SPACINGS, spacing=spacing)
+        if alpha is None:
+            raise InvalidParameterError("alpha must be given; got none.")
+        validate.nonnegative(alpha=alpha)
+        if delta is not None:
+            validate.open_probability(delta=delta)
+        if (delta is not None) != (noise == "gaussian" and has_groups):
+            verb = "given" if delta is None else "left out but"
+            raise InvalidParameterError(
+                f"delta must be {verb} for Gaussian noise with groups; got delta={delta!r}, noise={noise!r}."
+            )
+
+    @property
+    def _power(self) -> int:
+        return 1 if self.noise == "laplace" else 2
+
+    def _prepare(self) -> Prepared:
+        if self._at is not None:
+            order = np.argsort(self._at, kind="stable").astype(np.int64)
+            starts, at = np.array([0, order.size]), self._at[order] - self._at.min()
+        else:
+            order = self._order = checked_order(_given(self.groups), self._order)  # the one that was given is not kept
+            gaps = self._gaps(order)
+            starts = np.concatenate([[0], np.flatnonzero(np.isinf(gaps)) + 1, [order.size]])
+            at = positions_of_gaps(gaps)
+        spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
+        model = NoisySortShuffleModel(
+            num_users=order.size,
+            noise=self.noise,
+            spread=spread,
+            alpha=self._loss(spread),
+            delta=self.delta or 0.0,
+            groups_digest=None if self.groups is None else self.groups.digest,
+            windows=worst_windows(at, starts) if self.noise == "laplace" else (),
+            largest_group=0 if self.groups is None else int(self.groups.sizes.max()),
+            num_alone=int((np.diff(starts) == 1).sum()),
+        )
+        return Prepared(order, starts, at, model)
+
+    def _gaps(self, order: Integers) -> Floats:
+        """Gap after each rank except the last, infinite at the end of a block."""
+        groups = _given(self.groups)
+        budget = float(self.alpha or 0)
+        if budget < math.inf:
+            budget = min(budget, _FAR) if self.noise == "laplace" else gaussian_mu(budget, self.delta or 0.5)
+        found = windows(groups, order)
+        if self._power == 1:
+            spreads = found.sensitivities("footrule").astype(np.float64)
+        else:
+            spreads = np.sqrt(position_spreads(groups, order, np.arange(order.size), power=2))
+        gaps = adaptive_gaps(order.size, found.first, found.last, spreads, budget)
+        if self.spacing == "uniform" and budget < math.inf:
+            equal = uniform_gaps(order.size, float(spreads.max()), budget)
+            return np.where(np.isinf(gaps), gaps, equal)
+        if self.spacing == "refined" and _LEAST_REFINED < budget < math.inf:
+            return refined_gaps(gaps, ranks_by_group(groups, order), budget, power=self._power)
+        return gaps
+
+    def _spread(self, groups: Groups, order: Integers, starts: Integers, at: Floats) -> float:
+        """Largest spread of a group, infinite if it reaches into several blocks."""
+        found = windows(groups, order)
+        if crossing(starts, found.first, found.last).any():
+            return math.inf
+        spread = float(position_spreads(groups, order, at, power=self._power).max())
+        return spread if self._power == 1 else math.sqrt(spread) * _ROUND_UP
+
+    def _loss(self, spread: float) -> float:
+        """Alpha of a spread: the spread itself for Laplace noise; for Gaussian noise by ``delta``, 0 without one."""
+        if self.noise == "laplace":
+            return spread
+        return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
+
+    def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
+        """Parts of the permutation, see `SlotShuffler.rank_parts`: all ranks at once."""
+        prepared = self.prepare()
+        yield sample_noisy_sort(prepared.parameters, noise=self.noise, block_starts=prepared.starts[:-1], source=source)
+
+    def swap_costs(self, person: int) -> Floats:
+        """Costs of exchanges, see `SlotShuffler.swap_costs`: with Laplace noise twice the distance of the positions."""
+        if self.noise != "laplace":
+            raise UnsupportedModelError("swap costs need Laplace noise; with Gaussian noise no finite cost is enough.")
+        prepared = self.prepare()
+        rank, block = self._rank_and_block(person)
+        at, costs = prepared.parameters, np.full(prepared.order.size, math.inf)
+        costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * _ROUND_UP
+        return costs
+
+    def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
+        """Guarantee for other groups, see `SlotShuffler.d_sigma_for`; infinite if a group crosses blocks."""
+        self._same_people(groups)
+        prepared = self.prepare()
+        spread = self._spread(groups, prepared.order, prepared.starts, prepared.parameters)
+        if self.noise == "gaussian" and self.delta is None:
+            raise InvalidParameterError("delta must be given to state what Gaussian noise guarantees; got delta=None.")
+        return DSigmaPrivacy(alpha=self._loss(spread), delta=self.delta or 0.0, groups_digest=groups.digest)
+
+
+def _given(groups: Groups | None) -> Groups:
+    if groups is None:
+        raise InvalidParameterError("groups must be given with alpha; got groups=None.")
+    return groups
+
+
+def _checked_positions(positions: Any, groups: Groups | None, scale: float) -> Floats:
+    try:
+        at = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameterError("positions must be numbers, one per person.") from None
+    if at.ndim != 1 or at.size == 0 or not np.isfinite(at).all():
+        raise InvalidParameterError(f"positions must be one finite number per person; got shape {at.shape}.")
+    if groups is not None and at.size != groups.num_users:
+        raise InvalidParameterError(f"positions must be one for each of {groups.num_users} people; got {at.size}.")
+    with np.errstate(over="ignore"):
+        found: Floats = at / scale
+    if not (np.abs(found) <= _FAR).all():
+        raise InvalidParameterError(
+            f"positions must be at most {_FAR:g} times the scale; got one of {np.abs(at).max():.6g}, scale={scale!r}."
+        )
+    return found
+
+
+def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, ...]:
+    """Windows of consecutive ranks around the least mixed people, the cheapest window of each size.
+
+    People who are mixed about equally well form a class. A window of a class costs the maximum over its people. Classes
+    that do better than another class at every size are left out, since the other class is the worse case.
+    Positions ``at`` the ranks do not decrease in a block, in units of Laplace noise; for ``starts`` see `Prepared`.
+    """
+    blocks = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    sizes = list(window_sizes(int(np.diff(starts).max())))
+    scores = np.full((len(_PRICES), at.size), np.inf)
+    for size in sizes:
+        cost = _costs(at, blocks, size)
+        for score, price in zip(scores, _PRICES, strict=True):
+            np.minimum(score, price / np.sqrt(size) + cost, out=score)
+    levels = np.floor(_CLASSES_PER_DOUBLING * np.log2(scores)).astype(np.int64)
+    _, kinds, people = np.unique(levels, axis=1, return_inverse=True, return_counts=True)
+    dearest = np.zeros((people.size, len(sizes)))
+    for column, size in enumerate(sizes):
+        np.maximum.at(dearest[:, column], kinds.ravel(), _costs(at, blocks, size))
+    return tuple(_window(sizes, dearest[kind], int(people[kind])) for kind in _not_better(dearest))
+
+
+def _costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
+    """Cost of the cheapest window of this size around each rank, in its block; infinite if no window fits."""
+    if size == 1:
+        return np.zeros(at.size)
+    first, last = slice(None, at.size - size + 1), slice(size - 1, None)
+    costs = np.where(blocks[first] == blocks[last], 2 * (at[last] - at[first]) * _ROUND_UP, np.inf)
+    padded = np.concatenate([np.full(size - 1, np.inf), costs, np.full(size - 1, np.inf)])
+    return _least_of_runs(padded, size)
+
+
+def _least_of_runs(values: Floats, length: int) -> Floats:
+    """Minimum of each run of this length."""
+    done, least = 1, values
+    while done < length:
+        step = min(done, length - done)
+        least = np.minimum(least[:-step], least[step:])
+        done += step
+    return least
+
+
+def _not_better(dearest: Floats) -> list[int]:
+    """Classes with costs that no other class exceeds at every size."""
+    far = np.isinf(dearest)
+    kept: list[int] = []
+    for kind in np.lexsort((-np.where(far, 0.0, dearest).sum(axis=1), -far.sum(axis=1))).tolist():
+        if not any((dearest[kind] <= dearest[other]).all() for other in kept):
+            kept.append(kind)
+    return kept
+
+
+def _window(sizes: list[int], costs: Floats, people: int) -> SwapWindows:
+    fits = np.isfinite(costs)
+    return SwapWindows(
+        sizes=tuple(size for size, fit in zip(sizes, fits, strict=True) if fit),
+        costs=tuple(costs[fits].tolist()),
+        people=people,
+    )

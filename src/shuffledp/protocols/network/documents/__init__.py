@@ -1,0 +1,1 @@
+"""Walks in words and pictures."""

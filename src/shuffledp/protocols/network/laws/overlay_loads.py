@@ -1,0 +1,81 @@
+"""Loads of walks on overlays: reports held and passed on, and the reports that links carry.
+
+Before round i everybody's report is where the digits drawn so far are those of a uniform person, and the others still
+its sender's: in the cell (q, s) of drawn digits q and others s there are W(q) V(s) / n reports on average, for the
+W(q) people whose addresses begin with q and the V(s) whose addresses end with s. After a whole cycle everybody holds
+one, and the next begins as the first did. With dropout all of this is of the reports that are left.
+"""
+
+import math
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.table import Floats
+from shuffledp.protocols.network.people.overlays import Overlay, OverlayRound, rounds_of
+
+_ROUND_UP = 1 + 1e-9
+_MOST_SLOTS = 60  # of which the chances of more are looked at: 1 / 61! is below 1e-83
+
+
+def loads_held(overlay: Overlay, num_rounds: int) -> Floats:
+    """Expected number of reports at each person after this number of rounds, if none are lost; shape (people,)."""
+    validate.integer_at_least(0, num_rounds=num_rounds)
+    if num_rounds % overlay.num_rounds == 0:
+        return np.ones(overlay.num_users)
+    return _of_people(overlay, _load(OverlayRound(overlay, num_rounds % overlay.num_rounds)))
+
+
+def loads_passed(overlay: Overlay, num_rounds: int, *, dropout: float = 0.0) -> Floats:
+    """Expected number of reports that each person passes on, and does not keep, in all rounds; shape (people,)."""
+    validate.integer_at_least(0, num_rounds=num_rounds)
+    found = np.zeros(overlay.num_cells)
+    for done, each in enumerate(rounds_of(overlay, num_rounds)):
+        found += (1 - dropout) ** (done + 1) * _load(each) * _leaving(each)
+    return _of_people(overlay, found)
+
+
+def leaving_chances(overlay: Overlay) -> tuple[float, ...]:
+    """Largest chance in each round that a report leaves its holder: 1 - 1/m_i if no addresses are shared."""
+    return tuple(float(_leaving(each).max()) for each in rounds_of(overlay, overlay.num_rounds))
+
+
+def _of_people(overlay: Overlay, of_cells: Floats) -> Floats:
+    """Numbers by person from numbers by cell."""
+    return of_cells[overlay.cells]
+
+
+def _load(each: OverlayRound) -> Floats:
+    """Expected number of reports at a person of each cell before this round of the first cycle; shape (cells,)."""
+    grid = each.grid
+    prefixes, suffixes = grid.sum(axis=(1, 2), dtype=np.int64), grid.sum(axis=0, dtype=np.int64)
+    held: Floats = (prefixes[:, None, None] / each.num_users) * suffixes / grid
+    return held.ravel()
+
+
+def _leaving(each: OverlayRound) -> Floats:
+    """Chance that a person of each cell passes a report on in this round, and does not keep it; shape (cells,)."""
+    grid = each.grid
+    drawn = grid.sum(axis=2, dtype=np.int64)
+    staying = (drawn / drawn.sum(axis=1, keepdims=True))[:, :, None] / grid
+    leaving: Floats = (1 - staying).ravel()
+    return leaving
+
+
+def surplus_of_round(each: OverlayRound, slots: int) -> float:
+    """Upper bound on the chance that a link is overfull in this round: sum over links of mu^b / b!, b = slots + 1.
+
+    Everybody holds one report when the cycle begins (`link_slots`). For a link from a cell c = (q, x, s) to
+    c' = (q, d, s) it is mu = V(x s) W(q d) / (n N(c) N(c')), with N people in a cell; so the sum over links is one over
+    pairs of cells, a product for each q and s, less the links to oneself. Above 60 slots it is the one for 60.
+    """
+    more = min(slots, _MOST_SLOTS) + 1
+    if each.num_users == each.overlay.num_cells:
+        return each.num_users * (each.size - 1) * math.pow(each.size, -more) / math.factorial(more) * _ROUND_UP
+    grid = each.grid
+    halved = np.where(grid == 2, 0.5 ** (more - 1), 1.0)
+    sent = ((grid.sum(axis=0, dtype=np.int64) * (each.below / each.num_users)) ** more) * halved
+    drawn = ((grid.sum(axis=2, keepdims=True, dtype=np.float64) / each.below) ** more) * halved
+    to_oneself = sent * drawn / grid
+    links = (sent.sum(axis=1) * drawn.sum(axis=1)).sum() - to_oneself.sum()
+    return max(0.0, float(links)) / math.factorial(more) * _ROUND_UP

@@ -1,0 +1,1 @@
+"""Planning of walks: rounds, overlays, links of constant pattern, and churn."""

@@ -1,0 +1,8 @@
+"""Additive shares: sums from messages of which each alone is uniform, through imperfect or separate shuffles.
+
+The names are listed in ``__init__.pyi``; each is imported when it is first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

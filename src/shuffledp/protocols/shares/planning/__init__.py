@@ -1,0 +1,1 @@
+"""Planning of split and mix: the number of messages, with a certificate."""

@@ -1,0 +1,1 @@
+"""Imperfect shuffles, and one shuffle for each message."""

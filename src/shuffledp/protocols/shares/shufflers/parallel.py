@@ -1,0 +1,165 @@
+"""Parallel shuffling: each of a user's messages goes through its own shuffle, independent of all others."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Reports, View
+from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel, SwapWindows
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.table import Table
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
+from shuffledp.randomness.sources import RandomSource, resolve_source
+from shuffledp.shufflers.uniform import UniformShuffler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelShuffleModel(ShuffleModel):
+    """Public description of several independent rounds, each a shuffle of one message from everybody.
+
+    Args:
+        round: the shuffle of one round: a uniform or an imperfect one.
+        num_rounds: 1 or more.
+    """
+
+    kind: ClassVar[str] = "parallel"
+    round: ShuffleModel
+    num_rounds: int = field()
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(1, num_rounds=self.num_rounds)
+        validate.instance_of(ShuffleModel, round=self.round)
+        several = self.round.num_rounds != 1 or isinstance(self.round, ParallelShuffleModel)
+        if self.round.imperfection is None or several:
+            raise validate.invalid("one shuffle whose imperfection is known", round=self.round.kind)
+
+    @property
+    def num_users(self) -> int:  # type: ignore[override]
+        """Number of users in each round."""
+        return self.round.num_users
+
+    @property
+    def in_words(self) -> str:
+        """Name of the shuffle, with the number of rounds."""
+        return f"{self.num_rounds} separate {self.round.kind} shuffles"
+
+    @property
+    def labels(self) -> LabelMeaning:  # type: ignore[override]
+        """Meaning of labels: the round, where a round has no labels itself; else round and place."""
+        return LabelMeaning.ROUND if self.round.labels is LabelMeaning.NONE else LabelMeaning.POSITION
+
+    @property
+    def num_labels(self) -> int:
+        """Number of labels: one for each round, or for each place in each round."""
+        return self.num_rounds * (1 if self.labels is LabelMeaning.ROUND else self.num_users)
+
+    @property
+    def is_uniform(self) -> bool:
+        """True for a single uniform round: with several rounds, the round of a message is visible."""
+        return self.num_rounds == 1 and self.round.is_uniform
+
+    @property
+    def imperfection(self) -> float | None:
+        """Imperfection of one round."""
+        return self.round.imperfection
+
+    def swap_windows(self) -> tuple[SwapWindows, ...]:
+        """Windows of the round if there is one only; they do not cover several messages of one person."""
+        return self.round.swap_windows() if self.num_rounds == 1 else ()
+
+    @property
+    def num_honest(self) -> int:
+        """Number of people counted as honest in each round."""
+        return self.round.num_honest
+
+    def counting(self, num_honest: int) -> Self:
+        """Same rounds with ``num_honest`` people counted in each."""
+        return replace(self, round=self.round.counting(num_honest))
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust assumptions of one round."""
+        return self.round.trust
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Assumptions of each round, and their independence."""
+        independent = (
+            f"The {self.num_rounds} rounds are assumed to be shuffled independently of each other and of the answers.",
+        )
+        return (*self.round.remarks, *(independent if self.num_rounds > 1 else ()))
+
+
+@dataclass(frozen=True)
+class ParallelShuffler:
+    """Shuffler of the first messages of all users, then their second ones, and so on, each with fresh randomness.
+
+    Guarantees:
+        1. The orders of different rounds are independent.
+        2. Which round a message was in is seen; of imperfect rounds also its place in it, and nothing else.
+        3. Public columns are not in the view.
+        4. Where reports name their rounds, each round holds one of each person; other reports are refused.
+
+    Args:
+        shuffler: a uniform or an imperfect one, for one round.
+        num_rounds: 1 or more, one for each message of a user.
+
+    Raises:
+        InvalidParameterError: if an argument is something else.
+
+    Example:
+        >>> from shuffledp import UniformShuffler
+        >>> ParallelShuffler(UniformShuffler(), 3).model(10).num_rounds
+        3
+    """
+
+    shuffler: UniformShuffler | ImperfectShuffler
+    num_rounds: int
+
+    def __post_init__(self) -> None:
+        validate.instance_of((UniformShuffler, ImperfectShuffler), shuffler=self.shuffler)
+        validate.integer_at_least(1, num_rounds=self.num_rounds)
+
+    def model(self, num_users: int) -> ParallelShuffleModel:
+        """Public description for this number of users."""
+        return ParallelShuffleModel(round=self.shuffler.model(num_users), num_rounds=self.num_rounds)
+
+    def shuffle(
+        self,
+        reports: Reports,
+        *,
+        public: Table | None = None,  # noqa: ARG002 (detached: guarantee 3)
+        source: RandomSource | None = None,
+    ) -> View:
+        """View of all rounds.
+
+        Args:
+            reports: one row per message, those of one person after each other: row ``person * num_rounds + round``.
+            public: ignored.
+            source: randomness; None is the cryptographic source.
+
+        Raises:
+            InvalidParameterError: without reports, for people with unequal numbers of them, or for a wrong round.
+            UnsupportedModelError: if people do not send one message for each round.
+        """
+        if reports.model.num_messages != self.num_rounds:
+            raise UnsupportedModelError(
+                f"parallel shuffling needs a round for each message; {reports.model.kind!r} sends num_messages="
+                f"{reports.model.num_messages}, and there are num_rounds={self.num_rounds}."
+            )
+        model, source = self.model(reports.num_users), resolve_source(source)
+        wrong = reports.misplaced()
+        if wrong is not None:
+            raise InvalidParameterError(
+                f"reports must be those of one person after another, one for each of {self.num_rounds} rounds in their "
+                f"order; row {wrong} is the first for another round."
+            )
+        rounds = (reports.take(slice(number, None, self.num_rounds)) for number in range(self.num_rounds))
+        if isinstance(self.shuffler, UniformShuffler):  # the view permutes each round by itself
+            labels = np.repeat(np.arange(self.num_rounds), model.num_users)
+            return View(reports=Reports.concat(list(rounds)), labels=labels, shuffle=model, source=source)
+        ordered = [each.take(self.shuffler.draw(model.num_users, source=source)) for each in rounds]
+        return View(reports=Reports.concat(ordered), labels=np.arange(model.num_labels), shuffle=model, source=source)

@@ -1,0 +1,1 @@
+"""Tables of a task file about sums from shares."""

@@ -1,0 +1,208 @@
+"""Sums from additive shares in shuffled rounds: the noise of the sum, and what imperfect rounds reveal besides.
+
+**Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send share
+j through round j, where all rounds but one are gamma-imperfect, and independent of each other and of the data. What the
+analyst sees of all rounds is (e, delta)-private in the central model with
+
+    delta = delta_noise(e) + (1 + exp(e)) (d T + n d t),
+
+for d coordinates, T the total variation of `share_mixing.mixing_distance`, t the sampler's for one share of noise, and
+delta_noise the privacy of the sum with its discrete Laplace noise. It falls up to a known e, and what it is there holds
+beyond (docs/proofs.md, "The noise and the rounds of split and mix").
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+
+from shuffledp.accounting.numerics import exp, rounded_up, smallest_below
+from shuffledp.accounting.theorem import Theorem, oblivious
+from shuffledp.core.guarantees import Guarantee
+from shuffledp.core.local_models import ProtocolModel, SumModel
+from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.table import Floats
+from shuffledp.core.text import in_digits
+from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, log_binomial, mixing_distance
+
+_SLACK = 1e-14  # bound on what rounding takes from the profile of one coordinate
+_INFLATED = 1 + 1e-9  # bound on what rounding takes from the profile of up to a million coordinates
+_LARGEST_REMAINDER = 0.49  # largest remainder of the rounds, at the loss of the noise, that is certified
+
+
+class SplitAndMixRounds(Theorem):
+    """Central privacy of the noisy sums, plus what imperfectly mixed shares add to delta."""
+
+    id = "split-and-mix"
+    citation = "Ghazi et al. 2023, with the certificate of this project for its Lemmas 4.2 to 4.13"
+    status = Status.OWN_PROOF
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Hypotheses: shares of noisy numbers, a shuffle for each, a known imperfection, enough noise, certificate."""
+        shape = _shape(model)
+        if not all(hypothesis.holds for hypothesis in shape):
+            return shape
+        least, shuffle = _Bound.of(model).least, model.shuffle
+        certificate = Hypothesis(
+            name="certified-mixing",
+            requirement=f"a delta of at least {in_digits(least, 'at most')}, which these rounds are certified to reach"
+            if least < 1
+            else "more messages, more people or a better shuffle, as these rounds are not certified to mix",
+            value=f"delta={delta:g} with num_messages={model.local.num_messages}, imperfection="
+            f"{shuffle.imperfection:g}, {shuffle.num_honest} honest people",
+            holds=least < 1 and delta >= least,
+        )
+        return (*shape, certificate)
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Whether the reports are additive shares."""
+        return isinstance(model.local, SumModel)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Least epsilon whose delta is small enough, at most the loss of the noise; infinite if there is none."""
+        if not self.applies(model, delta=delta):
+            return math.inf
+        bound = _Bound.of(model)
+        return smallest_below(bound.delta, level=delta, limit=bound.turning)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
+        met = all(hypothesis.holds for hypothesis in _shape(model))
+        return _Bound.of(model).delta(epsilon) if met else 1.0
+
+    def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
+        """Statement with remarks on how well the rounds mix, and what may go wrong with one of them."""
+        statement = super().stating(model, guarantee, delta=delta)
+        bits = math.floor(_Bound.of(model).security_bits)
+        return statement.remarking(
+            f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. One round of each value may be "
+            "worse than promised, or not shuffled at all, and all this still holds; with two, nothing is promised, and "
+            "without any shuffle nothing is left."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Discrete Laplace noise in one coordinate that moves by ``steps`` at most; at the loss ``total`` delta is 0."""
+
+    total: float
+    steps: int
+
+    def delta(self, epsilon: float) -> float:
+        if epsilon >= self.total:
+            return 0.0
+        rate = self.total / self.steps
+        last = math.ceil((self.steps - epsilon / rate) / 2) - 1  # up to here losses are above epsilon; 0 or more
+        outside = math.exp(-rate * (last + 1)) + math.exp(epsilon - rate * (self.steps - last))
+        return min(1.0, max(0.0, 1 - outside / (1 + math.exp(-rate))) + _SLACK)
+
+    def turning(self, distance: float) -> float:
+        """Epsilon up to which delta(e) + (1 + exp(e)) distance falls."""
+        # The second law's probability of the largest loss is exp(-total) / 2 or more: above any distance.
+        return self.total
+
+
+@dataclass(frozen=True, slots=True)
+class _Coordinates:
+    """Independent binary responses of equal loss, one for each coordinate."""
+
+    total: float
+    dimension: int
+
+    def delta(self, epsilon: float) -> float:
+        losses, masses = self._law()
+        left = losses > epsilon
+        lost = masses[left] * -np.expm1(epsilon - losses[left])
+        return min(1.0, float(lost.sum()) * _INFLATED)
+
+    def turning(self, distance: float) -> float:
+        losses, masses = self._law()
+        others = np.cumsum(masses * np.exp(-losses))  # the second law's probability of a loss at least so large
+        place = int(np.searchsorted(others, distance * _INFLATED))
+        return float(losses[min(place, losses.size - 1)])
+
+    def _law(self) -> tuple[Floats, Floats]:
+        """Losses above 0, descending, and their probabilities under the first law."""
+        flipped = np.arange((self.dimension + 1) // 2, dtype=np.float64)
+        losses, loss = (1 - 2 * flipped / self.dimension) * self.total, self.total / self.dimension
+        ways = log_binomial(np.full(flipped.size, float(self.dimension)), flipped)
+        return losses, np.exp(ways - flipped * loss - self.dimension * math.log1p(math.exp(-loss)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Bound for the protocol: the noise, and the distance of all rounds and samplers together."""
+
+    noise: _Step | _Coordinates
+    distance: float
+
+    @classmethod
+    def of(cls, model: ProtocolModel) -> "_Bound":
+        """Bound for a model that has the shape of the theorem."""
+        return _bound(cast(SumModel, model.local), model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
+
+    @property
+    def turning(self) -> float:
+        """Epsilon from which on the bound is constant."""
+        return self.noise.turning(self.distance)
+
+    @property
+    def least(self) -> float:
+        """Least delta at any epsilon; 1 where the rounds do not mix."""
+        return self.delta(self.turning)
+
+    @property
+    def security_bits(self) -> float:
+        """Bits of security, in total variation and rounded down: the rounds show nothing but the sum up to 2^-bits."""
+        return max(0.0, -math.log2(self.distance) * (1 - 1e-12)) if self.distance > 0 else math.inf
+
+    def delta(self, epsilon: float) -> float:
+        """Delta at an epsilon, non-increasing; 1 where the rounds do not mix."""
+        if (1 + exp(self.noise.total)) * self.distance > _LARGEST_REMAINDER:
+            return 1.0
+        here = min(epsilon, self.turning)
+        return min(1.0, rounded_up(self.noise.delta(here) + (1 + math.exp(here)) * self.distance))
+
+
+@lru_cache(maxsize=128)
+def _bound(local: SumModel, num_honest: int, imperfection: float) -> _Bound:
+    mixing = mixing_distance(num_honest, local.num_shares, imperfection, local.modulus)
+    distance = local.dimension * (mixing + num_honest * local.sampler_error)
+    return _Bound(_noise(local), min(1.0, distance * (1 + 1e-14)))
+
+
+def _noise(local: SumModel) -> _Step | _Coordinates:
+    if local.l1_bounded and local.dimension > 1:
+        return _Coordinates(local.epsilon, 1)
+    exact = local.rate * local.precision * local.dimension
+    total = float(exact)
+    total = math.nextafter(total, math.inf) if Fraction(total) < exact else total
+    return _Step(total, local.precision) if local.dimension == 1 else _Coordinates(total, local.dimension)
+
+
+def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """Hypotheses without the certificate, as far as they make sense."""
+    local, shuffle = model.local, model.shuffle
+    shares = Hypothesis(
+        "additive-shares", "additive shares of noisy numbers", f"{local.kind!r} reports", isinstance(local, SumModel)
+    )
+    if not isinstance(local, SumModel):
+        return (shares,)
+    buffer = shuffle.is_uniform and shuffle.num_rounds == 1
+    requirement = "a round of its own for each of a user's messages (or one uniform shuffle of all of them)"
+    value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
+    rounds = Hypothesis("parallel-rounds", requirement, value, buffer or shuffle.num_rounds == local.num_messages)
+    gamma = shuffle.imperfection
+    requirement = "independent rounds whose imperfection is promised, for all but one of each value"
+    value = f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
+    imperfection = Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
+    requirement = f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one"
+    value = f"{shuffle.num_honest} honest people of {shuffle.num_users}"
+    noise = Hypothesis("enough-noise", requirement, value, shuffle.num_honest >= local.noise_users)
+    value = f"num_users={shuffle.num_users}"
+    supported = Hypothesis("supported-size", f"at most {MOST_USERS:.0e} people", value, shuffle.num_users <= MOST_USERS)
+    return (shares, rounds, imperfection, oblivious(model), noise, supported)

@@ -1,0 +1,11 @@
+# The public names of this family; each is imported when it is first used.
+from .analyzers.post_stratification import StratifiedAnalyzer as StratifiedAnalyzer
+from .analyzers.post_stratification import StratifiedEstimate as StratifiedEstimate
+from .analyzers.post_stratification import StratifiedSummary as StratifiedSummary
+from .people.strata import Strata as Strata
+from .shufflers.stratified import StratifiedShuffleModel as StratifiedShuffleModel
+from .shufflers.stratified import StratifiedShuffler as StratifiedShuffler
+from .survey.stratified_section import StrataPlan as StrataPlan
+from .survey.stratified_section import Stratified as Stratified
+from .survey.stratified_section import StratifiedSection as StratifiedSection
+from .theorems.smallest_stratum import StrataLower as StrataLower

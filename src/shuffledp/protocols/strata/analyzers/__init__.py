@@ -1,0 +1,1 @@
+"""Analyzers of stratified views."""

@@ -1,0 +1,1 @@
+"""Strata of people by public columns."""

@@ -1,0 +1,1 @@
+"""The stratified shuffler."""

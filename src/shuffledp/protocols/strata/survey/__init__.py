@@ -1,0 +1,1 @@
+"""Keys of a task file about strata."""

@@ -1,0 +1,254 @@
+"""The keys ``by`` and ``weight`` of a task: a uniform shuffle inside strata made from these public columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Analyzer, View
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.table import Table
+from shuffledp.core.text import count_of, plural, printable
+from shuffledp.core.validate import invalid
+from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedAnalyzer
+from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES, Strata, design_effect
+from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel, StratifiedShuffler
+from shuffledp.survey.section import some_text
+from shuffledp.survey.shuffler_section import ShufflerSection
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.d_sigma.survey.groups import Grouping
+    from shuffledp.survey.columns import Column
+
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratifiedSection(ShufflerSection):
+    """A uniform ``[shuffler]`` inside strata, for a task with the top-level key ``by``, ``weight`` or both."""
+
+    needs_strata: ClassVar[bool] = True
+    by: str | None = None
+    weight: str | None = None
+    weight_classes: int = WEIGHT_CLASSES
+
+    def __post_init__(self) -> None:
+        for name in ("by", "weight"):
+            if getattr(self, name) is not None:
+                some_text(**{name: getattr(self, name)})
+        validate.integer_at_least(2, weight_classes=self.weight_classes)
+        if self.by is not None and self.by == self.weight:
+            raise invalid("another column than weight", by=self.by)
+
+    @classmethod
+    def inside(
+        cls, section: ShufflerSection, by: str | None, weight: str | None, weight_classes: int
+    ) -> ShufflerSection:
+        """The section of a task with these keys; ``section`` unchanged if neither column is named.
+
+        Raises:
+            InvalidParameterError: for another shuffle than the uniform one, or classes of no weight.
+        """
+        if weight is None and weight_classes != WEIGHT_CLASSES:
+            raise invalid("left out without weight", weight_classes=weight_classes)
+        if by is None and weight is None:
+            return section
+        if not (section.is_uniform or section.needs_strata):
+            raise InvalidParameterError(
+                f"{'weight' if by is None else 'by'} must be left out beside [shuffler] kind = {section.kind!r}: it "
+                "asks for a uniform shuffle inside each stratum, of which no other kind is worked out."
+            )
+        return cls(by=by, weight=weight, weight_classes=weight_classes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table of the file, with the kind of the shuffle inside each stratum."""
+        return {self.tag_key: self.kind}
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that strata are made from."""
+        return tuple(filter(None, (self.by, self.weight)))
+
+    def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
+        """The columns that strata are made from; no other column goes to the shuffler."""
+        del public
+        return self.beside
+
+    def detached(self, public: tuple[str, ...]) -> tuple[str, ...]:
+        """All public columns that strata are not made from."""
+        return tuple(column for column in public if column not in self.beside)
+
+    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> StratifiedShuffler:
+        """The shuffler for these strata; refused without strata."""
+        if not isinstance(grouping, Strata):
+            raise InvalidParameterError(
+                f"strata must be given for a task with {' and '.join(self.keys)}: they are made from the input. "
+                "`shuffledp plan TASK.toml --input FILE` says what to expect."
+            )
+        return StratifiedShuffler(grouping)
+
+    def strata(self, public: Table) -> Strata:
+        """The strata of the people with these public columns."""
+        return Strata.of(public.columns, by=self.by, weight=self.weight, weight_classes=self.weight_classes)
+
+    def at_worst(self, num_users: int, least: int) -> StratifiedShuffler:
+        """Stratified shuffler whose smallest stratum has the fewest people with which anything is released."""
+        smallest = np.arange(num_users) < (least if num_users >= 2 * least else num_users)
+        return StratifiedShuffler(Strata.of({"stratum": smallest}, by="stratum"))
+
+    def analyzer(self, analyzer: Analyzer[Any]) -> StratifiedAnalyzer:
+        """The analyzer of all people and of each region, from the analyzer of one stratum."""
+        return StratifiedAnalyzer(analyzer=analyzer, by=self.by, weight=self.weight)
+
+    def could_have_made(self, view: View) -> bool:
+        """Whether the view has the number of reports that its description gives each stratum, and a fitting table."""
+        shuffle, table = view.shuffle, view.label_table
+        if not isinstance(shuffle, StratifiedShuffleModel) or view.labels is None or table is None:
+            return False
+        sizes = np.bincount(view.labels, minlength=shuffle.num_labels)
+        if tuple(table) != self.beside or shuffle.num_colluding or tuple(sizes.tolist()) != shuffle.sizes:
+            return False
+        regions = table[self.by] if self.by else np.zeros(len(table))
+        classes, effect, most = np.unique(regions, return_counts=True)[1], 1.0, 1
+        if self.weight is not None:
+            weights, most = table[self.weight], self.weight_classes
+            if weights.dtype.kind != "f" or not (np.isfinite(weights) & (weights > 0)).all():
+                return False
+            effect = design_effect(sizes, weights)
+        return bool(classes.max() <= most and abs(shuffle.design_effect - effect) <= _CLOSE * effect)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The given keys among ``by`` and ``weight``."""
+        return tuple(name for name in ("by", "weight") if getattr(self, name) is not None)
+
+    @property
+    def words(self) -> str:
+        """Name of a stratum: "place", "class of PWGTP", "place and class of PWGTP"."""
+        weight = None if self.weight is None else f"class of {printable(self.weight)}"
+        return " and ".join(filter(None, (self.by and printable(self.by), weight)))
+
+    def require_batch(
+        self, shuffle: ShuffleModel, table: Table | None, column: "Column", *, planned: bool = False
+    ) -> None:
+        """Refuse a release if any stratum has fewer people than the smallest batch.
+
+        The message says how many have, the smallest, and what to do; sizes are public.
+
+        Args:
+            shuffle: the description, with the people in each stratum.
+            table: what is public of each.
+            column: the private column.
+            planned: whether nobody has answered yet.
+
+        Raises:
+            BatchTooSmallError: if one has.
+        """
+        least = column.release.minimum_batch
+        sizes = shuffle.sizes if isinstance(shuffle, StratifiedShuffleModel) else ()
+        few = sum(size < least for size in sizes)
+        if not few:
+            return
+        smallest = int(np.argmin(sizes))
+        where = (
+            ""
+            if self.by is None or table is None
+            else f" (in {printable(self.by)} {printable(str(table[self.by][smallest]))!r})"
+        )
+        ways = [f"join regions in {self.by!r}"] * (self.by is not None)
+        if self.weight is not None and self.weight_classes > 2:
+            ways.append(f"take fewer weight_classes than {self.weight_classes}")
+        ways.append("lower minimum_batch")
+        strata, have = count_of(len(sizes), "stratum", "strata"), plural(few, "has", "have")
+        advice = " or ".join(filter(None, (", ".join(ways[:-1]), ways[-1])))
+        raise BatchTooSmallError(
+            f"a release needs at least minimum_batch = {least} reports in each stratum of column "
+            f"{column.value!r} ({self.words}); {few:,} of {strata} {have} fewer, the smallest "
+            f"{sizes[smallest]}{where}. Nothing {'would be' if planned else 'was'} released: {advice}."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrataPlan(Described):
+    """The planned strata; only the smallest one where only the task is known.
+
+    Args:
+        smallest: people of the smallest stratum, the fewest with whom anything is released if only the task is known.
+        largest: people of the largest.
+        num_strata: how many there are.
+        fewest: people of the smallest region.
+        design_effect: factor by which weights multiply variances.
+        rounding: share of all weight that rounding moves, at most.
+    """
+
+    smallest: int
+    largest: int | None = None
+    num_strata: int | None = None
+    fewest: int | None = None
+    design_effect: float | None = None
+    rounding: float | None = None
+
+    @classmethod
+    def of(cls, shuffler: StratifiedShuffler, *, known: bool) -> Self:
+        """The plan of a shuffler inside the strata of an input, or inside the smallest possible stratum."""
+        strata = shuffler.strata
+        if not known:
+            return cls(smallest=min(strata.sizes))
+        return cls(
+            smallest=min(strata.sizes),
+            largest=max(strata.sizes),
+            num_strata=len(strata.sizes),
+            fewest=int(_people(strata.table, strata.by, strata.sizes).min()),
+            design_effect=strata.design_effect,
+            rounding=strata.rounding,
+        )
+
+
+def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Number of people in each region, in the order of names; of all people where there are no regions."""
+    regions = np.zeros(len(table)) if by is None else table[by]
+    _, region = np.unique(regions, return_inverse=True)
+    return np.bincount(region, weights=sizes).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stratified:
+    """Results by region after a shuffle inside strata.
+
+    Args:
+        estimate: one row per region and target, with ``where``, the regions in the order of their names; None without.
+        sizes: people in each stratum.
+        table: what is public of each stratum: its region, and the weight of everybody in it.
+        section: the keys of the task that say which columns these are.
+    """
+
+    estimate: Estimate | None
+    sizes: tuple[int, ...]
+    table: Table
+    section: StratifiedSection
+
+    @classmethod
+    def of(cls, column: "Column", view: View, regions: Estimate | None) -> Self:
+        """The strata of a view, with the estimates of regions."""
+        shuffle, section = cast(StratifiedShuffleModel, view.shuffle), cast(StratifiedSection, column.shuffler)
+        return cls(estimate=regions, sizes=shuffle.sizes, table=cast(Table, view.label_table), section=section)
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """Number of people in each region, in the order of the estimates."""
+        return _people(self.table, self.section.by, self.sizes)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The strata in the order of the labels: public values and number of people of each."""
+        columns = [self.table[name].tolist() for name in self.section.beside]
+        rows = zip(self.sizes, *columns, strict=True)
+        return [{"people": size, "where": dict(zip(self.section.beside, row, strict=True))} for size, *row in rows]
+
+
+StratifiedSection.kind = "uniform"  # set here, so that no registry takes it for the kind itself
