@@ -133,6 +133,8 @@ def encode(value: Any) -> Any:
 def decode(annotation: Any, value: Any, name: str) -> Any:
     """Value of a field with this annotation, from its JSON form; ``name`` is used in error messages."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if hasattr(origin, "__value__"):  # NDArray is an alias of its own from Python 3.12 and numpy 2.5 on
+        return decode(origin.__value__[arguments], value, name)
     if origin in (types.UnionType, typing.Union):
         return _decode_union(arguments, value, name)
     if annotation is Any:
