@@ -9,7 +9,6 @@ import pytest
 
 import shuffledp as sdp
 from attacks import test_games
-from attacks import test_share_game as shares
 from attacks.twins import (
     InArrivalOrder,
     InOneOrder,
@@ -21,6 +20,7 @@ from attacks.twins import (
     pipeline,
     walking,
 )
+from protocols.shares import test_share_game as shares
 from shuffledp.accounting import account, account_all
 from shuffledp.attacks import DEFAULT_TRIALS, Verdict, audit
 from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_statement

@@ -34,7 +34,7 @@ answer = [plan(task).to_dict(), compare_guaranteed(task.column.model(1000), delt
 KERNELS = """
 import numpy as np
 import shuffledp as sdp
-from shuffledp.protocols.d_sigma.people import Groups, reference_order
+from shuffledp.protocols.d_sigma import Groups, reference_order
 from shuffledp.randomness.replayable import SeededSource
 def drawn():
     points = SeededSource(1).words(60).reshape(30, 2) / 2**64
