@@ -64,6 +64,23 @@ def test_sharp_works_out_the_bounds_that_take_seconds_and_lists_them():
     assert "swap-bound" not in shuffledp(*asked, "--sharp", "--published-only").out
 
 
+def test_several_releases_hint_at_the_bounds_that_take_seconds_as_one_release_does():
+    hint = "`--sharp` works out bounds that take seconds"
+    assert hint in text(*LDP, "--releases", 4)
+    assert hint not in text(*LDP, "--releases", 4, "--published-only")
+    assert hint not in text("account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-12, "--releases", 4)
+
+
+def test_where_the_swap_bound_does_not_apply_sharp_says_which_hypothesis_fails():
+    asked = ("account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-13)
+    reason = "`--sharp` adds nothing: the swap bound does not apply (needs delta >= 1e-12; got delta=1e-13)."
+    assert reason in text(*asked, "--sharp")
+    assert "does not apply" not in text(*asked)
+    several = text("account", "--epsilon0", 1, "--users", 10_000, "--delta", 1e-12, "--releases", 4, "--sharp")
+    assert "got delta=2.5e-13 for each of 4 releases)" in several
+    assert "does not apply" not in text(*asked, "--sharp", "--randomizer", "k-rr", "--categories", 10)  # within 2 %
+
+
 def test_json_of_an_account_is_that_of_the_library_with_numbers_at_the_top_for_scripts():
     printed = shuffledp(*LDP, "--json").json
     assert without_time(printed) == without_time(examine(protocol(LdpModel(epsilon0=1.0)), delta=1e-6).to_dict())
@@ -180,7 +197,8 @@ def test_the_promises_that_a_figure_draws_can_be_chosen(folder):
     assert "balle19-bennett" not in drawn
     wrong = (*LDP, "--figure", "other.svg", "--theorems")
     assert "theorems must be one of 'local-dp', 'efmrtt19-closed'" in refused(2, *wrong, "fmt21-pair,none")
-    assert "got 'swap-bound'" in refused(2, *wrong, "swap-bound")  # without --sharp
+    assert "'swap-bound' takes seconds: add --sharp." in refused(2, *wrong, "strong-pair,swap-bound")
+    assert "got 'swap-bound'" in refused(2, *wrong, "swap-bound", "--published-only")
     assert "got 'strong-pair'" in refused(2, *wrong, "strong-pair", "--published-only")
     assert "--theorems must be left out without --figure" in refused(2, *LDP, "--theorems", "strong-pair")
 
@@ -271,6 +289,16 @@ def test_the_fewest_users_are_found_for_an_epsilon0():
     options = ("--epsilon0", 4, "--randomizer", "k-rr", "--categories", 10)
     assert f"The fewest people that lead there are {found.value:,}." in text(*TARGET, *options)
     assert shuffledp(*TARGET, *options, "--json").json["value"] == found.value
+
+
+def test_a_calibration_says_where_bounds_that_take_seconds_may_promise_less():
+    said = "Found with the bounds that are there at once; those that take seconds (`account --sharp`) may promise less."
+    target = ("calibrate", "--target-epsilon", 0.05, "--delta", 1e-6, "--epsilon0", 1)
+    assert said in text(*target)
+    assert said not in text(*target, "--published-only")
+    assert said not in text(*TARGET, "--users", 10_000, "--randomizer", "k-rr", "--categories", 2)  # a tight bound
+    unary = ("--target-error", 0.02, "--target-epsilon", 0.05, "--randomizer", "oue", "--categories", 2)
+    assert said in text("calibrate", "--delta", 1e-6, *unary)
 
 
 @pytest.mark.parametrize(

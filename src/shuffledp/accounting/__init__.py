@@ -7,7 +7,7 @@ them), `privacy_losses`, `numerics`.
 
 from functools import partial
 
-from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of, may_be_sharper
+from shuffledp.accounting.account import account, account_all, delta_at, epsilon_of, may_be_sharper, why_not_sharper
 from shuffledp.accounting.bounds import Bracket, Examination, Finding, bracket, examine, findings
 from shuffledp.accounting.compose import (
     compose_pure,
@@ -47,6 +47,7 @@ __all__ = [
     "privacy_curve",
     "renyi",
     "to_privacy_loss_distribution",
+    "why_not_sharper",
 ]
 
 __getattr__ = partial(name_in_families, __name__)

@@ -32,6 +32,7 @@ from typing import Any
 from shuffledp.accounting.lower_bounds import best_lower_bound, held_to_lower_bounds
 from shuffledp.accounting.theorem import Theorem, fake_senders, inside_unit
 from shuffledp.accounting.theorems import SHARP_THEOREMS, THEOREMS
+from shuffledp.accounting.theorems.swap_bounds import CLOSE
 from shuffledp.core.caching import remembered
 from shuffledp.core.channels import Channel
 from shuffledp.core.errors import UnsupportedModelError
@@ -218,6 +219,21 @@ def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
     hidden = replace(model, shuffle=model.shuffle.worst_off)
     costly = (each for each in SHARP_THEOREMS if each.is_costly and each.applies(hidden, delta=delta))
     return any(each.may_gain(hidden, delta=delta, known=known) for each in costly)
+
+
+def why_not_sharper(model: ProtocolModel, *, delta: float) -> str:
+    """Hypothesis that fails for the first theorem that takes seconds; "" if one of them applies, or no bound is loose.
+
+    The first one is about any randomizer.
+    """
+    hidden = replace(model, shuffle=model.shuffle.worst_off)
+    costly = (each.hypotheses(hidden, delta=delta) for each in SHARP_THEOREMS if each.is_costly)
+    failing = [[each.text for each in hypotheses if not each.holds] for hypotheses in costly]
+    known, best = account(model, delta=delta), best_lower_bound(hidden, delta)
+    is_close = best is not None and epsilon_of(known.guarantee) <= CLOSE * epsilon_of(best.guarantee)
+    if not all(failing) or is_close or known.kind is Kind.EXACT:
+        return ""
+    return failing[0][0]
 
 
 def upper_bounds(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shuffledp.accounting import Examination, Theorem
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.local_models import LocalModel, ProtocolModel
-    from shuffledp.documents.document import Document
+    from shuffledp.documents.document import Document, Section
     from shuffledp.leakage import Comparison, TargetExamination
     from shuffledp.planning import PeoplePlan
 
@@ -72,6 +72,7 @@ _PART_OF_LOSS = (
 _MAY_ADD = "to which the other columns may add: the same person answers in them too."
 _ENDINGS = (".html", ".svg")
 _SHARPER = "`--sharp` works out bounds that take seconds, which may be less; a release and a plan state what they give."
+_AT_ONCE = "Found with the bounds that are there at once; those that take seconds (`account --sharp`) may promise less."
 
 
 def account(
@@ -92,7 +93,7 @@ def account(
 
     That is the loss of everything released, from above and from below.
     """
-    from shuffledp.accounting import examine, may_be_sharper
+    from shuffledp.accounting import examine
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.documents.account_document import account_document
     from shuffledp.documents.blocks import Role, told
@@ -114,13 +115,25 @@ def account(
     if figure is not None:
         _draw(found, figure, drawn)
     named = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
-    at_once = not sharp and not published_only and releases == 1 and may_be_sharper(found.counted, delta=found.delta)
-    files = Section(anchor="files", title="Files", blocks=(*told(_SHARPER if at_once else ""), *named))
+    remark = "" if published_only else _about_sharp(found, sharp=sharp)
+    files = Section(anchor="files", title="Files", blocks=(*told(remark), *named))
 
     def document() -> "Document":
         return with_share(account_document(found), asked.share(_PART_OF_LOSS)).followed_by(files)
 
     show_result(found, document, as_json=json)
+
+
+def _about_sharp(found: "Examination", *, sharp: bool) -> str:
+    """What bounds that take seconds may add, or why they add nothing to a loose statement; "" where they need not."""
+    from shuffledp.accounting import may_be_sharper, why_not_sharper
+
+    share = found.delta / found.releases
+    if not sharp:
+        return _SHARPER if may_be_sharper(found.counted, delta=share) else ""
+    reason = why_not_sharper(found.counted, delta=share)
+    each = f" for each of {found.releases} releases" if found.releases > 1 else ""
+    return f"`--sharp` adds nothing: the swap bound does not apply ({reason}{each})." if reason else ""
 
 
 def _orders(renyi: str | None) -> tuple[float, ...]:
@@ -156,7 +169,12 @@ def _drawn(figure: Path | None, names: str | None, *, published_only: bool, shar
     if names is None:
         return known
     wanted, ids = names.split(","), [each.id for each in known if each.kind.promises]
+    costly = {each.id for each in SHARP_THEOREMS if each.is_costly and not (sharp or published_only)}
     for name in wanted:
+        if name in costly:
+            raise InvalidParameterError(
+                f"--theorems must be promises that are there at once; {name!r} takes seconds: add --sharp."
+            )
         one_of(ids, theorems=name)
     return [each for each in known if each.id in wanted or not each.kind.promises]
 
@@ -206,8 +224,8 @@ def calibrate(
                 "beside --target-error either --epsilon0 or --target-epsilon must be given, and --users left out: they "
                 "are what is found."
             )
-        needed = _needed(asked, target_error, target_epsilon, honest_fraction, published_only=published_only)
-        show_result(needed, lambda: people_document(needed), as_json=json)
+        needed, model = _needed(asked, target_error, target_epsilon, honest_fraction, published_only=published_only)
+        show_result(needed, lambda: people_document(needed).followed_by(_found_at_once(model, delta)), as_json=json)
         return
     if target_epsilon is None:
         raise InvalidParameterError("--target-epsilon or --target-error must be given; got neither.")
@@ -228,16 +246,32 @@ def calibrate(
             "either --users N must be given (to find the largest epsilon0) or --epsilon0 E (to find the fewest "
             f"users); got {'neither' if users is None else 'both'}."
         )
-    show_result(solved, lambda: calibration_document(solved), as_json=json)
+
+    def document() -> "Document":
+        sections = () if published_only else (_found_at_once(solved.found.counted, delta),)
+        return calibration_document(solved).followed_by(*sections)
+
+    show_result(solved, document, as_json=json)
+
+
+def _found_at_once(model: "ProtocolModel", delta: float) -> "Section":
+    """That bounds which take seconds were left out, where they may promise less."""
+    from shuffledp.accounting import may_be_sharper
+    from shuffledp.documents.blocks import told
+    from shuffledp.documents.document import Section
+
+    remark = _AT_ONCE if may_be_sharper(model, delta=delta) else ""
+    return Section(anchor="files", title="Files", blocks=told(remark))
 
 
 def _needed(
     asked: "Asked", half_width: float, target: float | None, honest_fraction: float, *, published_only: bool
-) -> "PeoplePlan":
-    """The number of people for a wanted error, for a randomizer without a task."""
-    from shuffledp.core.local_models import FrequencyModel, MeanModel
+) -> "tuple[PeoplePlan, ProtocolModel]":
+    """The number of people for a wanted error, for a randomizer without a task, and the protocol of as many."""
+    from shuffledp.core.local_models import FrequencyModel, MeanModel, ProtocolModel
     from shuffledp.planning import PeoplePlan, fewest_people, people_for
     from shuffledp.randomizers import model_of_kind
+    from shuffledp.shufflers import UniformShuffleModel
 
     if honest_fraction != 1 or published_only:
         raise InvalidParameterError("--honest-fraction and --published-only must be left out beside --target-error.")
@@ -256,7 +290,9 @@ def _needed(
         options: tuple[Any, ...] = (people_for(model, **wanted),)
     else:
         options = fewest_people({asked.kind: family}, target_epsilon=target, **wanted)
-    return PeoplePlan(half_width=half_width, target_epsilon=target, options=options)
+    plan = PeoplePlan(half_width=half_width, target_epsilon=target, options=options)
+    best = plan.options[0]
+    return plan, ProtocolModel(local=family(best.epsilon0), shuffle=UniformShuffleModel(num_users=best.num_users))
 
 
 def leakage(

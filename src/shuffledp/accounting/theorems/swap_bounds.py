@@ -20,8 +20,8 @@ from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolMode
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
+CLOSE = 1.02  # ratio of the known epsilon to the least possible one, up to which the bound is not worked out
 _LEAST_DELTA, _ANY_DELTA = 1e-12, 0.5
-_CLOSE = 1.02  # ratio of the known epsilon to the least possible one, up to which the bound is not worked out
 _MOST_USERS, _FEWEST_USERS = 10**12, 20
 _ENOUGH, _POWER = 12, 2.3  # people for each E^2.3: with fewer the strong pair is below in all cases tried
 _MOST_INPUTS, _MOST_OUTPUTS = 6, 32
@@ -57,7 +57,7 @@ class _SwapTheorem(Theorem):
 
     def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
         """Whether the bound can be below the known epsilon by more than two per cent."""
-        return known > _CLOSE * self.at_least(model, delta)
+        return known > CLOSE * self.at_least(model, delta)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """The least epsilon that the search finds; epsilon0 where it finds none."""
