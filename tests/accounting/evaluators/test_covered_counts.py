@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from shuffledp.accounting.evaluators import covered_counts
 from shuffledp.accounting.evaluators.binary_counts import BinaryCounts
@@ -114,3 +115,53 @@ def test_the_curve_is_convex_and_above_delta():
     assert (np.diff(np.diff(curve) / np.diff(np.exp(epsilons))) > -1e-9).all()
     assert (curve >= [largest(counts.channel, float(epsilon), 150) * (1 - 1e-12) for epsilon in epsilons]).all()
     assert counts.curve(np.array([2.0]))[0] == 0
+
+
+def with_digits(channel: BinaryChannel, epsilon: float, ones: int, zeros: int) -> mpf:
+    """The delta of one data set in the first direction, to forty digits."""
+    law = [mpf(1)]
+    for chance in [channel.chances[0]] * ones + [channel.chances[1]] * zeros:
+        law = [
+            before * chance + here * (1 - mpf(chance)) for before, here in zip([0, *law], [*law, mpf(0)], strict=True)
+        ]
+    growth, (first, second) = mp.exp(mpf(epsilon)), channel.chances
+    gain = mpf(first) - growth * second
+    ends = zip([mpf(0), *law], [*law, mpf(0)], strict=True)
+    return sum(
+        max(mpf(0), before * gain + here * (1 - mpf(first) - growth * (1 - mpf(second)))) for before, here in ends
+    )
+
+
+def test_every_crowd_lies_between_its_two_sides_to_the_last_digit():
+    """Mutants: a value without its error, from above or from below."""
+    random, sides = np.random.default_rng(5), []
+    with mp.workdps(40):
+        for _ in range(60):
+            second, first = (float(each) / 1024 for each in sorted(random.choice(np.arange(1, 1024), 2, replace=False)))
+            ones, zeros = (int(each) for each in random.integers(0, 12, 2))
+            channel, epsilon = channel_of(first, second), random.random() * math.log(first / second)
+            truth = with_digits(channel, epsilon, ones, zeros)
+            lower, upper = (
+                float(each[0])
+                for each in covered_counts._deltas(channel, epsilon, np.array([float(ones)]), np.array([float(zeros)]))
+            )
+            assert lower <= truth <= upper
+            assert upper <= lower * (1 + 1e-9) + 1e-12
+            sides.append(truth > (mpf(lower) + mpf(upper)) / 2)
+    assert 10 <= sum(sides) <= 50  # the value itself is below the truth about as often as above
+
+
+@pytest.mark.parametrize(("users", "first"), [(10**9, 1e-3), (10**12, 1e-6), (10**15, 1e-6), (10**15, 0.5)])
+def test_the_two_sides_of_many_people_leave_room_for_chances_that_are_rounded_in_their_last_place(users, first):
+    """Mutant: an error that knows nothing of the number of people."""
+    second = first / math.e
+    epsilon = (first - second) / math.sqrt(second * users)
+    lower, upper = (
+        float(each[0])
+        for each in covered_counts._deltas(
+            channel_of(first, second), epsilon, np.array([users / 2]), np.array([users / 2])
+        )
+    )
+    late = math.sqrt(users) * 2**-53  # a last place of a likely chance, in standard deviations of the count
+    assert upper - lower >= 2 * 16 * late * lower
+    assert upper <= lower * 1.001

@@ -11,7 +11,7 @@ from accounting.swapping.independent import gaps, integral, random_law
 from shuffledp.accounting.swapping import majorants, tilted_integrals
 from shuffledp.accounting.swapping.majorants import majorant
 from shuffledp.accounting.swapping.report_classes import any_private, one_law
-from shuffledp.accounting.swapping.tilted_integrals import Tilt, cell_bounds
+from shuffledp.accounting.swapping.tilted_integrals import CellBounds, Tilt, cell_bounds
 
 CASES = [  # epsilon0, people, epsilon, lam, smoothing: as the search finds them at delta 1e-6, and far from that
     (1.0, 1_000, 0.13, 110.0, 0.3),
@@ -178,6 +178,41 @@ def test_what_exceeds_the_truncation_needs_the_slope_there():
     needed = np.log(at_last + reports.excess * (beyond - last))
     assert (found.log_mean(np.outer(beyond, found.exponents)) >= needed - 1e-9).all()
     assert (blind.log_mean(np.outer(beyond, blind.exponents)) < needed - 1e-3).any()
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.25])
+def test_weights_of_a_solver_that_falls_short_are_scaled_up_until_all_rows_are_met(monkeypatch, share):
+    """Mutant: the solver's weights as they are."""
+    solved = majorants.least_cost
+    monkeypatch.setattr(majorants, "least_cost", lambda rows, costs: share * solved(rows, costs))
+    for case in (CASES[1], CASES[7]):
+        assert least_ratio(case, 200) >= -1e-12
+
+
+def test_weights_that_fall_short_by_more_than_fivefold_are_refused(monkeypatch):
+    solved = majorants.least_cost
+    monkeypatch.setattr(majorants, "least_cost", lambda rows, costs: 0.1 * solved(rows, costs))
+    assert settled(CASES[1])[-1] is None
+
+
+@pytest.mark.parametrize(("left", "right"), [(-590.0, 50.0), (-560.0, 100.0), (-500.0, 100.0)])
+def test_rows_in_which_a_negative_power_is_too_large_for_a_number_give_no_majorant(left, right):
+    """Mutant: such powers clipped, which gave a majorant that was below the chord by a factor of exp(-300)."""
+    reports = replace(any_private(1.0, 0.1), highest=2.5)
+    cells = CellBounds(
+        edges=np.array([1.5, 2.5]), lefts=np.array([left]), rights=np.array([right]), scale=0.0, steepness=1e-4
+    )
+    assert majorant(reports, 10.0, cells, lambda exponents: exponents + exponents**2 / 800) is None
+
+
+def test_a_slope_beyond_the_truncation_that_is_too_steep_for_a_number_gives_no_majorant():
+    factors, powers = np.array([-1.0, -1.0, 1.0]), np.array([601.0, 599.0, 601.0])
+    assert np.isnan(majorants._times_exp(factors, powers)).tolist() == [True, False, False]
+    assert majorants._times_exp(factors, powers)[1:] == pytest.approx([-math.exp(599), math.exp(600)])
+    reports, tilt, cells = setting(*CASES[1])
+    assert tilt.rate * reports.mean < 0  # the exponent that the slope has first
+    tiny = replace(reports, highest=reports.highest, excess=math.exp(-700))
+    assert majorant(tiny, tilt.rate, cells, lambda exponents: exponents + exponents**2 / 800) is None
 
 
 def test_of_one_law_the_bound_is_close_to_the_integral():

@@ -63,7 +63,7 @@ def majorant(
     rows = _cell_rows(cells, steps)
     if reports.highest > truncation:
         level = math.log(reports.excess) - base * truncation - cells.scale
-        rows = np.vstack([rows, exponents * np.exp(np.minimum(steps * (truncation - 1) - level, _LARGEST_POWER))])
+        rows = np.vstack([rows, _times_exp(exponents, steps * (truncation - 1) - level)])
     if not np.isfinite(rows).all() or not len(steps):
         return None
     weights = least_cost(rows, np.exp(logs))
@@ -91,6 +91,16 @@ def _cell_rows(cells: CellBounds, steps: Floats) -> Floats:
     middles, halves = (cells.edges[1:] + cells.edges[:-1]) / 2, np.diff(cells.edges) / 2
     powers = np.outer(middles - 1, steps) + cells.scale
     turns = np.outer(halves, steps)
-    lefts = (1 - turns) * np.exp(np.minimum(powers - cells.lefts[:, np.newaxis], _LARGEST_POWER))
-    rights = (1 + turns) * np.exp(np.minimum(powers - cells.rights[:, np.newaxis], _LARGEST_POWER))
+    lefts = _times_exp(1 - turns, powers - cells.lefts[:, np.newaxis])
+    rights = _times_exp(1 + turns, powers - cells.rights[:, np.newaxis])
     return np.vstack([lefts, rights])
+
+
+def _times_exp(factors: Floats, powers: Floats) -> Floats:
+    """Factor times exp(power), or less, so that a row that is met holds without the limit too.
+
+    Powers above the limit count as the limit. That makes less of a positive product but more of a negative one, which
+    therefore is not a number: no majorant.
+    """
+    clipped = np.where((factors < 0) & (powers > _LARGEST_POWER), np.nan, np.minimum(powers, _LARGEST_POWER))
+    return np.asarray(factors * np.exp(clipped))
