@@ -1,6 +1,9 @@
 """Bounds on the integral, and majorants, against dense quadrature of single laws; and what breaks them."""
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +14,7 @@ from accounting.swapping.independent import gaps, integral, random_law
 from shuffledp.accounting.swapping import majorants, tilted_integrals
 from shuffledp.accounting.swapping.majorants import majorant
 from shuffledp.accounting.swapping.report_classes import any_private, one_law
-from shuffledp.accounting.swapping.tilted_integrals import CellBounds, Tilt, cell_bounds
+from shuffledp.accounting.swapping.tilted_integrals import CellBounds, Tilt, cell_bounds, weighted
 
 CASES = [  # epsilon0, people, epsilon, lam, smoothing: as the search finds them at delta 1e-6, and far from that
     (1.0, 1_000, 0.13, 110.0, 0.3),
@@ -213,6 +216,33 @@ def test_a_slope_beyond_the_truncation_that_is_too_steep_for_a_number_gives_no_m
     assert tilt.rate * reports.mean < 0  # the exponent that the slope has first
     tiny = replace(reports, highest=reports.highest, excess=math.exp(-700))
     assert majorant(tiny, tilt.rate, cells, lambda exponents: exponents + exponents**2 / 800) is None
+
+
+def test_weighted_sums_are_matrix_products():
+    random = np.random.default_rng(8)
+    rows, several = random.random((40, 6)), random.random((5, 6))
+    assert weighted(rows, several[0]) == pytest.approx(rows @ several[0], rel=1e-14)
+    assert weighted(several, rows) == pytest.approx(several @ rows.T, rel=1e-14)
+
+
+_TIMED = """
+import time
+from shuffledp.accounting.swapping.private_bounds import private_delta, start_choices
+choices = start_choices(epsilon0=0.5, others=999, epsilon=0.1)
+own, whole = time.thread_time(), time.process_time()
+for _ in range(6):
+    assert private_delta(epsilon0=0.5, others=999, epsilon=0.1, choices=choices, roughly=True) is not None
+print((time.process_time() - whole) / (time.thread_time() - own))
+"""
+
+
+def test_bounds_are_worked_out_in_one_thread_where_a_linear_algebra_library_has_several():
+    """Mutant: matrix products, whose other threads took more processor time while they waited than all the rest."""
+    several = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")
+    found = subprocess.run(
+        [sys.executable, "-c", _TIMED], env=os.environ | several, capture_output=True, text=True, check=True
+    )
+    assert float(found.stdout) < 1.2
 
 
 def test_of_one_law_the_bound_is_close_to_the_integral():

@@ -14,7 +14,7 @@ import numpy as np
 
 from shuffledp.accounting.swapping.linear_programme import least_cost
 from shuffledp.accounting.swapping.report_classes import ReportClass
-from shuffledp.accounting.swapping.tilted_integrals import CellBounds
+from shuffledp.accounting.swapping.tilted_integrals import CellBounds, weighted
 from shuffledp.core.table import Floats
 
 _BETWEEN, _BEYOND, _SLOPES = (
@@ -69,7 +69,7 @@ def majorant(
     weights = least_cost(rows, np.exp(logs))
     if weights is None or not np.isfinite(weights).all():
         return None
-    slack = float((rows @ weights).min())
+    slack = float(weighted(rows, weights).min())
     if not slack >= _WORST_SLACK:
         return None
     weights = weights / min(slack, 1.0) * _SPARE

@@ -145,6 +145,14 @@ def exp_excess(power: Floats) -> Floats:
         return np.asarray(np.where(np.abs(power) < _TAYLOR, series, np.expm1(power) - power))
 
 
+def weighted(rows: Floats, weights: Floats) -> Floats:
+    """Sums of each row's values times weights, shape (values,), or times each of the rows of weights.
+
+    In one thread: the threads of a linear algebra library would wait for each other for longer than these sums take.
+    """
+    return np.asarray(np.einsum("...i,ji->...j" if weights.ndim > 1 else "...i,i->...", rows, weights))
+
+
 def _log_growth(reports: ReportClass, sigma: Floats) -> Floats:
     """Log of the largest M(sigma) over the class."""
     return np.asarray(np.log1p((reports.masses @ exp_excess(np.outer(reports.values, sigma))).max(axis=0)))
@@ -165,7 +173,8 @@ def _log_modulus(reports: ReportClass, sigma: Floats, turns: Floats) -> Floats:
     imaginary = np.expm1(powers) * sines + cubes
     shape = (len(reports.values), -1)
     worst, turned = (
-        (reports.masses @ part.reshape(shape)).max(axis=0).reshape(len(sigma), len(turns)) for part in (real, imaginary)
+        weighted(reports.masses, part.reshape(shape).T).max(axis=0).reshape(len(sigma), len(turns))
+        for part in (real, imaginary)
     )
     return np.asarray(np.log1p(2 * worst + worst**2 + turned**2) / 2)
 
@@ -176,7 +185,7 @@ def _inside(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats, 
     root = math.sqrt(max(tilt.rate**2 * reports.variance / tilt.people, _LEAST_STEEPNESS))
     turns = np.unique(np.append(np.linspace(0, min(regions.near, _NEAR_REACH / root), _NEAR_CELLS + 1), regions.near))
     logs = tilt.people * _log_modulus(reports, sigma, turns)
-    near = np.exp(logs - logs[:, :1]) @ _chord_weights(turns, square)
+    near = weighted(np.exp(logs - logs[:, :1]), _chord_weights(turns, square))
     rest = math.exp(square * (1 - turns[-1] ** 2) / 2) * _arc(regions.near, regions.start)
     near += np.exp(logs[:, -1] - logs[:, 0]) * rest
     far = tilt.people * _log_growth(reports, sigma) + math.log(_tail(regions.end, tilt.smoothing))
@@ -227,7 +236,7 @@ def _middle(reports: ReportClass, tilt: Tilt, regions: _Regions, sigma: Floats, 
     away = np.maximum(np.minimum(first, last) - regions.need, 0.0)
     decay = tilt.people * least * math.exp(-regions.spread) / spread**2
     arcs = np.arctan((right - left) / (1 + left * right)) * np.exp(tilt.smoothing**2 * (1 - left**2) / 2)
-    return np.asarray(np.log(np.exp(-decay * away) @ arcs + 1e-300))
+    return np.asarray(np.log(weighted(np.exp(-decay * away), arcs) + 1e-300))
 
 
 def _small_laws(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floats) -> tuple[Floats, Floats]:
@@ -248,7 +257,7 @@ def _small_laws(reports: ReportClass, tilt: Tilt, regions: _Regions, edges: Floa
     lefts, rights = far[:-1], far[1:]
     for most, least in pairwise(_FRACTIONS[1:]):
         powers = most * growing
-        near = powers[:, 0] + np.log(np.exp(powers - powers[:, :1]) @ weights)
+        near = powers[:, 0] + np.log(weighted(np.exp(powers - powers[:, :1]), weights))
         smooth = np.logaddexp(near, far)
         middle = _middle(reports, tilt, regions, sigma[:-1], least * reports.variance)
         lefts = np.maximum(lefts, np.logaddexp(smooth[:-1], middle))
