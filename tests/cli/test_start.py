@@ -28,6 +28,21 @@ def test_importing_the_package_imports_nothing_heavy():
     assert imported_by("import shuffledp") == set()
 
 
+def test_the_command_line_works_in_one_thread_unless_its_user_asks_for_more():
+    """Mutant: as many threads as cores, which wait for each other and take twice the processor time."""
+    asked = {"OPENBLAS_NUM_THREADS": "3"}
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    program = (
+        "import os, sys; sys.argv = ['shuffledp', '--version']\n"
+        "from shuffledp.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "sys.stderr.write(' '.join(os.environ[name] for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=kept | asked, capture_output=True, text=True, check=True)
+    assert done.stderr.endswith("1 3")
+
+
 CALLS = [["--help"], ["-h"], ["--version"], ["run", "--help"], ["demo", "--help"], ["run", "--seed", "x"]]
 HELP = f"""
 from shuffledp.cli import main

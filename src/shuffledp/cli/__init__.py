@@ -6,6 +6,7 @@ audit, graph), `release_command` (run and its stages), `send_command`, `progress
 """
 
 import importlib.util
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -15,12 +16,15 @@ from shuffledp._version import __version__
 __all__ = ["main"]
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # more threads would only wait for each other
 _NEEDED = ("typer", "rich", "pyarrow", "matplotlib", "jinja2")
 
 
 def main() -> None:
     """Run the command line; if its packages are missing, say how to install them."""
     asked = _end_in_order()
+    for name in _THREADS:  # read when numpy is imported
+        os.environ.setdefault(name, "1")
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing and sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"shuffledp {__version__}\n")

@@ -6,7 +6,6 @@ page: so no other page in the same browser, and no foreign host name that points
 
 import asyncio
 import json
-import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,7 +47,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # more threads would only wait for each other
 
 
 def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
@@ -67,8 +65,6 @@ def serve(*, port: int = 0, ready: Callable[[str], None]) -> None:
         listening = socket.create_server((_HOST, port))
     except OSError:
         raise InvalidParameterError(f"port must be free, and from 0 to 65535; got port={port}.") from None
-    for name in _THREADS:
-        os.environ.setdefault(name, "1")
     token, port = secrets.token_urlsafe(24), listening.getsockname()[1]
     process = AnsweringProcess(answer, warm_up=warm_up)
 
