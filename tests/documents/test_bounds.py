@@ -15,10 +15,10 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
 from shuffledp.documents.account_document import figure_of
-from shuffledp.documents.chart import Band, Dots, Line, Name
+from shuffledp.documents.chart import Band, Dots, Line, Name, Note
 from shuffledp.documents.curve_names import apart
 from shuffledp.documents.curves import Along, Curve, Curves, shown
-from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, ratio_chart
+from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, ratio_chart, stacked_chart
 from shuffledp.documents.rendering import figure_of as figure_of_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.shufflers import UniformShuffleModel
@@ -177,6 +177,19 @@ def test_ratios_are_promises_over_the_best_lower_bound_named_by_author_and_year(
     assert at_once.dash == "dashed"
     assert np.array_equal(at_once.y, stated.y)
     assert thick.y == pytest.approx(np.maximum(0.9 * stated.y, 1))
+    legend = [(mark.text.split(":")[0], mark.at[1]) for mark in panel.marks if isinstance(mark, Note)]
+    assert legend == [("before (dashed)", at_once.y[0]), ("after (thick)", thick.y[0])]
+
+
+def test_panels_below_each_other_are_equally_wide_whatever_the_names_of_their_curves():
+    few, many = (Curves.over_delta(LDP, delta=1e-6, theorems=some, points=3) for some in (THEOREMS[:1], THEOREMS))
+    chart = stacked_chart([few, many], name="bounds", title="bounds", who="here")
+    widths = [axes.get_position().width for axes in figure_of_chart(chart, 816).axes]
+    assert (
+        widths[0]
+        == widths[1]
+        < figure_of_chart(replace(chart, panels=chart.panels[:1]), 816).axes[0].get_position().width
+    )
 
 
 def test_the_dot_is_what_is_stated_where_that_took_seconds_and_the_caption_says_so():
@@ -187,6 +200,17 @@ def test_the_dot_is_what_is_stated_where_that_took_seconds_and_the_caption_says_
     assert [dot.y for dot in dots] == [[less]]
     assert "bounds that take seconds" in own.caption
     assert "bounds that take seconds" not in quick.caption
+
+
+def test_a_picture_says_which_of_its_lines_leave_out_the_bounds_by_which_its_dot_is_lower():
+    quick = Curves.over_delta(LDP, delta=1e-6, points=5)
+    sharp = replace(quick, own=0.0383)
+    (before,), (after,) = (stacked_chart([each], name="b", title="b", who="here").panels for each in (quick, sharp))
+    assert before.y.label == "epsilon"
+    assert after.y.label == "epsilon, without the bounds that take seconds; with them, here: 0.0383"
+    assert bounds_chart(sharp, name="b", who="here").caption.count("with them, the dot is at 0.0383.") == 1
+    notes = [[mark.text for mark in panel.marks if isinstance(mark, Note)] for panel in (before, after)]
+    assert notes == [["here:\ndelta = 1e-06"], ["here, with bounds that take seconds:\ndelta = 1e-06"]]
 
 
 def test_a_page_has_the_promise_the_bracket_four_charts_and_every_theorem(page, found):

@@ -157,6 +157,14 @@ class Curves:
         return min(float(self.stated[self.values == self.here][0]), self.own)
 
     @property
+    def is_at_once(self) -> bool:
+        """Whether the curves leave out bounds that take seconds, by which less is stated at the protocol's own value.
+
+        Two ways of working out one bound may differ in their last digits.
+        """
+        return self.own < float(self.stated[self.values == self.here][0]) * (1 - 1e-6)
+
+    @property
     def drawn(self) -> tuple[Curve, ...]:
         """The curves of theorems that apply somewhere in the range."""
         return tuple(curve for curve in self.curves if not curve.is_empty)

@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting import Theorem
 from shuffledp.core.statement_terms import Status
-from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Name, Note, Panel, Spans
+from shuffledp.core.text import in_digits
+from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Name, Note, Panel, Rows, Spans
 from shuffledp.documents.curves import Along, Curve, Curves, shown
 from shuffledp.documents.words import count, number
 
-_AT_ONCE = "The line leaves out bounds that take seconds, by which the dot lies below it."
+_AT_ONCE = "The line leaves out the bounds that take seconds; with them, the dot is at {}."
+_TOO = ", bounds that take seconds too"
 _HIGHEST_RATIO, _LEAST_RATIO = 6.0, 1.2  # the axis of ratios ends between these
 _HEADROOM = 1.6  # curves are drawn up to this multiple of the local loss
 _LEAST = 20  # the least epsilon on the axis is the largest divided by this, or less
@@ -80,7 +83,7 @@ def ratio_chart(curves: Curves, *, name: str) -> Chart:
     """Every promise over the best possible epsilon, against the number of users; theorems by author and year."""
     caption = ["Thick line: what would be stated; 1 is the best lower bound, which no theorem can go below."]
     if any(curve.theorem.is_costly for curve in curves.drawn):
-        caption.append("Dashed: without bounds that take seconds.")
+        caption.append("Dashed: what is stated at once, without bounds that take seconds.")
     return Chart(
         name=name,
         title=_RATIOS,
@@ -98,7 +101,7 @@ def stacked_chart(panels: Sequence[Curves], *, name: str, title: str, who: str) 
         title=title,
         description=" ".join([*(_TITLES[curves.along] for curves in panels), *(_RATIOS for _ in ratios)]),
         caption="",
-        panels=(*(_panel(curves, who) for curves in panels), *map(_ratio_panel, ratios)),
+        panels=(*(_explained(_panel(curves, who), curves) for curves in panels), *map(_ratio_panel, ratios)),
     )
 
 
@@ -108,7 +111,19 @@ def has_ratios(curves: Curves) -> bool:
 
 
 def _at_once(curves: Curves) -> tuple[str, ...]:
-    return (_AT_ONCE,) if curves.own < float(curves.stated[curves.values == curves.here][0]) else ()
+    return (_AT_ONCE.format(_own(curves)),) if curves.is_at_once else ()
+
+
+def _own(curves: Curves) -> str:
+    return in_digits(curves.own, "at most")
+
+
+def _explained(panel: Panel, curves: Curves) -> Panel:
+    """The panel, which has no caption, with words above it where its line lies above its dot."""
+    if not curves.is_at_once or isinstance(panel.y, Rows):
+        return panel
+    label = f"{panel.y.label}, without the bounds that take seconds; with them, here: {_own(curves)}"
+    return replace(panel, y=replace(panel.y, label=label))
 
 
 def _ratio_panel(curves: Curves) -> Panel:
@@ -130,10 +145,20 @@ def _ratio_panel(curves: Curves) -> Panel:
             *(Line(x=curves.values, y=ratio, color="soft", width=1.3) for ratio in lines),
             *dashed,
             Line(x=curves.values, y=stated, width=3),
+            *(_along(curves, at_once, "before (dashed): what is stated at once") if dashed else ()),
+            *_along(
+                curves, stated, f"{'after (thick)' if dashed else 'thick'}: what is stated{_TOO if dashed else ''}"
+            ),
             *_ratio_names(curves),
         ),
         height=(420, 340),
     )
+
+
+def _along(curves: Curves, ratio: NDArray[np.float64], text: str) -> tuple[Note, ...]:
+    """A text above the start of a line; none where the line is empty."""
+    places = np.flatnonzero(np.isfinite(ratio))[:1]
+    return tuple(Note(text, (curves.values[at], float(ratio[at])), (8, 9), color="blue") for at in places)
 
 
 def _ratio_names(curves: Curves) -> tuple[Name, ...]:
@@ -190,6 +215,7 @@ def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: boo
     places, stated = curves.corners
     low, high = (np.clip(edge, *ends) for edge in (curves.unreachable[places], stated))
     own = max(curves.stated_here, ends[0])
+    dot = f"{who}, with bounds that take seconds" if by_theorem and curves.is_at_once else who
     return Panel(
         x=x,
         y=y,
@@ -199,7 +225,7 @@ def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: boo
             Line(x=values[places], y=shown(stated), width=3),
             Line(x=values, y=_within(curves, curves.unreachable), color="vermilion", dash="dashed"),
             *_names(curves, by_theorem=by_theorem),
-            *here(x, y, (curves.here, own), f"{who}:\n{_HERE[curves.along](curves.here)}", withdrawn=withdrawn),
+            *here(x, y, (curves.here, own), f"{dot}:\n{_HERE[curves.along](curves.here)}", withdrawn=withdrawn),
         ),
         height=(420, 340),
     )

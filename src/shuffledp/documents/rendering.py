@@ -1,7 +1,8 @@
 """The one renderer of charts: a figure of matplotlib for a chart and a width, made without any global state."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ def figure_of(chart: Chart, width: int) -> "Figure":
     """The chart at this width in pixels, each panel below the one before."""
     from matplotlib.figure import Figure
 
-    rooms = [_Room.of(panel, width) for panel in chart.panels]
+    rooms = _aligned(chart.panels, [_Room.of(panel, width) for panel in chart.panels])
     whole = below = sum(room.height for room in rooms)
     figure = Figure(figsize=(width / POINTS_PER_INCH, whole / POINTS_PER_INCH), dpi=POINTS_PER_INCH)
     for panel, room in zip(chart.panels, rooms, strict=True):
@@ -78,6 +79,13 @@ class _Room:
     @property
     def upward(self) -> float:
         return self.height - self.top - self.bottom
+
+
+def _aligned(panels: Sequence[Panel], rooms: Sequence[_Room]) -> list[_Room]:
+    """Rooms in which all panels with names of curves are equally wide, so that their axes can be compared."""
+    named = [any(isinstance(mark, Name) for mark in panel.marks) for panel in panels]
+    right = max((room.right for room, has_names in zip(rooms, named, strict=True) if has_names), default=0.0)
+    return [replace(room, right=right) if has_names else room for room, has_names in zip(rooms, named, strict=True)]
 
 
 def _draw(axes: "Axes", panel: Panel, room: _Room) -> None:
