@@ -9,10 +9,11 @@ from cli.running import refused, shuffledp, write_csv, write_task
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import DISTANCES
 from shuffledp.leakage import examine_target, target_vulnerability
+from shuffledp.protocols.family import Described, ShufflerKind
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import IdentityShuffleModel, UniformShuffleModel, UniformShuffler
-from shuffledp.shufflers.shuffler_kinds import KINDS, Described, ShufflerKind
+from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import Task
 
 THREE = ("leakage", "--categories", 3, "--epsilon0", 1)

@@ -5,8 +5,8 @@ import pytest
 from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.family import ShufflerKind
 from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
-from shuffledp.shufflers.shuffler_kinds import ShufflerKind
 from shuffledp.survey import ShufflerSection, Task
 from shuffledp.survey.shuffler_section import TASK_KINDS
 

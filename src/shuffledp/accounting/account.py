@@ -44,7 +44,7 @@ from shuffledp.core.statement_terms import Basis, Hypothesis, Kind, Status, Trus
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
-from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_statement
+from shuffledp.protocols.family import families
 
 Protocol = ProtocolModel | LocalModel | Randomizer | Channel | None  # full or short forms, listed in `account`
 
@@ -206,10 +206,11 @@ def account_all(model: ProtocolModel, *, delta: float, sharp: bool = True) -> tu
     """All statements that belong beside a release, headline first.
 
     The upper bound of `account`, also by theorems that take seconds unless ``sharp`` is False; then the largest lower
-    bound if one applies (what no theorem can beat), then what is guaranteed about the order inside groups, for a
-    shuffle that is about groups, then the local guarantee of one person.
+    bound if one applies (what no theorem can beat), then what families of protocols state in words of their own, such
+    as about the order inside groups, then the local guarantee of one person.
     """
-    found = (account(model, delta=delta, sharp=sharp), best_lower_bound(model, delta), d_sigma_statement(model))
+    of_families = (each.statement(model) for each in families() if each.statement is not None)
+    found = (account(model, delta=delta, sharp=sharp), best_lower_bound(model, delta), *of_families)
     return (*(statement for statement in found if statement is not None), _local_statement(model))
 
 

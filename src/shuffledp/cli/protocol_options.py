@@ -177,9 +177,9 @@ class Asked(ProtocolOptions):
 
 def _shuffle(asked: str, users: int) -> ShuffleModel:
     """The model of a shuffler in an option such as "uniform", "mallows:0.5" or "imperfect:0.5"."""
-    from shuffledp.shufflers.shuffler_kinds import KINDS
+    from shuffledp.shufflers.shuffler_kinds import described_shuffles
 
-    known = {name: each for kind in KINDS.values() for name, each in kind.described.items()}
+    known = described_shuffles()
     name, _, parameter = asked.partition(":")
     one_of(known, shuffler=name)
     found = known[name]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.accounting import account
+from shuffledp.accounting.account import account
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError

@@ -10,7 +10,13 @@ from typing import Any
 
 import lazy_loader
 
-FAMILIES = ("network", "d_sigma", "strata", "shares")
+# One line for each family: its folder, whose ``family.py`` says what the family adds to the kernel's registries.
+FAMILIES: tuple[str, ...] = (
+    "shares",
+    "d_sigma",
+    "strata",
+    "network",
+)
 
 
 def face(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -1,7 +1,8 @@
-"""Registry of randomizers: one line for each kind.
+"""Registry of randomizers: one line for each kind, and the kinds that families of protocols add.
 
 The table ``[randomizer]`` of a task file, the option ``--randomizer`` of the commands, the choices of a plan and the
-table of the documentation are generated from it. A module that is added to this package is made known here, once.
+table of the documentation are generated from it. A module that is added to this package is made known here, once, and
+that of a family in the family's doors.
 """
 
 import inspect
@@ -11,7 +12,7 @@ from typing import Any
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import one_of, positive
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
+from shuffledp.protocols.family import LazyMapping, families
 from shuffledp.randomizers.descriptions import LaplaceModel, LdpModel
 from shuffledp.randomizers.families import CategoryRandomizer, Mechanism
 from shuffledp.randomizers.hadamard import HadamardResponse
@@ -24,7 +25,7 @@ from shuffledp.randomizers.rounded_mean import RoundedMean
 from shuffledp.randomizers.subset_selection import SubsetSelection
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 
-KINDS: dict[str, type[Mechanism]] = {
+_OF_ONE_MESSAGE: dict[str, type[Mechanism]] = {
     # categories
     "k-rr": KaryRandomizedResponse,
     "oue": OptimizedUnaryEncoding,
@@ -38,9 +39,14 @@ KINDS: dict[str, type[Mechanism]] = {
     "rounded-mean": RoundedMean,
     # vectors
     "priv-unit": PrivUnit,
-    # several messages from each person
-    "split-and-mix": SplitAndMix,
 }
+
+
+def _kinds() -> dict[str, type[Mechanism]]:
+    return _OF_ONE_MESSAGE | {kind: find() for family in families() for kind, find in family.randomizers.items()}
+
+
+KINDS = LazyMapping(_kinds)
 
 # Laws that a local loss determines, for accounting alone: no device runs them.
 DESCRIPTIONS: dict[str, type[LocalModel]] = {"ldp": LdpModel, "laplace": LaplaceModel}

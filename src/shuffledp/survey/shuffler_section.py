@@ -19,9 +19,10 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.table import Integers
 from shuffledp.planning import mechanism_choice
+from shuffledp.protocols.family import ShufflerKind
 from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.shufflers import UniformShuffler
-from shuffledp.shufflers.shuffler_kinds import KINDS, ShufflerKind
+from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey.section import Section
 
 if TYPE_CHECKING:

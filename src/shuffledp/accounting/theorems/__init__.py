@@ -1,10 +1,10 @@
 """Theorems of the accountant, one line for each; modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`,
-`swap_bounds`, `swap_profiles`. Other shuffles: `smallest_stratum`, `reductions`, `meehan22` (groups),
-`network_overlap`, `network_single`, `network_in_parts`, `network_colluders`, `network_gate`,
-`network_constant_pattern` and `network_limits` (all over `network_walks`), `additive_shares`.
+`swap_bounds`, `swap_profiles`. Other shuffles: `reductions`. Families of protocols add theirs by their doors.
 """
+
+from collections.abc import Iterator, Sequence
 
 from shuffledp.accounting.theorem import LocalOnly, Theorem
 from shuffledp.accounting.theorems.binary_covers import BinaryCover
@@ -39,19 +39,11 @@ from shuffledp.accounting.theorems.two_levels import (
     OthersEqual,
     ThirdValue,
 )
-from shuffledp.protocols.network.theorems.network_colluders import NetworkColluders, NetworkOnion
-from shuffledp.protocols.network.theorems.network_constant_pattern import NetworkConstantPattern
-from shuffledp.protocols.network.theorems.network_gate import NetworkGate
-from shuffledp.protocols.network.theorems.network_in_parts import NetworkParts
-from shuffledp.protocols.network.theorems.network_limits import NetworkFirstHop, NetworkHistogram
-from shuffledp.protocols.network.theorems.network_overlap import NetworkOverlap
-from shuffledp.protocols.network.theorems.network_single import NetworkSingle
-from shuffledp.protocols.shares.theorems.additive_shares import SplitAndMixRounds
-from shuffledp.protocols.strata.theorems.smallest_stratum import Strata, StrataLower
+from shuffledp.protocols.family import LazySequence, families
 
 __all__ = ["SHARP_THEOREMS", "THEOREMS"]
 
-_OF_SHUFFLES: tuple[Theorem, ...] = (
+_OF_THE_KERNEL: tuple[Theorem, ...] = (
     ClosedFormEFMRTT19(),
     HoeffdingBalle19(),
     BennettBalle19(),
@@ -70,35 +62,39 @@ _OF_SHUFFLES: tuple[Theorem, ...] = (
     BlanketLaplace(),
     BlanketChannel(),
     SwapCost(),
-    SplitAndMixRounds(),
     ObliviousShuffle(),
-    NetworkOverlap(),
-    NetworkSingle(),
-    NetworkParts(),
-    NetworkColluders(),
-    NetworkOnion(),
-    NetworkGate(),
-    NetworkConstantPattern(
-        (NetworkOverlap(), NetworkSingle(), NetworkParts(), NetworkColluders(), NetworkOnion(), NetworkGate())
-    ),
     BlanketPersonalized(),
     ThirdValue(),
     OthersEqual(),
     HomogeneousLaplace(),
     HomogeneousChannel(),
-    NetworkHistogram(),
-    NetworkFirstHop(),
 )
 
 _SHARP: tuple[Theorem, ...] = (SwapBound(), SwapBoundChannel())
-_ALL_OF_SHUFFLES: tuple[Theorem, ...] = (*_OF_SHUFFLES, *_SHARP)
 
-THEOREMS: tuple[Theorem, ...] = (LocalOnly(), *_OF_SHUFFLES, Strata(_OF_SHUFFLES), StrataLower(_OF_SHUFFLES))
+
+def _of_shuffles() -> Iterator[Theorem]:
+    """Theorems of the kernel, each followed by those of the families that ask for this place."""
+    for id_, own in (*((each.id, (each,)) for each in _OF_THE_KERNEL), ("", ())):
+        yield from own
+        for family in families():
+            if id_ in family.theorems:
+                yield from family.theorems[id_]()
+
+
+_OF_SHUFFLES = LazySequence(_of_shuffles)
+
+
+def _all(sharp: tuple[Theorem, ...] = ()) -> Iterator[Theorem]:
+    of_shuffles = (*_OF_SHUFFLES, *sharp)
+    yield LocalOnly()
+    yield from of_shuffles
+    for family in families():
+        if family.theorems_over is not None:
+            yield from family.theorems_over(of_shuffles)
+
+
+THEOREMS: Sequence[Theorem] = LazySequence(_all)
 
 # With the two that are worked out only where they are asked for.
-SHARP_THEOREMS: tuple[Theorem, ...] = (
-    LocalOnly(),
-    *_ALL_OF_SHUFFLES,
-    Strata(_ALL_OF_SHUFFLES),
-    StrataLower(_OF_SHUFFLES),
-)
+SHARP_THEOREMS: Sequence[Theorem] = LazySequence(lambda: _all(_SHARP))

@@ -9,3 +9,4 @@ from .survey.stratified_section import StrataPlan as StrataPlan
 from .survey.stratified_section import Stratified as Stratified
 from .survey.stratified_section import StratifiedSection as StratifiedSection
 from .theorems.smallest_stratum import StrataLower as StrataLower
+from .theorems.smallest_stratum import StrataUpper as StrataUpper

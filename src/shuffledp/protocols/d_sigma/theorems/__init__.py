@@ -1,3 +1,1 @@
 """Theorems about the order inside groups."""
-
-import shuffledp.accounting  # noqa: F401 - its registry imports modules from here, and must begin first

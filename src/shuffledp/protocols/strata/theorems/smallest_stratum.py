@@ -24,7 +24,7 @@ from shuffledp.core.table import Floats
 _ANY_DELTA = 0.5
 
 
-class Strata(Theorem):
+class StrataUpper(Theorem):
     """Bound for strata: the best bound for a uniform shuffle of the smallest stratum.
 
     Args:
@@ -109,7 +109,7 @@ class Strata(Theorem):
         return [each for each in applying if each.id not in superseded]
 
 
-class StrataLower(Strata):
+class StrataLower(StrataUpper):
     """Lower bound for strata: the largest lower bound of the smallest stratum, which holds for all of them."""
 
     id = "strata-lower"

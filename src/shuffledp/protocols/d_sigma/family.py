@@ -1,0 +1,57 @@
+"""Doors of d_sigma-private shuffling: what the kernel's registries learn from this folder."""
+
+from functools import partial
+
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.protocols import d_sigma
+from shuffledp.protocols.family import Described, Family, ShufflerKind
+
+_DISTANCES = {
+    "mallows": "kendall",
+    "mallows-kendall": "kendall",
+    "mallows-hamming": "hamming",
+    "mallows-cayley": "cayley",
+}
+
+
+def _in_one_block(num_users: int, concentration: float, *, distance: str) -> ShuffleModel:
+    """Mallows shuffle of all people in one block."""
+    import numpy as np
+
+    everybody = d_sigma.Groups.from_labels(np.zeros(num_users, dtype=np.int64))
+    return d_sigma.MallowsShuffler(
+        groups=everybody, concentration=concentration, distance=distance, per_block=False
+    ).model(num_users)
+
+
+def _about_order(model: ProtocolModel) -> PrivacyStatement | None:
+    return d_sigma.d_sigma_statement(model)
+
+
+FAMILY = Family(
+    "d_sigma",
+    shufflers={
+        "mallows": ShufflerKind(
+            lambda: d_sigma.MallowsShuffler,
+            "groups",
+            True,
+            lambda: d_sigma.MallowsShuffler.check,
+            best_for="hiding who said what inside every group, while reports stay near their senders",
+            described={
+                name: Described(partial(_in_one_block, distance=distance), "concentration")
+                for name, distance in _DISTANCES.items()
+            },
+        ),
+        "noisy-sort": ShufflerKind(
+            lambda: d_sigma.NoisySortShuffler,
+            "groups",
+            True,
+            lambda: d_sigma.NoisySortShuffler.check,
+            without=("positions", "scale"),
+            best_for="the same by sorting positions plus noise, where groups vary in size",
+        ),
+    },
+    statement=_about_order,
+)

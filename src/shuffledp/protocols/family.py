@@ -1,0 +1,134 @@
+"""Family of protocols as one value: the doors by which the kernel's registries learn what it adds.
+
+A door is a function that loads what it names when it is asked for, so that a family costs nothing until somebody uses
+it. A folder of this package holds a module ``family`` with one value ``FAMILY``; a line in ``FAMILIES`` registers it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeVar, overload
+
+from shuffledp import protocols
+from shuffledp.core.flow import Shuffler
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statements import PrivacyStatement
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Model of a shuffle that needs no task: it takes the number of people and at most one further number.
+
+    Args:
+        model: the model of the number of people, and of that number.
+        number: what the number is called; "" if there is none.
+    """
+
+    model: Callable[..., ShuffleModel]
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShufflerKind:
+    """Kind of shuffler: its constructor, and its facts for a task file.
+
+    Args:
+        find: finds what makes the shuffler of some keyword arguments.
+        about: what it is about that the run brings along: "groups" of people, a "graph" of them, or nothing.
+        keeps_public: whether labels are people or their slots, so that what is public of them stays beside reports.
+        check: finds what refuses keyword arguments that do not go together, while what it is about is not known yet.
+        without: keyword arguments that are no keys of a task file.
+        best_for: when to choose it, in a few words.
+        described: by which names ``--shuffler`` knows it; by none if only a task says all that it needs.
+    """
+
+    find: Callable[[], Callable[..., Shuffler]]
+    about: str = ""
+    keeps_public: bool = False
+    check: Callable[[], Callable[..., None]] | None = None
+    without: tuple[str, ...] = ()
+    best_for: str = ""
+    described: Mapping[str, Described] = field(default_factory=dict)
+
+    @property
+    def make(self) -> Callable[..., Shuffler]:
+        """Constructor of the shuffler, by keyword arguments."""
+        return self.find()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Doors of a family of protocols, each empty unless the family has something for it.
+
+    Args:
+        name: the folder.
+        shufflers: its kinds of shuffler, as task files call them.
+        randomizers: finds the class of each kind of randomizer, as task files call them.
+        theorems: finds its theorems, by the id of the kernel's theorem that they follow in the registry; "" is the end.
+            Of equal bounds the first in the registry is stated.
+        theorems_over: makes further theorems of the registry's theorems about shuffles, of which they apply the best.
+        statement: states in the family's own words what it guarantees beside differential privacy, or nothing.
+    """
+
+    name: str
+    shufflers: Mapping[str, ShufflerKind] = field(default_factory=dict)
+    randomizers: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
+    theorems: Mapping[str, Callable[[], tuple[Any, ...]]] = field(default_factory=dict)
+    theorems_over: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+    statement: Callable[[ProtocolModel], PrivacyStatement | None] | None = None
+
+
+def families() -> tuple[Family, ...]:
+    """Families of protocols, in the order of their lines in ``FAMILIES``."""
+    return tuple(import_module(f"{protocols.__name__}.{name}.family").FAMILY for name in protocols.FAMILIES)
+
+
+class LazySequence(Sequence[T]):
+    """Registry in a fixed order that is filled when it is first read, so that its entries may import its module."""
+
+    def __init__(self, fill: Callable[[], Iterable[T]]) -> None:
+        self._fill = fill
+
+    @cached_property
+    def _entries(self) -> tuple[T, ...]:
+        return tuple(self._fill())
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class LazyMapping(MutableMapping[str, T]):
+    """Registry by names that is filled when it is first read, so that its entries may import its module."""
+
+    def __init__(self, fill: Callable[[], Mapping[str, T]]) -> None:
+        self._fill = fill
+
+    @cached_property
+    def _entries(self) -> dict[str, T]:
+        return dict(self._fill())
+
+    def __getitem__(self, name: str) -> T:
+        return self._entries[name]
+
+    def __setitem__(self, name: str, entry: T) -> None:
+        self._entries[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)

@@ -1,0 +1,33 @@
+"""Doors of network shuffling: what the kernel's registries learn from this folder."""
+
+from shuffledp.protocols import network
+from shuffledp.protocols.family import Family, ShufflerKind
+
+
+def _upper_bounds() -> tuple[object, ...]:
+    unwatched = (
+        network.NetworkOverlap(),
+        network.NetworkSingle(),
+        network.NetworkParts(),
+        network.NetworkColluders(),
+        network.NetworkOnion(),
+        network.NetworkGate(),
+    )
+    return *unwatched, network.NetworkConstantPattern(unwatched)
+
+
+FAMILY = Family(
+    "network",
+    shufflers={
+        "network": ShufflerKind(
+            lambda: network.RandomWalkShuffler,
+            "graph",
+            True,
+            best_for="no trusted shuffler: people pass reports on along a graph",
+        ),
+    },
+    theorems={
+        "oblivious-shuffle": _upper_bounds,
+        "": lambda: (network.NetworkHistogram(), network.NetworkFirstHop()),
+    },
+)

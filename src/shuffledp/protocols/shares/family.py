@@ -1,0 +1,24 @@
+"""Doors of additive shares: what the kernel's registries learn from this folder."""
+
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.protocols import shares
+from shuffledp.protocols.family import Described, Family, ShufflerKind
+
+
+def _worst(num_users: int, imperfection: float) -> ShuffleModel:
+    """Worst shuffle with this imperfection."""
+    return shares.ImperfectShuffleModel(num_users=num_users, imperfection=imperfection, construction="assumed")
+
+
+FAMILY = Family(
+    "shares",
+    shufflers={
+        "imperfect": ShufflerKind(
+            lambda: shares.imperfect_shuffler,
+            best_for="a shuffler for which every order is possible, and nearly equally likely",
+            described={"imperfect": Described(_worst, "imperfection")},
+        ),
+    },
+    randomizers={"split-and-mix": lambda: shares.SplitAndMix},  # several messages from each person
+    theorems={"swap-cost": lambda: (shares.SplitAndMixRounds(),)},
+)

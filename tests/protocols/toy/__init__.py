@@ -1,0 +1,1 @@
+"""Family of protocols made for tests: a shuffle after a shuffle."""

@@ -1,0 +1,24 @@
+"""Doors of the toy family: what the kernel's registries learn from this folder."""
+
+from importlib import import_module
+from typing import Any
+
+from shuffledp.protocols.family import Described, Family, ShufflerKind
+
+
+def _shuffled_twice() -> Any:
+    return import_module("shuffledp.protocols.toy.shuffled_twice")
+
+
+FAMILY = Family(
+    "toy",
+    shufflers={
+        "twice": ShufflerKind(
+            lambda: _shuffled_twice().TwiceShuffler,
+            best_for="tests",
+            described={"twice": Described(lambda num_users: _shuffled_twice().TwiceShuffleModel(num_users=num_users))},
+        )
+    },
+    theorems={"": lambda: (_shuffled_twice().TwiceIsOnce(),)},
+    statement=lambda model: _shuffled_twice().order_of_twice(model),
+)
