@@ -138,3 +138,16 @@ def test_a_release_says_it_once(medium):
     section = estimates_section(make_outcome([0, 1] * 60))
     said = [block.text for block in section.blocks if isinstance(block, Text) and medium in block.on]
     assert sum(line.count("A small sample: 120 answers tell a share") for line in said) == 1
+
+
+def test_the_table_of_other_randomizers_says_that_their_losses_lack_a_bound_which_your_own_has():
+    found = plan(shares(), num_users=550)
+    column = found.columns[0]
+    stated = column.statements[0]
+    sharp = replace(stated, basis=replace(stated.basis, theorem="swap-bound-channel"))
+    by_bound = replace(found, columns=(replace(column, statements=(sharp, *column.statements[1:])),))
+    said = "(Your epsilon, of k-rr, is by a bound that takes seconds. The epsilons of the others leave that bound out,"
+    assert len(column.options) > 1
+    for each, expected in ((found, False), (by_bound, True)):
+        blocks = [block for section in plan_document(each).sections for block in section.blocks]
+        assert any(isinstance(block, Text) and block.text.startswith(said) for block in blocks) == expected

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shuffledp.accounting import SHARP_THEOREMS
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Column, Medium, Role, Table, Text, told
@@ -125,6 +126,7 @@ def _column(column: ColumnPlan, further: str, no_curator: str) -> Iterable[Block
     yield from told(" ".join(filter(None, [rounding, beside_curator(column) or no_curator])))
     yield Text(_advice(column, chosen), on=DETAIL if column.protocol else Medium.BOTH)
     yield _options(column, chosen)
+    yield from told(_beside(column), role=Role.NOTE, on=DETAIL)
     yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE, on=DETAIL)
 
 
@@ -208,6 +210,17 @@ def _options(column: ColumnPlan, chosen: Option) -> Table:
         )
     heads = (Column("randomizer", left=True), *map(Column, ("bits", "error", "vs yours", "epsilon", "local")))
     return Table("", heads, tuple(rows), own=own, on=DETAIL)
+
+
+def _beside(column: ColumnPlan) -> str:
+    """Note that the other randomizers' losses lack a bound that takes seconds, where the task's own is by one."""
+    costly = {each.id for each in SHARP_THEOREMS if each.is_costly}
+    if len(column.options) == 1 or column.statements[0].basis.theorem not in costly:
+        return ""
+    return (
+        f"(Your epsilon, of {column.chosen.kind}, is by a bound that takes seconds. The epsilons of the others leave "
+        "that bound out, and could be less with it.)"
+    )
 
 
 def _epsilon(guarantee: Guarantee, relation: str) -> str:
