@@ -14,6 +14,7 @@ from shuffledp.core.channels import Channel
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
+from shuffledp.documents import account_document
 from shuffledp.documents.account_document import figure_of
 from shuffledp.documents.chart import Band, Dots, Line, Name, Note
 from shuffledp.documents.curve_names import apart
@@ -179,6 +180,21 @@ def test_ratios_are_promises_over_the_best_lower_bound_named_by_author_and_year(
     assert thick.y == pytest.approx(np.maximum(0.9 * stated.y, 1))
     legend = [(mark.text.split(":")[0], mark.at[1]) for mark in panel.marks if isinstance(mark, Note)]
     assert legend == [("before (dashed)", at_once.y[0]), ("after (thick)", thick.y[0])]
+
+
+def test_the_dots_of_all_panels_are_one_number_where_several_releases_are_promised():
+    strong = next(each for each in THEOREMS if each.id == "strong-pair")
+
+    class Costly(type(strong)):
+        id, is_costly = "costly", True
+
+        def epsilon(self, model, *, delta):
+            return 0.9 * super().epsilon(model, delta=delta)
+
+    panels = account_document._panels(examine(LDP, delta=1e-6, releases=2), (strong, Costly()))
+    assert len(panels) == 3
+    assert {panel.stated_here for panel in panels} == {Costly().epsilon(LDP, delta=1e-6)}
+    assert [panel.is_at_once for panel in panels] == [False, True, True]
 
 
 def test_panels_below_each_other_are_equally_wide_whatever_the_names_of_their_curves():

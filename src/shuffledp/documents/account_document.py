@@ -316,7 +316,7 @@ def _panels(found: Examination, theorems: Sequence[Theorem]) -> "tuple[Curves, .
     if describe is not None:
         panels.append(Curves.over_epsilon0(describe, model, **wanted))
     panels.append(Curves.over_delta(model, **wanted))
-    own = epsilon_of(found.upper.guarantee) if found.releases == 1 else math.inf
+    own = epsilon_of(found.upper.guarantee) if found.releases == 1 else panels[0].stated_here
     drawn = tuple(replace(curves, own=own) for curves in panels if curves.drawn)
     if not drawn:
         raise InvalidParameterError(
