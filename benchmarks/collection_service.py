@@ -28,24 +28,24 @@ from starlette.types import Receive, Scope, Send
 
 from shuffledp.core.flow import Reports
 from shuffledp.core.instants import written
-from shuffledp.service.batch_opening import open_batch
-from shuffledp.service.batch_order import draw_for
-from shuffledp.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.service.event_log import EventLog
-from shuffledp.service.intake import Row
-from shuffledp.service.report_store import ReportStore
-from shuffledp.service.serving import Endpoint, listen, serve_all
-from shuffledp.service.shuffler_app import shuffler_app
+from shuffledp.parties.service.batch_opening import open_batch
+from shuffledp.parties.service.batch_order import draw_for
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
+from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.service.intake import Row
+from shuffledp.parties.service.report_store import ReportStore
+from shuffledp.parties.service.serving import Endpoint, listen, serve_all
+from shuffledp.parties.service.shuffler_app import shuffler_app
+from shuffledp.parties.wire.binary_http import BinaryRequest
+from shuffledp.parties.wire.blind_rsa import blind_sign
+from shuffledp.parties.wire.grammar import UPLOAD_TYPE, BatchedReport, HpkeCiphertext, Report
+from shuffledp.parties.wire.hpke import Sealer
+from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.oblivious_http import OHTTP_REQUEST, encapsulate
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.parties.wire.report_bytes import ReportLayout
+from shuffledp.parties.wire.tokens import BLIND_RSA, PendingToken, Token, TokenChallenge, TokenCheck, TokenResponse
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.wire.binary_http import BinaryRequest
-from shuffledp.wire.blind_rsa import blind_sign
-from shuffledp.wire.grammar import UPLOAD_TYPE, BatchedReport, HpkeCiphertext, Report
-from shuffledp.wire.hpke import Sealer
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
-from shuffledp.wire.oblivious_http import OHTTP_REQUEST, encapsulate
-from shuffledp.wire.published_keys import PublishedKey
-from shuffledp.wire.report_bytes import ReportLayout
-from shuffledp.wire.tokens import BLIND_RSA, PendingToken, Token, TokenChallenge, TokenCheck, TokenResponse
 
 LARGE = 1_000_000
 CONNECTIONS = 32

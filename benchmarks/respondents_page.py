@@ -20,11 +20,11 @@ from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
-from shuffledp.client.respondents_page import with_page
 from shuffledp.core.instants import written
+from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
-from shuffledp.wire.published_keys import PublishedKey
 
 SLOWED = 4
 TIMES = 21

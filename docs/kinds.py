@@ -15,10 +15,10 @@ from typing import Any, cast
 import shuffledp
 from shuffledp import randomizers
 from shuffledp.core.transitions import markdown
+from shuffledp.parties.relay import rounds
+from shuffledp.parties.service import batches
 from shuffledp.protocols.network.shufflers import relay_protocol
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
-from shuffledp.relay import rounds
-from shuffledp.service import batches
 from shuffledp.shufflers import shuffler_kinds
 from shuffledp.survey import Question, ShufflerSection
 

@@ -11,17 +11,17 @@ import pyarrow as pa  # from the extra `cli`; what seals and serves needs `servi
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import TableInMemory
-from shuffledp.service.batch_store import BatchStore
-from shuffledp.service.client import sealed
-from shuffledp.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.service.event_log import EventLog
-from shuffledp.service.forwarder import body_of
-from shuffledp.service.report_store import ReportStore
+from shuffledp.parties.service.batch_store import BatchStore
+from shuffledp.parties.service.client import sealed
+from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.service.forwarder import body_of
+from shuffledp.parties.service.report_store import ReportStore
+from shuffledp.parties.wire.grammar import UploadRequest
+from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.wire.grammar import UploadRequest
-from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
-from shuffledp.wire.published_keys import PublishedKey
 
 K_RR = {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"]}
 TASK = {"name": "survey", "value": "smokes", "randomizer": K_RR, "release": {"delta": 1e-6, "minimum_batch": 100}}

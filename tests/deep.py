@@ -1,7 +1,7 @@
 """The deep tier, folder by folder: what passed, what failed, and what was not run.
 
     uv run python tests/deep.py                       the whole tier: several hours
-    uv run python tests/deep.py soundness wire        two folders of it
+    uv run python tests/deep.py soundness parties      two folders of it
     uv run python tests/deep.py --minutes 90          as much as 90 minutes allow
     uv run python tests/deep.py --resume              without the tests that passed before
 

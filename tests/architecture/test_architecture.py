@@ -38,7 +38,7 @@ class Level:
 
 
 LEVELS = (
-    Level("values", ("core", "randomness", "testing", "_version", "protocols"), siblings_may_import=True),
+    Level("values", ("core", "randomness", "testing", "_version", "protocols", "parties"), siblings_may_import=True),
     Level("public structure", ("people",)),
     Level("laws", ("laws",)),
     Level("parts", ("randomizers", "shufflers", "analyzers", "accounting", "leakage")),
@@ -155,10 +155,10 @@ class Found:
 
 
 def unit_of(parts: tuple[str, ...]) -> str:
-    """Unit of a module or a name in it: the first folder, or the room that a family's floor is called after."""
+    """Unit of a module or a name in it: the first folder, a party's own, or the room that a floor is called after."""
     if parts[0] == "protocols" and len(parts) > 2 and parts[2] in FLOORS:
         return FLOORS[parts[2]]
-    return parts[0]
+    return parts[1] if parts[0] == "parties" and parts[1:] not in ((), ("__init__",)) else parts[0]
 
 
 def resolved_imports(module: Module) -> Iterator[Found]:
@@ -519,7 +519,7 @@ BROKEN = [
 ]
 
 KEPT = [
-    (names_no_family, "relay/terms.py", "from shuffledp.protocols.network.people import overlays"),
+    (names_no_family, "parties/relay/terms.py", "from shuffledp.protocols.network.people import overlays"),
     (names_no_family, "protocols/strata/survey/keys.py", "from shuffledp.protocols.strata import Strata"),
     (names_nothing_above, "core/shown.py", 'ABOVE = "shuffledp.documents.page"'),
     (names_nothing_above, "documents/page.py", 'FOLDER = "shuffledp.documents"'),

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from cli.running import refused, shuffledp, write_task
-from shuffledp.client.link_codes import link_code
 from shuffledp.files.key_files import read_public
+from shuffledp.parties.client.link_codes import link_code
+from shuffledp.parties.wire.keys import in_text
 from shuffledp.survey import Collection
-from shuffledp.wire.keys import in_text
 
 PARTIES = ("--shuffler", "https://mixer.example", "--analyzer", "https://office.example")
 KEYS = ("--shuffler-key", "mixer.pem.pub", "--analyzer-key", "office.pem")

@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from cli.running import refused, shuffledp
-from service.devices import SHUFFLER_KEY, Shuffler, collection_of
-from service.given import Parties
-from service.issuing import issuer_key
-from shuffledp.service import client
+from parties.service.devices import SHUFFLER_KEY, Shuffler, collection_of
+from parties.service.given import Parties
+from parties.service.issuing import issuer_key
+from shuffledp.parties.service import client
+from shuffledp.parties.wire.closing import CloseRequest
+from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection, Service
-from shuffledp.wire.closing import CloseRequest
-from shuffledp.wire.keys import AnalyzerKey
 
 
 def said(phase):

@@ -133,7 +133,7 @@ def test_a_post_office_that_is_away_is_waited_for_for_all_of_the_patience(monkey
         told.append((further["patience"], further["patience_of_stage"]))
         raise RemoteProtocolError("a post office must answer.")
 
-    monkeypatch.setattr("shuffledp.relay.post_office_client.PostOfficeClient", client)
+    monkeypatch.setattr("shuffledp.parties.relay.post_office_client.PostOfficeClient", client)
     refused(2, *run("ann", *given, "--state", "state"))
     seconds = float(given[1]) if given else 3600.0
     assert told == [(seconds, seconds)]

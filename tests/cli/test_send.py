@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from cli.running import shuffledp
-from service.devices import CERTAIN, Shuffler, collection_of, refusing
-from shuffledp.service import client
+from parties.service.devices import CERTAIN, Shuffler, collection_of, refusing
+from shuffledp.parties.service import client
+from shuffledp.parties.wire.grammar import ReportError, UploadRequest
 from shuffledp.survey import Collection
-from shuffledp.wire.grammar import ReportError, UploadRequest
 
 ONE = {"name": "survey", "release": {"delta": 1e-6, "minimum_batch": 2}, "value": "smokes", "randomizer": CERTAIN}
 

@@ -9,21 +9,21 @@ import httpx
 import pytest
 
 from cli.running import refused, shuffledp
-from service import devices
-from service.devices import CERTAIN, Shuffler, refusing, service
-from service.issuing import issuer_key
-from service.test_issuer import Answering
-from shuffledp.client.respondents_page import with_page
+from parties.service import devices
+from parties.service.devices import CERTAIN, Shuffler, refusing, service
+from parties.service.issuing import issuer_key
+from parties.service.test_issuer import Answering
 from shuffledp.core.instants import written
 from shuffledp.files.key_files import write_key
-from shuffledp.service import client
-from shuffledp.service.http_messages import Problem
-from shuffledp.service.invitations import digest_of
+from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.service import client
+from shuffledp.parties.service.http_messages import Problem
+from shuffledp.parties.service.invitations import digest_of
+from shuffledp.parties.wire.grammar import ReportError
+from shuffledp.parties.wire.keys import from_text, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.parties.wire.tokens import Token, TokenCheck
 from shuffledp.survey import Collection, Task
-from shuffledp.wire.grammar import ReportError
-from shuffledp.wire.keys import from_text, in_text
-from shuffledp.wire.published_keys import PublishedKey
-from shuffledp.wire.tokens import Token, TokenCheck
 
 ONE = {"name": "survey", "release": {"delta": 1e-6, "minimum_batch": 2}, "value": "smokes", "randomizer": CERTAIN}
 ISSUE = ("tokens", "issue", "survey.collection", "--people", "list.csv")

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from cli.running import shuffledp
-from client.answering import ADDRESS
-from service.given import Parties
-from shuffledp.client.respondents_page import with_page
+from parties.client.answering import ADDRESS
+from parties.service.given import Parties
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.planner.answers import answer
 from shuffledp.survey import Task
 from shuffledp.survey.questions.question_kinds import QUESTIONS, Listed

@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from client.answering import RANDOMIZE, SEND, says
-from client.loading import watched
 from docs.test_docs import ROOT, environment, fenced_blocks, matches
-from service.processes import free_port, until
+from parties.client.answering import RANDOMIZE, SEND, says
+from parties.client.loading import watched
+from parties.service.processes import free_port, until
 
 ELSEWHERE = ("pip install", "curl", "shuffledp serve all")  # one waits for a line, and has a test of its own
 NEEDS_A_RELEASE = ("shuffledp collect status", "ls -m releases")

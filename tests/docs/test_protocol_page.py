@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from shuffledp.parties.service.batches import Phase
+from shuffledp.parties.service.http_messages import Problem
+from shuffledp.parties.wire import closing, grammar
 from shuffledp.randomizers import KINDS
-from shuffledp.service.batches import Phase
-from shuffledp.service.http_messages import Problem
-from shuffledp.wire import closing, grammar
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
 

@@ -9,8 +9,8 @@ import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.key_files import public_file, read_key, read_public, rewrite_public, write_key
-from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
-from shuffledp.wire.published_keys import PublishedKey
+from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
 
 
 def published(key, **further):

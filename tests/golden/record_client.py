@@ -18,10 +18,10 @@ from shuffledp import (
     OptimizedUnaryEncoding,
     RoundedMean,
 )
-from shuffledp.client.browser_randomizers import model_in_text
+from shuffledp.parties.client.browser_randomizers import model_in_text
+from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncodingModel
 from shuffledp.testing import RecordedSource
-from shuffledp.wire.report_bytes import ReportLayout
 
 FILE = Path(__file__).parent / "client" / "reports.json"
 LAST = (1 << 64) - 1

@@ -4,8 +4,8 @@ import hashlib
 import json
 
 from golden import record_client
-from shuffledp.client.browser_randomizers import KINDS
-from shuffledp.client.bundle import script_of, source_of
+from shuffledp.parties.client.browser_randomizers import KINDS
+from shuffledp.parties.client.bundle import script_of, source_of
 
 
 def test_reports_of_recorded_words_are_those_of_the_vectors():

@@ -8,10 +8,10 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKey, KEMKeyPair
 
-from shuffledp.wire import hpke
-from shuffledp.wire.grammar import HpkeCiphertext
-from shuffledp.wire.kems import KEMS
-from shuffledp.wire.keys import AnalyzerKey
+from shuffledp.parties.wire import hpke
+from shuffledp.parties.wire.grammar import HpkeCiphertext
+from shuffledp.parties.wire.kems import KEMS
+from shuffledp.parties.wire.keys import AnalyzerKey
 
 VECTOR = {
     name: value if name == "provenance" else bytes.fromhex(value)

@@ -7,12 +7,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from shuffledp.core.errors import MalformedMessageError
-from shuffledp.wire.binary_http import BinaryRequest, BinaryResponse
-from shuffledp.wire.grammar import HpkeConfig
-from shuffledp.wire.hpke_context import HpkeContext, schedule_info
-from shuffledp.wire.kems import KEMS
-from shuffledp.wire.keys import GatewayKey
-from shuffledp.wire.oblivious_http import Gateway, encapsulate, encode_keys
+from shuffledp.parties.wire.binary_http import BinaryRequest, BinaryResponse
+from shuffledp.parties.wire.grammar import HpkeConfig
+from shuffledp.parties.wire.hpke_context import HpkeContext, schedule_info
+from shuffledp.parties.wire.kems import KEMS
+from shuffledp.parties.wire.keys import GatewayKey
+from shuffledp.parties.wire.oblivious_http import Gateway, encapsulate, encode_keys
 
 VECTORS = json.loads((Path(__file__).parent / "oblivious.json").read_text())
 EXAMPLE = {name: bytes.fromhex(value) for name, value in VECTORS["rfc9458"].items()}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from shuffledp.core.errors import RemoteProtocolError
-from shuffledp.wire.blind_rsa import blind_sign
-from shuffledp.wire.keys import IssuerKey, from_pem
-from shuffledp.wire.tokens import PendingToken, Token, TokenChallenge, TokenCheck, TokenRequest, TokenResponse
+from shuffledp.parties.wire.blind_rsa import blind_sign
+from shuffledp.parties.wire.keys import IssuerKey, from_pem
+from shuffledp.parties.wire.tokens import PendingToken, Token, TokenChallenge, TokenCheck, TokenRequest, TokenResponse
 
 FILE = json.loads((Path(__file__).parent / "tokens.json").read_text())
 KEY, PUBLIC = from_pem(FILE["private_key"]), bytes.fromhex(FILE["public_key"])

@@ -8,11 +8,11 @@ import pytest
 
 from golden import record_wire
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.parties.wire import closing, grammar
+from shuffledp.parties.wire.hpke import Opener, report_info
+from shuffledp.parties.wire.keys import from_pem, verify
+from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.survey import Collection
-from shuffledp.wire import closing, grammar
-from shuffledp.wire.hpke import Opener, report_info
-from shuffledp.wire.keys import from_pem, verify
-from shuffledp.wire.report_bytes import ReportLayout
 
 VECTORS = json.loads(Path(__file__).with_name("wire.json").read_text(encoding="utf-8"))
 MESSAGES = {name: bytes.fromhex(data) for name, data in VECTORS["messages"].items()}

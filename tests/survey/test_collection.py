@@ -8,9 +8,9 @@ import pytest
 from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import written
+from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.wire.keys import AnalyzerKey, ShufflerKey, in_text
-from shuffledp.wire.published_keys import PublishedKey
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 CLOSES = "2026-12-24T12:00:00Z"

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from service.given import Parties
-from service.issuing import WithTokens
+from parties.service.given import Parties
+from parties.service.issuing import WithTokens
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.survey import Collection, PartyNames

@@ -15,9 +15,9 @@ from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
     from shuffledp.documents.blocks import Block
-    from shuffledp.relay.directory import Directory
+    from shuffledp.parties.relay.directory import Directory
+    from shuffledp.parties.wire.published_keys import PublishedKey
     from shuffledp.survey import Collection, Service
-    from shuffledp.wire.published_keys import PublishedKey
 
 collect_app = typer.Typer(
     name="collect",
@@ -119,7 +119,7 @@ def new(
     same task next week is another collection.
     """
     from shuffledp.core.instants import end_of_day, instant, written
-    from shuffledp.relay.directory import Directory
+    from shuffledp.parties.relay.directory import Directory
     from shuffledp.survey import Collection, PartyNames, Task
 
     _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=issuer, web=web)
@@ -185,10 +185,10 @@ def close(
     require_extra("service", "asking", ["httpx"])
     from shuffledp.documents.sending_document import status_document
     from shuffledp.files.key_files import read_key
-    from shuffledp.service.client import answer_to, new_client
+    from shuffledp.parties.service.client import answer_to, new_client
+    from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+    from shuffledp.parties.wire.keys import ShufflerKey
     from shuffledp.survey import Collection
-    from shuffledp.wire.closing import CLOSE_TYPE, CloseRequest
-    from shuffledp.wire.keys import ShufflerKey
 
     read, held = Collection.read(collection), read_key(key)
     if not isinstance(held, ShufflerKey):
@@ -220,7 +220,7 @@ def close(
 def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:
     """The shuffler's answer about the state of a collection."""
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.service.client import answer_to, new_client
+    from shuffledp.parties.service.client import answer_to, new_client
 
     with new_client(certificates=ca) as client:
         answer = answer_to(client, "GET", f"{collection.shuffler.url}{collection.path}", _PATIENCE)
@@ -274,7 +274,7 @@ def _check_addresses(**given: str | None) -> None:
 
 def _check_walk(collection: "Collection", directory: "Directory") -> None:
     """Refuse an impossible walk before any file of it is written."""
-    from shuffledp.relay.terms import RelayTerms
+    from shuffledp.parties.relay.terms import RelayTerms
 
     _ = RelayTerms(collection=collection, directory=directory).shuffler
 
@@ -290,12 +290,12 @@ def _write(collection: "Collection", output: Path, web: str | None, *, force: bo
         require_extra("service", "a QR code", ["segno"])
     with new_file(output, force=force, is_ours=_is_ours) as file:
         if web is not None:
-            from shuffledp.client.respondents_page import with_page
+            from shuffledp.parties.client.respondents_page import with_page
 
             collection, content = with_page(collection, web)
             WebPage.beside(file).write_bytes(content)
         if (page := collection.page) is not None and collection.issuer is None:
-            from shuffledp.client.link_codes import link_code
+            from shuffledp.parties.client.link_codes import link_code
 
             file.with_suffix(_CODE).write_bytes(link_code(page.link))
         file.write_bytes(collection.canonical + b"\n")
@@ -348,8 +348,8 @@ def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
 
 def _is_ours(file: Path) -> bool:
     """Whether a file is a collection, its page or the QR code of its link, which may be replaced."""
-    from shuffledp.client.link_codes import is_link_code
-    from shuffledp.client.respondents_page import is_page
+    from shuffledp.parties.client.link_codes import is_link_code
+    from shuffledp.parties.client.respondents_page import is_page
     from shuffledp.survey import Collection
 
     if file.suffix == _CODE:

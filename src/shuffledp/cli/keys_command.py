@@ -12,8 +12,8 @@ from shuffledp.cli.options import print_json, show_document, whole
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.wire.keys import PrivateKey
-    from shuffledp.wire.published_keys import PublishedKey
+    from shuffledp.parties.wire.keys import PrivateKey
+    from shuffledp.parties.wire.published_keys import PublishedKey
 
 keys_app = typer.Typer(
     name="keys", help="Keys of the parties of a collection.", no_args_is_help=True, rich_markup_mode=None
@@ -67,7 +67,7 @@ def new(
     """
     from shuffledp.core.instants import written
     from shuffledp.files.key_files import write_key
-    from shuffledp.wire.keys import Role, new_key
+    from shuffledp.parties.wire.keys import Role, new_key
 
     now = datetime.now(UTC)
     key = new_key(Role(role.value), kem=kem.value)
@@ -113,7 +113,7 @@ def rotate(
     from shuffledp.core.instants import instant, written
     from shuffledp.core.validate import integer_at_least
     from shuffledp.files.key_files import read_public, rewrite_public, write_key
-    from shuffledp.wire.keys import new_key
+    from shuffledp.parties.wire.keys import new_key
 
     integer_at_least(0, overlap=overlap)
     now, old = datetime.now(UTC), read_public(file)
@@ -132,8 +132,8 @@ def rotate(
 
 
 def _published(key: "PrivateKey", begins: str) -> "PublishedKey":
-    from shuffledp.wire.keys import in_text
-    from shuffledp.wire.published_keys import PublishedKey
+    from shuffledp.parties.wire.keys import in_text
+    from shuffledp.parties.wire.published_keys import PublishedKey
 
     return PublishedKey(role=key.role, key=in_text(key.public), active_from=begins)
 

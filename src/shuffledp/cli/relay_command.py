@@ -16,11 +16,11 @@ from shuffledp.cli.serve_command import NEEDED, Certificate, CertificateKey, Con
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.relay.directory import Directory
-    from shuffledp.relay.journal import Journal
-    from shuffledp.relay.member import Transport
-    from shuffledp.relay.member_keys import MemberKey
-    from shuffledp.relay.terms import RelayTerms
+    from shuffledp.parties.relay.directory import Directory
+    from shuffledp.parties.relay.journal import Journal
+    from shuffledp.parties.relay.member import Transport
+    from shuffledp.parties.relay.member_keys import MemberKey
+    from shuffledp.parties.relay.terms import RelayTerms
 
 DirectoryFile = Annotated[
     Path, typer.Option(metavar="DIRECTORY", readable=False, help="The members; the one that the collection names.")
@@ -57,7 +57,7 @@ def join(
     The private file stays where it is. One pair of files is good for one person and one directory.
     """
     from shuffledp.documents.collection_document import member_document
-    from shuffledp.relay.member_keys import MemberKey
+    from shuffledp.parties.relay.member_keys import MemberKey
 
     entry = MemberKey.generate().write(output, name)
     if json:
@@ -92,7 +92,7 @@ def directory(
     collection: of one that has begun nobody can be taken off.
     """
     from shuffledp.files.writing import new_file
-    from shuffledp.relay.directory import Directory
+    from shuffledp.parties.relay.directory import Directory
 
     before = None if known is None else Directory.read(known)
     if key is None and output is None and not entries and not without and before is not None:
@@ -109,9 +109,9 @@ def _signed(
 ) -> "Directory":
     """The directory of all these members, signed."""
     from shuffledp.files.key_files import read_key
-    from shuffledp.relay.directory import Directory
-    from shuffledp.relay.member_keys import Entry
-    from shuffledp.wire.keys import ShufflerKey
+    from shuffledp.parties.relay.directory import Directory
+    from shuffledp.parties.relay.member_keys import Entry
+    from shuffledp.parties.wire.keys import ShufflerKey
 
     if key is None or output is None:
         raise InvalidParameterError("--key and --output must be given to sign a directory; or --from alone to show it.")
@@ -137,7 +137,7 @@ def _show(found: "Directory", *paths: str, as_json: bool) -> None:
 
 def _is_directory(file: Path) -> bool:
     """Whether a file is a directory, which may be replaced."""
-    from shuffledp.relay.directory import Directory
+    from shuffledp.parties.relay.directory import Directory
 
     try:
         Directory.read(file)
@@ -152,7 +152,7 @@ def serve(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateK
     It needs no key, and nobody trusts it with more than to be there. Ends when the process is asked to.
     """
     require_extra("service", "serving", NEEDED)
-    from shuffledp.relay.post_office_config import PostOfficeConfig, run_post_office
+    from shuffledp.parties.relay.post_office_config import PostOfficeConfig, run_post_office
 
     run_service(run_post_office, PostOfficeConfig.read(config), tls_cert, tls_key)
 
@@ -181,9 +181,9 @@ def run(
     """
     require_extra("service", "taking part", ["httpx"])
     from shuffledp.documents.collection_document import handed_in_document
-    from shuffledp.relay.journal import Journal
-    from shuffledp.relay.member_keys import MemberKey
-    from shuffledp.service.device_memory import state_folder
+    from shuffledp.parties.relay.journal import Journal
+    from shuffledp.parties.relay.member_keys import MemberKey
+    from shuffledp.parties.service.device_memory import state_folder
 
     terms, held = _terms(collection, directory), MemberKey.read(key)
     person = terms.directory.place_of(held.identity)
@@ -217,8 +217,8 @@ def release(
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
     from shuffledp.files.key_files import read_key
-    from shuffledp.relay.relay_release import gather_hand_ins, write_relay_release
-    from shuffledp.wire.keys import AnalyzerKey
+    from shuffledp.parties.relay.relay_release import gather_hand_ins, write_relay_release
+    from shuffledp.parties.wire.keys import AnalyzerKey
 
     terms = _terms(collection, directory)
     keys: list[AnalyzerKey] = [each for each in map(read_key, key) if isinstance(each, AnalyzerKey)]
@@ -256,9 +256,9 @@ def demo(
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
     from shuffledp.documents.sending_document import demonstration_ahead
+    from shuffledp.parties.relay.relay_demonstration import demonstration, traffic_of
+    from shuffledp.parties.relay.relay_release import write_relay_release
     from shuffledp.protocols.network.documents.traffic_document import traffic_document
-    from shuffledp.relay.relay_demonstration import demonstration, traffic_of
-    from shuffledp.relay.relay_release import write_relay_release
 
     show_document(demonstration_ahead)
     with TemporaryDirectory(prefix="shuffledp-relay-") as place:
@@ -274,8 +274,8 @@ def demo(
 
 
 def _terms(collection: Path, directory: Path) -> "RelayTerms":
-    from shuffledp.relay.directory import Directory
-    from shuffledp.relay.terms import RelayTerms
+    from shuffledp.parties.relay.directory import Directory
+    from shuffledp.parties.relay.terms import RelayTerms
     from shuffledp.survey import Collection
 
     return RelayTerms(collection=Collection.read(collection), directory=Directory.read(directory))
@@ -285,7 +285,7 @@ def _own_report(terms: "RelayTerms", journal: "Journal", values: list[str]) -> "
     """Maker of the member's own report; asks for the answer only if it is needed."""
     from shuffledp.cli.send_command import answers_typed
     from shuffledp.files.devices import randomize_each
-    from shuffledp.relay.sealed_hand_ins import sealed_report
+    from shuffledp.parties.relay.sealed_hand_ins import sealed_report
 
     is_needed = not journal.is_done and journal.read() is None
     typed = answers_typed(terms.collection, values, [], ask=is_needed)
@@ -302,7 +302,7 @@ async def _take_part(
     pace: float,
 ) -> int:
     from shuffledp.cli.progress_bars import watching
-    from shuffledp.relay.member import take_part
+    from shuffledp.parties.relay.member import take_part
 
     with watching("stages") as watch:
         progress = partial(watch.progress, "passing on")
@@ -315,9 +315,9 @@ def _transport(
 ) -> "Iterator[Transport]":
     """Transport of letters by a shared folder, or else by the post office; without a key it can only receive."""
     from shuffledp.core import validate
-    from shuffledp.relay.folder_transport import FolderTransport
-    from shuffledp.relay.http_transport import HttpTransport
-    from shuffledp.relay.post_office_client import HttpConnection, PostOfficeClient
+    from shuffledp.parties.relay.folder_transport import FolderTransport
+    from shuffledp.parties.relay.http_transport import HttpTransport
+    from shuffledp.parties.relay.post_office_client import HttpConnection, PostOfficeClient
 
     validate.nonnegative(patience=patience)
     if folder is not None and ca is not None:

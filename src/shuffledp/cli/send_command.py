@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import httpx
 
     from shuffledp.files.reading import CsvInMemory
-    from shuffledp.service.client import Receipt
-    from shuffledp.service.device_token import DeviceToken
+    from shuffledp.parties.service.client import Receipt
+    from shuffledp.parties.service.device_token import DeviceToken
     from shuffledp.survey import Collection
 
 CollectionFile = Annotated[
@@ -66,8 +66,8 @@ def send(
     connection breaks, the same report is sent again, and counts once.
     """
     require_extra("service", "sending", ["httpx"])
-    from shuffledp.service.client import new_client
-    from shuffledp.service.device_memory import state_folder
+    from shuffledp.parties.service.client import new_client
+    from shuffledp.parties.service.device_memory import state_folder
     from shuffledp.survey import Collection
 
     read, left_out = Collection.read(collection), 0
@@ -88,7 +88,7 @@ def send(
 
 def _show(collection: "Collection", receipt: "Receipt", left_out: int, *, simulated: bool, json: bool) -> None:
     from shuffledp.documents.sending_document import sent_document
-    from shuffledp.service.client import refusals_in_words
+    from shuffledp.parties.service.client import refusals_in_words
 
     stored = receipt.stored
     if json:
@@ -144,8 +144,8 @@ class _Device:
     def answer(self, values: Sequence[str], public: Sequence[str], invitation: Path | None) -> "Receipt":
         """The receipt of this answer, or of an earlier answer that was not sent yet."""
         from shuffledp.files.devices import randomize_each
-        from shuffledp.service.device_memory import DeviceMemory, answer_once
-        from shuffledp.service.device_token import DeviceToken
+        from shuffledp.parties.service.device_memory import DeviceMemory, answer_once
+        from shuffledp.parties.service.device_token import DeviceToken
 
         memory = DeviceMemory(self.collection.id, self.folder)
         left = memory.pending()
@@ -160,8 +160,8 @@ class _Device:
 
     def _token(self, own: "DeviceToken", file: Path | None) -> str:
         """The header field with this person's token, which is fetched unless it was kept."""
-        from shuffledp.service.client import new_client
-        from shuffledp.service.invitations import Invitation
+        from shuffledp.parties.service.client import new_client
+        from shuffledp.parties.service.invitations import Invitation
 
         invitation = None if file is None else Invitation.read(file, self.collection)
         with new_client(certificates=self.certificates) as client:
@@ -172,7 +172,7 @@ def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patien
     """The receipt for the answers of simulated people, and the number of people who left out a question."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.files.devices import randomize_each
-    from shuffledp.service.client import send
+    from shuffledp.parties.service.client import send
 
     with watching() as watch:
         sent = randomize_each(collection.task, table, watch=watch)

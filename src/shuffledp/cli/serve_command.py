@@ -18,7 +18,7 @@ from shuffledp.cli.options import Force, TaskFile, require_extra, screen, show_d
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.service.config import ServiceConfig
+    from shuffledp.parties.service.config import ServiceConfig
 
 serve_app = typer.Typer(
     name="serve",
@@ -43,8 +43,8 @@ def shuffler(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
     Whatever is acknowledged is on the disk. Ends when the process is asked to, and goes on from there.
     """
     require_extra("service", "serving", NEEDED)
-    from shuffledp.service.config import ShufflerConfig
-    from shuffledp.service.run_services import run_shuffler
+    from shuffledp.parties.service.config import ShufflerConfig
+    from shuffledp.parties.service.run_services import run_shuffler
 
     run_service(run_shuffler, ShufflerConfig.read(config), tls_cert, tls_key)
 
@@ -52,8 +52,8 @@ def shuffler(*, config: Config, tls_cert: Certificate = None, tls_key: Certifica
 def analyzer(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
     """Open the batches of collections, and write their releases."""
     require_extra("service", "serving", NEEDED)
-    from shuffledp.service.config import AnalyzerConfig
-    from shuffledp.service.run_services import run_analyzer
+    from shuffledp.parties.service.config import AnalyzerConfig
+    from shuffledp.parties.service.run_services import run_analyzer
 
     run_service(run_analyzer, AnalyzerConfig.read(config), tls_cert, tls_key)
 
@@ -64,8 +64,8 @@ def issuer(*, config: Config, tls_cert: Certificate = None, tls_key: Certificate
     Signing is not constant-time: run it on a machine that it shares with nobody.
     """
     require_extra("service", "serving", NEEDED)
-    from shuffledp.service.config import IssuerConfig
-    from shuffledp.service.run_services import run_issuer
+    from shuffledp.parties.service.config import IssuerConfig
+    from shuffledp.parties.service.run_services import run_issuer
 
     run_service(run_issuer, IssuerConfig.read(config), tls_cert, tls_key)
 
@@ -99,7 +99,7 @@ def all_roles(
     from shuffledp.documents.sending_document import demonstrated, demonstration_ahead, demonstration_open
     from shuffledp.files import new_folder
     from shuffledp.files.devices import randomize_each
-    from shuffledp.service.demonstration import demonstration
+    from shuffledp.parties.service.demonstration import demonstration
     from shuffledp.survey import Task
 
     asked = Task.read(task)
@@ -134,7 +134,7 @@ def run_service(
     key: str | None,
 ) -> None:
     """Run a service, with its log on the error stream, until a signal ends the process."""
-    from shuffledp.service.event_log import EventLog
+    from shuffledp.parties.service.event_log import EventLog
 
     if certificate is not None or key is not None:
         config = replace(config, tls_certificate=certificate, tls_key=key)

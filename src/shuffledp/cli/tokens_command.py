@@ -12,7 +12,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.files import Watch
-    from shuffledp.service.invitations import Invitation, Invited
+    from shuffledp.parties.service.invitations import Invitation, Invited
     from shuffledp.survey import Collection
 
 tokens_app = typer.Typer(
@@ -55,9 +55,9 @@ def issue(
     """
     from shuffledp.documents.sending_document import invited_document
     from shuffledp.files.key_files import read_key
-    from shuffledp.service import invitations
+    from shuffledp.parties.service import invitations
+    from shuffledp.parties.wire.keys import IssuerKey
     from shuffledp.survey import Collection
-    from shuffledp.wire.keys import IssuerKey
 
     read, rows = Collection.read(collection), invitations.read_people(people)
     if (key is not None) != read.ready_made:
@@ -102,7 +102,7 @@ def replace(
     `fakes` of the task must cover that. The issuer's log says how many they are.
     """
     from shuffledp.documents.sending_document import replaced_document
-    from shuffledp.service import invitations
+    from shuffledp.parties.service import invitations
     from shuffledp.survey import Collection
 
     read, files, links = Collection.read(collection), invitation or [], link or []
@@ -151,14 +151,14 @@ def _write(
     """Write a folder of invitations for the people of a table, whose first row is the header."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.files.writing import new_folder
-    from shuffledp.service import invitations
+    from shuffledp.parties.service import invitations
 
     page = collection.page
     links = [] if page is None else [each.link(page) for each in made]
     with new_folder(output, is_ours=lambda _: False) as folder:
         invitations.write_all(folder, rows, made, listed, links=links)
         if sheet:
-            from shuffledp.client.invitation_sheet import invitation_sheet
+            from shuffledp.parties.client.invitation_sheet import invitation_sheet
 
             with watching("people") as watch:
                 named = _counted([(row[0], link) for row, link in zip(rows[1:], links, strict=True)], watch)

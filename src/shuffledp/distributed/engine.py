@@ -28,9 +28,9 @@ from shuffledp.files.randomizing import require_inside, step_of
 from shuffledp.files.reading import NOBODY, TableFiles, Watch
 from shuffledp.files.releases import composed_release, outcome_of, released_columns
 from shuffledp.files.table_files import rows_of
+from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Provenance, Task, read_earlier
-from shuffledp.wire.report_bytes import ReportLayout
 
 _BYTES_OF_PART = 1 << 26  # reports and their permutation; a task holds three times as much
 _BYTES_OF_PLACE = 8

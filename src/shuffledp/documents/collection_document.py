@@ -13,9 +13,9 @@ from shuffledp.documents.blocks import DETAIL, Block, Pairs, Role, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import all_or_nothing, listed, little_shuffled
+from shuffledp.parties.wire.keys import fingerprint, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import DEMONSTRATION, Collection, Column, Service, said_of_one_operator
-from shuffledp.wire.keys import fingerprint, in_text
-from shuffledp.wire.published_keys import PublishedKey
 
 _MOST_ANSWERS = 8
 _UNKNOWN = (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.files.writing import new_file
+from shuffledp.parties.wire.keys import PrivateKey, Role, from_pem
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey.section import read_whole
-from shuffledp.wire.keys import PrivateKey, Role, from_pem
-from shuffledp.wire.published_keys import PublishedKey
 
 _MOST = 1 << 16  # bytes of a key file
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -57,7 +57,7 @@ def rewrite_public(path: Path, published: PublishedKey) -> None:
 
 
 def read_key(path: Path, role: Role = Role.ANALYZER) -> PrivateKey:
-    """The private key in a file; ``role`` is as in `shuffledp.wire.keys.from_pem`, errors as in `read_private`.
+    """The private key in a file; ``role`` is as in `shuffledp.parties.wire.keys.from_pem`, errors as in `read_private`.
 
     Raises:
         InvalidParameterError: if the file holds something else.

@@ -20,6 +20,9 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.validate import invalid
+from shuffledp.parties.wire.keys import Role, from_text, in_text
+from shuffledp.parties.wire.published_keys import KeyState, PublishedKey
+from shuffledp.parties.wire.tokens import BLIND_RSA, TokenChallenge
 from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.survey.addresses import check_address, same_host
@@ -29,9 +32,6 @@ from shuffledp.survey.parties import PartyNames, Service, on_one_host
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 from shuffledp.survey.web_page import WebPage
-from shuffledp.wire.keys import Role, from_text, in_text
-from shuffledp.wire.published_keys import KeyState, PublishedKey
-from shuffledp.wire.tokens import BLIND_RSA, TokenChallenge
 
 if TYPE_CHECKING:
     from shuffledp.core.statements import PrivacyStatement

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from shuffledp.core.described import Described
 from shuffledp.core.validate import invalid, one_line
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey.addresses import LOCAL, check_address, host_of, same_host
-from shuffledp.wire.published_keys import PublishedKey
 
 _LONGEST_NAME = 80
 _SECONDS_TO_LOOK_UP = 2.0  # limit for all names together

@@ -16,7 +16,7 @@ def traffic_document(plan: Mapping[str, float], letters: int, size: int) -> Docu
     """Counted messages of members, beside the planned numbers and those of a user in the paper's Table 3.
 
     Args:
-        plan: of the rounds, by the names of `shuffledp.relay.relay_demonstration.traffic_of`.
+        plan: of the rounds, by the names of `shuffledp.parties.relay.relay_demonstration.traffic_of`.
         letters: that were sent in all rounds.
         size: their bytes.
     """

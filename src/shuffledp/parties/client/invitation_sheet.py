@@ -1,0 +1,48 @@
+"""Invitations to print: one page with a QR code for each invited person, to cut out and hand over.
+
+Each code is a secret of one person. So the page is secret, too: only who hands out the codes may have it.
+"""
+
+from collections.abc import Iterable
+from html import escape
+
+from shuffledp.core.text import printable
+from shuffledp.parties.client.bundle import allowed, filled, source_of
+from shuffledp.parties.client.link_codes import printed_code
+from shuffledp.parties.client.page_words import LANGUAGES, PageWords
+from shuffledp.survey import Collection
+
+_CARD = "<!-- card -->\n"  # stands before and after a person's card in the template
+
+
+def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]]) -> str:
+    """HTML page of invitations, in the language of the task if its words exist, else in English.
+
+    Guarantees:
+        1. It loads nothing, and runs no script.
+        2. Each link stands on it once as a code and once as text, beside the person's name.
+
+    Args:
+        collection: collection of the invitations.
+        links: name (any text) and link for each invited person.
+
+    Raises:
+        InvalidParameterError: if a link is too long for a QR code.
+    """
+    language = collection.task.written.language or LANGUAGES[0]
+    words, style, contact = PageWords.of(language), source_of("sheet.css"), collection.task.release.contact
+    parts = {name: escape(text) for name, text in words.table["sheet"].items()} | {
+        "policy": f"default-src 'none'; style-src {allowed(style)}",
+        "style": style,
+        "own": words.language,
+        "language": language,
+        "title": escape(printable(collection.task.name)),
+        "until": escape(words.told("until", date=collection.closes[:16].replace("T", " "))),
+        "contact": "" if contact is None else escape(words.told("contact", contact=printable(contact))),
+    }
+    top, card, bottom = source_of("sheet.html").split(_CARD)
+    cards = (
+        filled(card, parts | {"name": escape(printable(name)), "link": escape(link), "code": printed_code(link)})
+        for name, link in links
+    )
+    return "".join([filled(top, parts), *cards, filled(bottom, parts)])

@@ -1,0 +1,231 @@
+"""Page for respondents: one file that asks, randomizes, seals and sends, and that anybody may serve.
+
+One file can be compared with the digest in the invitation byte by byte, and
+can be opened from the disk. It loads nothing, and its policy lets it speak to the shuffler alone, or to a
+relay before it, and to the issuer where people answer by invitation.
+"""
+
+import hashlib
+import json
+import re
+from contextlib import suppress
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
+from shuffledp.core.local_models import MeanModel
+from shuffledp.core.lone_reports import lone_guess
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.text import in_digits, printable, weakness_grade
+from shuffledp.core.validate import invalid
+from shuffledp.documents.statement_document import guess_of, meaning_in_short, per_report
+from shuffledp.parties.client.browser_randomizers import model_in_text, require_browser
+from shuffledp.parties.client.bundle import allowed, filled, script_of, source_of
+from shuffledp.parties.client.page_words import LANGUAGES, PageWords
+from shuffledp.survey import Collection, Column, WebPage
+
+_MOST_BYTES = 150_000
+_SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
+_MARK = b'<script type="application/json" id="data">'
+
+
+def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
+    """Collection completed by its page at an address, and the page itself in UTF-8.
+
+    Guarantees:
+        1. The page holds all that it needs, and names no other address to the browser than the
+           shuffler's, or the relay's, and the issuer's.
+        2. The collection that it completes by the digest in its link is the one returned here, to the byte.
+
+    Args:
+        collection: collection without a page.
+        url: where the page will be served.
+
+    Raises:
+        InvalidParameterError: if the browser cannot do the task (`require_browser`), for a ``url`` that Collection
+            does not take, or if many categories make the page longer than 150,000 bytes.
+    """
+    require_browser(collection.task, collection.analyzer.key)
+    if collection.directory is not None:
+        raise invalid("absent where people answer on a page, which passes nothing on", directory="one")
+    draft = replace(collection, page=WebPage(url=url, sha256=""))
+    page = _page(draft).encode()
+    if len(page) > _MOST_BYTES:
+        raise InvalidParameterError(
+            f"a task that is answered on a page must be short enough for one of {_MOST_BYTES:,} bytes; got "
+            f"{len(page):,}."
+        )
+    return replace(draft, page=WebPage(url=url, sha256=hashlib.sha256(page).hexdigest())), page
+
+
+def is_page(file: Path) -> bool:
+    """Whether the file is a page made by `with_page`, for any collection."""
+    with suppress(OSError):
+        return _MARK in file.read_bytes()
+    return False
+
+
+def _page(draft: Collection) -> str:
+    """HTML page: the template with all parts filled in."""
+    style, script, words = source_of("page.css"), script_of("page.js"), PageWords.of(_language(draft))
+    policy = {
+        "default-src": "'none'",
+        "script-src": allowed(script),
+        "style-src": allowed(style),
+        "img-src": "data:",
+        "connect-src": " ".join(_origins(draft)),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+    }
+    note = words.table["page"]["in_english"]
+    parts = {name: escape(text) for name, text in words.table["page"].items()} | {
+        "policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "own": words.language,
+        "language": _language(draft),
+        "title": escape(printable(draft.task.name)),
+        "in_english": f'<p class="note">{escape(note)}</p>' if note else "",
+        "banner": f'<div class="banner"><p>{escape(words.told("demonstration"))}</p></div>\n' * draft.demonstration,
+        "style": style,
+        "data": _SCRIPT.sub(r"\\u003c", json.dumps(_data(draft, words), separators=(",", ":"))),
+        "script": script,
+    }
+    return filled(source_of("page.html"), parts)
+
+
+def _origins(draft: Collection) -> list[str]:
+    """Origins that the page may contact: the shuffler, or a relay in its place; and the issuer."""
+    issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
+    addresses = [draft.relay or draft.shuffler.url, *issuer]
+    return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})
+
+
+def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
+    """Data for the script: the collection, the page's words, and sentences written by Python."""
+    contact = draft.task.release.contact
+    first, *others = draft.promised()
+    alone = [each for each in others if each.guarantee.type == LocalDP.type]
+    told = "If the shuffler tells the analyst who sent what, this is left:"
+    claimed = [words.told("claimed")] if draft.names.to_dict() else []
+    remains = [f"{told} {each.sentence_of(each.guarantee)}" for each in alone]
+    return {
+        "collection": draft.canonical.decode(),
+        "language": _language(draft),
+        "words": words.table["script"],
+        "until": words.told("until", date="{date}").split("{date}"),
+        "result": _result(draft, words),
+        "dangers": [] if not draft.one_operator else [words.told("one_operator", parties=_several(draft))],
+        "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
+        "questions": [_question(column, words) for column in draft.task.columns],
+        "sentences": [
+            words.told("device", analyst=_party(draft, "analyzer")),
+            " ".join([_received(draft, words), *_once(draft, words)]),
+            " ".join([words.told("promised"), *_plainly(first, words), *_weakness(first, words)]),
+        ],
+        "meaning": _meaning(first),
+        "alone": _alone(draft, words),
+        "promise": [first.sentence_of(first.guarantee), *(each.text for each in meaning_in_short(first)), *remains],
+        "trust": [
+            [needed, any(each.is_danger and first.words_of(each) == needed for each in first.trust)]
+            for needed in first.needs
+        ],
+        "check": [words.told("check"), words.told("check_how"), *claimed],
+    }
+
+
+def _party(draft: Collection, role: str) -> str:
+    """Party as people know it: its name in quotation marks, if it has one, and its address."""
+    address, name = str(draft.addresses[role]), draft.names.to_dict().get(role)
+    return address if name is None else f'"{printable(name)}" ({address})'
+
+
+def _several(draft: Collection) -> str:
+    """Parties that have one operator, separated by commas."""
+    return ", ".join(_party(draft, role) for role in draft.one_operator)
+
+
+def _result(draft: Collection, words: PageWords) -> list[str] | None:
+    """Words before and after the address of the result; None if the collection names no address."""
+    if draft.result is None:
+        return None
+    return words.told("result", result="{result}", minimum=words.number(draft.minimum)).split("{result}")
+
+
+def _language(draft: Collection) -> str:
+    """Language of the questions and answers."""
+    return draft.task.written.language or LANGUAGES[0]
+
+
+def _received(draft: Collection, words: PageWords) -> str:
+    """Sentence on who sees where a report comes from."""
+    parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.task.release.minimum_batch)}
+    if draft.relay is None:
+        return words.told("direct", **parts)
+    return words.told("relayed", relay=_party(draft, "relay"), **parts)
+
+
+def _once(draft: Collection, words: PageWords) -> list[str]:
+    """Sentence on how the issuer makes people answer only once, and what it learns; empty without an issuer."""
+    if draft.issuer is None:
+        return []
+    return [words.told("ready_made" if draft.ready_made else "signed", issuer=_party(draft, "issuer"))]
+
+
+def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
+    """Plain sentence on what a statement means for one person; empty if no chance of a guess applies."""
+    guess = guess_of(statement)
+    if guess is None:
+        return []
+    percent = words.percent_of(guess.text)
+    return [words.told("plain_several" if statement.parts else "plain", percent=percent)]
+
+
+def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
+    """Notes on what a single report tells at a large local loss: dangers first, then the rest."""
+    said: dict[str, list[str]] = {"dangers": [], "notes": []}
+    for model in (column.randomizer.randomizer().model for column in draft.task.columns):
+        guess = lone_guess(model)
+        if guess is None or not guess.is_said:
+            continue
+        name = "alone_ends" if isinstance(model, MeanModel) else "alone"
+        guessed = words.told(name, percent=words.percent_of(guess.percent), among=words.number(guess.among))
+        large = words.told("alone_large", epsilon0=words.written(in_digits(guess.epsilon0, "exactly")))
+        said["dangers" if guess.warning else "notes"].append(f"{large} {guessed}" if guess.warning else guessed)
+    return {name: list(dict.fromkeys(texts)) for name, texts in said.items()}
+
+
+def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
+    """What must be known besides of how much is promised; nothing where it stands in the statement's own words."""
+    guarantee = statement.guarantee
+    if guess_of(statement) is None or not isinstance(guarantee, DifferentialPrivacy):
+        return []
+    grade = "" if guarantee.is_trivial else weakness_grade(guarantee.epsilon)
+    names = [*["per_report"] * bool(per_report(statement)), *[grade] * bool(grade)]
+    return [words.told(each) for each in names]
+
+
+def _meaning(statement: PrivacyStatement) -> str:
+    """What is promised, in the statement's words; "" where that is said as everybody can read it."""
+    return statement.sentence_of(statement.guarantee) if guess_of(statement) is None else ""
+
+
+def _question(column: Column, words: PageWords) -> dict[str, Any]:
+    """Question with its fields and the explanation of its randomizer."""
+    question, model = column.randomizer, column.randomizer.randomizer().model
+    return {
+        "text": _asked(column),
+        "fields": question.page_fields(column.inputs),
+        "names": question.page_names(words),
+        "has_missing": question.missing_category,
+        "model": model_in_text(model),
+        "why": words.why(model),
+    }
+
+
+def _asked(column: Column) -> str:
+    """Text of the question; without one, the names of the columns, joined by "&" in any language."""
+    return " & ".join(map(printable, column.inputs)) if column.question is None else printable(column.question)

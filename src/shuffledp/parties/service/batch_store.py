@@ -1,0 +1,191 @@
+"""Store of the analyzer on disk: each batch of its collections once, until it is released."""
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkstemp
+from typing import IO, Self
+
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.parties.service.seen_reports import SEEN_TABLE, SeenReports
+from shuffledp.parties.store.database import Database, StorageError
+from shuffledp.parties.store.private_files import make_private, sync_folder
+from shuffledp.parties.wire.grammar import BatchManifest
+
+Received = tuple[BatchManifest, Path]  # manifest of a batch, and the file of its body
+
+_BODIES, _PARTIAL = "batches", ".partial"
+_TRIED = 1 << 16  # bytes written to test the free space
+_DIGITS = 12  # digits of a file name
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS batches(batch BLOB PRIMARY KEY, collection BLOB, number INTEGER, column INTEGER, "
+    "manifest BLOB, done INTEGER DEFAULT 0, UNIQUE(collection, number, column)) WITHOUT ROWID"
+)
+
+
+class BatchStore(Database):
+    """Store that takes each batch exactly once, despite repeated or broken transfers.
+
+    A body is a file; a batch is there when its row is committed, and not before. Only one thread may use it at a time.
+
+    Args:
+        folder: folder of the store, made if it is not there; for its owner only.
+
+    Attributes:
+        seen: digests of reports by batch, for collections that have not ended.
+        name: name of the folder, which marks files made elsewhere for this store.
+
+    Raises:
+        LocalProtocolError: if another process has the store open.
+        StorageError: if the disk cannot be written to.
+    """
+
+    file, owner = "batches.sqlite", "the analyzer"
+    in_use = "batches must belong to one process; another one has them open."
+    tables = (_TABLE, SEEN_TABLE)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._bodies = folder / _BODIES
+        try:
+            make_private(self._bodies)
+        except OSError:
+            raise StorageError(f"the folder of {self.owner} must be writable; it is not.") from None
+        self.name = sha256(os.fsencode(folder.resolve())).hexdigest()[:_DIGITS]
+        self.seen = SeenReports(folder, self)
+        known = {self._body(batch) for (batch,) in self.run("SELECT batch FROM batches WHERE NOT done")}
+        for path in self._bodies.iterdir():  # of a process that ended before a batch was stored, or after it was done
+            if path not in known:
+                path.unlink()
+
+    def incoming(self) -> "Incoming":
+        """File for a body that is being received."""
+        return Incoming(self._bodies)
+
+    def has(self, manifest: BatchManifest) -> bool:
+        """Whether the batch was stored before."""
+        return self.finds("SELECT 1 FROM batches WHERE batch = ?", manifest.batch_id)
+
+    def take(self, manifest: BatchManifest, incoming: "Incoming") -> bool:
+        """Whether a completely received batch is stored now; False if it was stored before.
+
+        Raises:
+            RemoteProtocolError: if its body does not match its manifest, another batch has its number, or the batch
+                comes after the last of its collection.
+        """
+        if incoming.sha256() != manifest.body_sha256:
+            raise RemoteProtocolError("a batch must have the body that its manifest is about; it has another.")
+        if self.has(manifest):
+            return False
+        self._check_precedes_last(manifest)
+        incoming.publish(self._body(manifest.batch_id))
+        row = manifest.batch_id, manifest.collection_id, manifest.number, manifest.column, manifest.encode()
+        try:
+            self.run("INSERT INTO batches(batch, collection, number, column, manifest) VALUES(?, ?, ?, ?, ?)", *row)
+        except sqlite3.IntegrityError:
+            self._body(manifest.batch_id).unlink()
+            raise RemoteProtocolError("a batch must have a number of its own; another has it.") from None
+        return True
+
+    def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
+        """Batches of all columns for each number that is complete and not done, in order."""
+        found: dict[int, list[Received]] = {}
+        rows = self.run(
+            "SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done ORDER BY number, column",
+            collection_id,
+        )
+        for number, batch, manifest in rows:
+            found.setdefault(number, []).append((BatchManifest.decode(manifest), self._body(batch)))
+        return [batches for batches in found.values() if len(batches) == num_columns]
+
+    def done(self, batches: Iterable[Received]) -> None:
+        """Remove the bodies of batches that are released or never will be; the batches stay known."""
+        for manifest, path in batches:
+            self.run("UPDATE batches SET done = 1 WHERE batch = ?", manifest.batch_id)
+            path.unlink(missing_ok=True)
+
+    def end(self, collection_id: bytes) -> None:
+        """Remove all bodies of a collection that has ended, and forget the digests of its reports."""
+        with self.transaction():
+            self.run("UPDATE batches SET done = 1 WHERE collection = ?", collection_id)
+            self.seen.forget(collection_id)
+        for (batch,) in self.rows("SELECT batch FROM batches WHERE collection = ?", collection_id):
+            self._body(batch).unlink(missing_ok=True)
+        self.seen.destroy_unused_keys()
+
+    def try_to_store(self) -> None:
+        """Test the disk: write beside the bodies and into the database, and delete both.
+
+        Raises:
+            StorageError: if the disk is full.
+        """
+        with self.incoming() as incoming:
+            incoming.write(bytes(_TRIED))
+            incoming.sync()
+        super().try_to_store()
+
+    def _check_precedes_last(self, manifest: BatchManifest) -> None:
+        """Refuse a batch behind the empty batch that ends its column."""
+        rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", manifest.collection_id)
+        last = {each.number for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports}
+        if last and (manifest.num_reports or manifest.number not in last):
+            raise RemoteProtocolError(
+                "a batch must come before the last of its collection, without reports; it is late."
+            )
+
+    def _body(self, batch: bytes) -> Path:
+        return self._bodies / batch.hex()
+
+
+class Incoming:
+    """Body on its way to the disk under a temporary name; a context manager that removes the file."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            handle, name = mkstemp(suffix=_PARTIAL, dir=folder)
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None
+        self._path, self._digest = Path(name), sha256()
+        self._file: IO[bytes] = os.fdopen(handle, "wb")
+        self.size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    def write(self, part: bytes) -> None:
+        """Append a part to the body."""
+        try:
+            self._file.write(part)
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None
+        self._digest.update(part)
+        self.size += len(part)
+
+    def sha256(self) -> bytes:
+        """Digest of the bytes written so far."""
+        return self._digest.digest()
+
+    def sync(self) -> None:
+        """Flush the file to the disk."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None
+
+    def publish(self, path: Path) -> None:
+        """Flush the file to the disk and give it its final name."""
+        self.sync()
+        try:
+            self._path.replace(path)
+            sync_folder(path.parent)
+        except OSError:
+            raise StorageError("the disk did not take a batch.") from None

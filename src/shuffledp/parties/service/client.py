@@ -1,0 +1,257 @@
+"""Client of a device: seals randomized reports, and sends the same bytes until they are stored.
+
+A report is sealed once. Repeated requests have the same bytes, so that the shuffler
+counts them once; only if the analyzer's key has expired is the same report sealed anew, to its successor.
+"""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.core.flow import Progress
+from shuffledp.files.devices import Sent
+from shuffledp.parties.service.certificates import trusted
+from shuffledp.parties.service.oblivious_transport import ObliviousTransport
+from shuffledp.parties.service.public_columns import extensions_of
+from shuffledp.parties.wire.grammar import (
+    UPLOAD_TYPE,
+    HpkeConfig,
+    Report,
+    ReportError,
+    Submission,
+    UploadRequest,
+    UploadResponse,
+)
+from shuffledp.parties.wire.hpke import Sealer
+from shuffledp.parties.wire.report_bytes import ReportLayout
+from shuffledp.survey import Collection
+
+SECONDS_OF_PATIENCE = 60.0
+_AT_A_TIME = 500  # submissions in a request
+FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
+_IN_WORDS = {
+    "invitationUsed": "the invitation has been used on another device. Send the answer from there; if it was somebody "
+    "else's, tell whoever asked you",
+    "unauthorizedRequest": "the collection is closed, or knows no such invitation",
+}
+_NO_TOKEN = "unauthorizedToken"  # noqa: S105  name of a refusal
+_LATER = "Run the same command again later"
+TRY_AGAIN = (429, 502, 503, 504)
+OTHER_KEY = (ReportError.OUTDATED_CONFIG, ReportError.HPKE_UNKNOWN_CONFIG_ID)
+
+
+def new_client(*, certificates: Path | None = None, to: Collection | None = None) -> httpx.Client:
+    """HTTP client that follows no redirects, and uses the collection's relay, if any.
+
+    Args:
+        certificates: file of trusted certificates, in place of the system's.
+        to: collection to answer: requests go through its relay, if it has one.
+    """
+    verify = trusted(certificates, name="--ca")
+    client = httpx.Client(verify=verify, follow_redirects=False, timeout=30.0, headers={"User-Agent": "shuffledp"})
+    return client if to is None or not to.is_oblivious else httpx.Client(transport=ObliviousTransport(to, client))
+
+
+def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
+    """HPKE configs of the analyzer that may be sealed to now, the preferred one first."""
+    return collection.analyzer.key.configs_at(now)
+
+
+def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:
+    """Submission of each person, sealed to a key: a report per column, in the order of the people."""
+    columns = collection.task.columns
+    of_columns = []
+    for number, (column, reports) in enumerate(zip(columns, sent.reports, strict=True)):
+        sealer = Sealer.to(config, collection_id=collection.id, column=number)
+        blobs = ReportLayout.of(reports.model).encode(reports)
+        beside = [extensions_of(column, row) for row in _rows(sent, len(blobs))]
+        of_columns.append([Report.of(sealer.seal(blob), public) for blob, public in zip(blobs, beside, strict=True)])
+    return [Submission(reports) for reports in zip(*of_columns, strict=True)]
+
+
+def _rows(sent: Sent, count: int) -> Iterator[Mapping[str, Any]]:
+    """Public columns of each person."""
+    public = sent.public
+    if public is None:
+        yield from ({} for _ in range(count))
+    else:
+        yield from ({name: public[name][place] for name in public.columns} for place in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Outcome of an upload: number of stored submissions, and counts of refusals by reason."""
+
+    stored: int = 0
+    refused: Mapping[ReportError, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Receipt") -> "Receipt":
+        return Receipt(self.stored + other.stored, dict(Counter(self.refused) + Counter(other.refused)))
+
+
+def send(
+    collection: Collection,
+    sent: Sent,
+    client: httpx.Client,
+    *,
+    patience: float = SECONDS_OF_PATIENCE,
+    progress: Progress | None = None,
+    token: str = "",
+) -> Receipt:
+    """Receipt for randomized reports, which are sealed and sent some hundred people at a time.
+
+    Args:
+        collection: collection that is answered.
+        sent: randomized reports.
+        client: made by `new_client`.
+        patience: seconds for which requests without an answer are repeated.
+        progress: told the number of people done.
+        token: token of the only person who sends, in the form that `Token.shown` writes.
+
+    Raises:
+        RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
+    """
+    receipt, done = Receipt(), 0
+    for part in _parts(sent):
+        receipt += _send_part(collection, part, client, patience, token)
+        done += part.num_users
+        if progress is not None:
+            progress(done, sent.num_users)
+    return receipt
+
+
+def _parts(sent: Sent) -> Iterator[Sent]:
+    for start in range(0, sent.num_users, _AT_A_TIME):
+        yield sent.take(slice(start, start + _AT_A_TIME))
+
+
+def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float, token: str) -> Receipt:
+    receipt = Receipt()
+    *others, last = configs_of(collection, datetime.now(UTC))
+    for config in (*others, last):
+        submissions = sealed(collection, part, config)
+        body = UploadRequest(tuple(submissions)).encode()
+        answer = upload(collection, body, client, patience=patience, token=token)
+        refused = {each.id: each.error for each in answer.refused}
+        anew = [] if config is last else [each.id for each in answer.refused if each.error in OTHER_KEY]
+        final = Counter(error for id_, error in refused.items() if id_ not in anew)
+        receipt += Receipt(len(submissions) - len(refused), dict(final))
+        if not anew:
+            break
+        part = part.take([place for place, each in enumerate(submissions) if each.id in anew])
+    return receipt
+
+
+def upload(
+    collection: Collection, body: bytes, client: httpx.Client, *, patience: float, token: str = ""
+) -> UploadResponse:
+    """Shuffler's answer to an encoded request, which is repeated with the same bytes and token until it comes.
+
+    Raises:
+        RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
+    """
+    url = f"{collection.shuffler.url}{collection.path}/reports"
+    answer = answer_to(client, "POST", url, patience, body=body, authorization=token)
+    try:
+        return UploadResponse.decode(answer.content)
+    except MalformedMessageError:
+        pass
+    raise RemoteProtocolError(f"the shuffler must answer an upload as the protocol says; {_named(collection)} did not.")
+
+
+def try_way(collection: Collection, client: httpx.Client, *, patience: float) -> None:
+    """Test the way to the shuffler before an invitation is used, by an upload without a token, which it refuses.
+
+    Raises:
+        RemoteProtocolError: if the shuffler, or the relay before it, does not answer, or the collection is closed.
+    """
+    url = f"{collection.shuffler.url}{collection.path}/reports"
+    try:
+        answer = answer_to(client, "POST", url, patience, wanted=httpx.codes.UNAUTHORIZED)
+        if not reason_of(answer).endswith(_NO_TOKEN):
+            raise RemoteProtocolError(f"{_named(collection)} must be reached; somebody else has answered.")
+    except RemoteProtocolError as error:
+        raise RemoteProtocolError(f"{error} The invitation was not used.") from None
+
+
+def answer_to(
+    client: httpx.Client,
+    method: str,
+    url: str,
+    patience: float,
+    *,
+    body: bytes = b"",
+    media_type: str = UPLOAD_TYPE,
+    authorization: str = "",
+    wanted: int = httpx.codes.OK,
+) -> httpx.Response:
+    """Answer to a request, which is repeated with growing pauses until an answer comes.
+
+    Raises:
+        RemoteProtocolError: if no answer comes in time, or a refusal, whose reason the error names.
+    """
+    headers = {"Content-Type": media_type} if method == "POST" else {}
+    headers |= {"Authorization": authorization} if authorization else {}
+    reason = ""
+    for _ in attempts(patience):
+        reason = f"no answer. {_LATER}"
+        try:
+            answer = client.request(method, url, content=body or None, headers=headers)
+            if answer.status_code == wanted:
+                return answer
+            reason = reason_of(answer)
+            if answer.status_code not in TRY_AGAIN:
+                break
+            reason += f". {_LATER}"
+        except httpx.TransportError as error:
+            if isinstance(error, httpx.UnsupportedProtocol | httpx.ConnectError) and "CERTIFICATE" in str(error):
+                reason = "its certificate is not trusted here"
+                break
+    raise RemoteProtocolError(f"{url.partition('/collections/')[0]} must answer; got: {reason}.")
+
+
+def attempts(patience: float) -> Iterator[None]:
+    """Attempts at a request, one or more, with growing pauses between them until ``patience`` seconds are over."""
+    until, wait = time.monotonic() + patience, FIRST_WAIT
+    yield
+    while time.monotonic() + (pause := wait * (0.5 + secrets.randbelow(1000) / 1000)) <= until:
+        time.sleep(pause)
+        wait = min(2 * wait, LONGEST_WAIT)
+        yield
+
+
+def reason_of(answer: httpx.Response) -> str:
+    """Reason of a refusal (RFC 9457), if it is one of our own words; in plain words if a person caused it."""
+    try:
+        kind = str(answer.json()["type"]).rpartition(":")[2]
+    except (ValueError, KeyError, TypeError):
+        kind = ""
+    known = kind if kind.isalpha() and kind.isascii() else ""
+    return " ".join(filter(None, [str(answer.status_code), _IN_WORDS.get(known, known)]))
+
+
+def _named(collection: Collection) -> str:
+    return collection.shuffler.url
+
+
+def refusals_in_words(refused: Mapping[ReportError, int]) -> Sequence[str]:
+    """Refusals in words, the most frequent first."""
+    words = {
+        ReportError.TASK_EXPIRED: "the collection is closed",
+        ReportError.TASK_NOT_STARTED: "the collection is not open yet",
+        ReportError.OUTDATED_CONFIG: "the analyzer's key has expired, and no other that the collection names is taken",
+        ReportError.TOKEN_SPENT: "the token has been spent: whoever had the invitation has answered already",
+        ReportError.REPORT_DROPPED: "the shuffler could not store it; send it again later",
+    }
+    return [
+        f"{count:,}: {words.get(error, error.name.lower().replace('_', ' '))}"
+        for error, count in Counter(refused).most_common()
+    ]

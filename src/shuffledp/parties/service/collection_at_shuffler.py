@@ -1,0 +1,297 @@
+"""Collection at the shuffler: carries out the decisions of other modules, one after the other.
+
+Intake takes many requests at once; all else (closing, batches, delivery) is one task, which continues from the
+state in the store.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_bytes
+
+from shuffledp._version import __version__
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError, ShuffleDPError
+from shuffledp.core.instants import instant
+from shuffledp.parties.service.batch_order import draw_for, encoded
+from shuffledp.parties.service.batches import (
+    Clean,
+    CloseAsked,
+    Decision,
+    Delivered,
+    Drained,
+    End,
+    Event,
+    MakeBatch,
+    Phase,
+    ReleaseRule,
+    StopIntake,
+    Stored,
+    Tick,
+    step,
+)
+from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.http_messages import Problem, Refused
+from shuffledp.parties.service.intake import Count, Row, Terms, counted_as, refusal
+from shuffledp.parties.service.public_columns import shapes_of
+from shuffledp.parties.service.report_queue import ReportQueue
+from shuffledp.parties.service.report_store import Made, Outgoing, ReportStore
+from shuffledp.parties.store.database import StorageError
+from shuffledp.parties.wire.grammar import (
+    ID_BYTES,
+    BatchManifest,
+    HpkeConfig,
+    ReportError,
+    ReportStatus,
+    Submission,
+    UploadRequest,
+    UploadResponse,
+)
+from shuffledp.parties.wire.hpke import sealed_lengths
+from shuffledp.parties.wire.keys import ShufflerKey, from_text
+from shuffledp.parties.wire.tokens import Token, TokenCheck
+from shuffledp.survey import Collection
+
+KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, since clocks differ
+_SECONDS_OF_TICK = 1.0
+_LONGEST_PAUSE = 60.0  # seconds after a failure
+_Clock = Callable[[], float]
+
+
+class CollectionAtShuffler:
+    """Collection at the shuffler, at work.
+
+    Args:
+        collection: collection whose reports come.
+        store: store of this collection alone.
+        key: private key that signs batches.
+        beside: folder that paths in the task are relative to.
+        log: log of events.
+        clock: function for the time in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        store: ReportStore,
+        key: ShufflerKey,
+        *,
+        beside: Path,
+        log: EventLog,
+        clock: _Clock = time.time,
+    ) -> None:
+        self.collection, self.terms = collection, terms_of(collection)
+        self._store, self._key, self._log, self._clock = store, key, log, clock
+        self._queue = ReportQueue(store, stored=self._stored)
+        self._draw = draw_for(collection.task, beside)
+        issuer = collection.issuer
+        self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
+        self._rule = ReleaseRule(closes=self.terms.closes, minimum=collection.minimum, every=collection.every)
+        self._wake, self._one_at_a_time = asyncio.Event(), asyncio.Lock()
+        self._is_clean, self._phase, self._waiting = False, store.phase, store.waiting
+        self.batch_made = asyncio.Event()
+
+    # ---- intake -----------------------------------------------------------------------------------------------------
+
+    async def upload(self, body: bytes, authorization: str = "") -> bytes:
+        """Answer to an upload, once all submissions that it does not refuse are on the disk.
+
+        A token, where the collection has tokens, is spent only when its submission is stored. An empty upload without
+        one is refused and not counted: with it a device tests the way before it asks for its token.
+
+        Args:
+            body: bytes of the upload; with tokens, of one submission.
+            authorization: header field that shows the token.
+
+        Raises:
+            MalformedMessageError: if the body is no upload.
+            Refused: if the token is not of this collection; an empty upload is refused differently after the close.
+            StorageError: if the disk did not take the upload.
+        """
+        if self._check is not None and not body and not authorization:  # a test of the way
+            is_closed = self._phase is not Phase.OPEN or self._clock() >= self.terms.closes
+            raise Refused(Problem.NOT_AUTHORIZED if is_closed else Problem.OTHER_TOKEN)
+        nonce = self._nonce(authorization)
+        try:
+            request = UploadRequest.decode(body, num_columns=len(self.terms.columns))
+            if nonce and len(request.submissions) > 1:
+                raise MalformedMessageError("an upload must be of one submission, which its token is for; it has more.")
+        except MalformedMessageError:
+            self._queue.count(Count.MALFORMED)
+            raise
+        now = self._clock()
+        errors = [refusal(each, self.terms, phase=self._phase, now=now) for each in request.submissions]
+        taken = [_rows(each, nonce) for each, error in zip(request.submissions, errors, strict=True) if error is None]
+        results = iter(await self._queue.store(taken) if taken else ())
+        refused = []
+        for submission, error in zip(request.submissions, errors, strict=True):
+            result = next(results) if error is None else error
+            if isinstance(result, ReportError):
+                refused.append(ReportStatus(submission.id, result))
+            if error is not None:
+                self._queue.count(counted_as(error))
+        return UploadResponse.to(request, tuple(refused)).encode()
+
+    def _nonce(self, authorization: str) -> bytes:
+        """Nonce of the token, if it belongs to this collection; empty where the collection has no tokens."""
+        if self._check is None:
+            return b""
+        try:
+            token = Token.of_shown(authorization)
+            self._check(token)
+        except RemoteProtocolError:
+            self._queue.count(Count.REFUSED)
+            raise Refused(Problem.OTHER_TOKEN) from None
+        return token.nonce
+
+    def _stored(self, waiting: int) -> None:
+        self._waiting = waiting
+        if self._rule.every is not None and waiting >= self._rule.every:
+            self._wake.set()
+
+    @property
+    def status(self) -> tuple[Phase, bool]:
+        """Phase of the collection, and whether it has, or had, enough reports for a batch; never their number."""
+        enough = self._waiting >= self.collection.minimum or self._store.batches > 0
+        return self._phase, enough or self._phase is Phase.RELEASED
+
+    async def counts(self) -> dict[Count, int]:
+        """Counts of submissions so far."""
+        return dict(await self._queue.do(self._store.counts))
+
+    async def try_to_store(self) -> None:
+        """Test whether the disk takes data; without effect once nothing of the collection is left.
+
+        Raises:
+            StorageError: if the disk does not take data.
+        """
+        if not self._is_clean:
+            await self._queue.do(self._store.try_to_store)
+
+    async def stop_intake(self) -> None:
+        """Close the collection before its date; the phase is on the disk when this returns, and `run` does the rest.
+
+        Raises:
+            StorageError: if the disk did not take the phase; then the collection stays open.
+        """
+        async with self._one_at_a_time:
+            await self._happened(CloseAsked())
+        self._wake.set()
+
+    # ---- everything else --------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Close, make batches and deliver until the task is cancelled; failures are retried after growing pauses."""
+        pause = _SECONDS_OF_TICK
+        while True:
+            try:
+                await self.advance()
+                pause = _SECONDS_OF_TICK
+            except StorageError:
+                self._log.at_first(Happened.STORAGE_FAILED)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except ShuffleDPError:  # people's reports cannot be put in the order of the task
+                self._log.later(Happened.BATCH_FAILED)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), pause)
+            self._wake.clear()
+
+    async def advance(self) -> None:
+        """Advance the collection as far as possible now."""
+        async with self._one_at_a_time:
+            self._phase = self._store.phase  # ahead of ours if the disk failed just after it was written
+            await self._happened(Tick(self._clock()))
+            while self._phase is Phase.OPEN and self._rule.every is not None and self._waiting >= self._rule.every:
+                await self._happened(Stored(self._waiting))
+            if self._phase is Phase.CLOSING:
+                await self._queue.drain()
+                await self._happened(Drained(self._store.waiting, self._store.batches))
+            if self._phase in (Phase.CLOSED, Phase.DESTROYED) and not self._is_clean:
+                await self._happened(Delivered(len(await self.outgoing())))
+
+    async def outgoing(self) -> list[Outgoing]:
+        """Batches on their way to the analyzer."""
+        return await self._queue.do(self._store.outgoing)
+
+    async def part(self, outgoing: Outgoing, number: int) -> bytes | None:
+        """Part of the body of a batch; None after the last part."""
+        return await self._queue.do(self._store.part, outgoing, number)
+
+    async def delivered(self, outgoing: Outgoing) -> None:
+        """Forget a batch that the analyzer has acknowledged."""
+        async with self._one_at_a_time:
+            await self._queue.do(self._store.delivered, outgoing)
+            self._log(Happened.DELIVERED)
+            await self._happened(Delivered(len(await self.outgoing())))
+
+    async def close(self) -> None:
+        """Close the store after all accepted submissions are on the disk."""
+        await self._queue.close()
+
+    async def _happened(self, event: Event) -> None:
+        phase, decisions = step(self._phase, event, self._rule)
+        for decision in decisions:
+            await self._carry_out(decision, phase)
+        self._phase, self._waiting = phase, self._store.waiting
+
+    async def _carry_out(self, decision: Decision, phase: Phase) -> None:
+        match decision:
+            case StopIntake():
+                await self._queue.do(self._store.enter, phase)
+                self._phase = phase  # from now on, submissions are late
+                self._log(Happened.CLOSING)
+            case MakeBatch(size):
+                await self._queue.do(self._store.release, size, self._draw, self._signed)
+                self._log(Happened.BATCH_MADE, size)
+                self.batch_made.set()
+            case End():
+                await self._queue.do(self._store.end, phase, self._signed)
+                if phase is Phase.DESTROYED:
+                    self._log(Happened.NOT_RELEASED)
+                self.batch_made.set()
+            case Clean():
+                await self._queue.do(self._store.clean, phase)
+                self._is_clean = True
+
+    def _signed(self, made: Made) -> bytes:
+        counts = {name: min(made.counts.get(name, 0), (1 << 32) - 1) for name in Count}
+        manifest = BatchManifest(
+            collection_id=self.collection.id,
+            column=made.column,
+            batch_id=token_bytes(ID_BYTES),
+            number=made.number,
+            num_reports=made.num_reports,
+            duplicates=counts[Count.DUPLICATE],
+            late=counts[Count.LATE],
+            malformed=counts[Count.MALFORMED] + counts[Count.REFUSED],
+            body_sha256=made.body_sha256,
+            shuffle=self.collection.task.shuffler.kind.encode(),
+            library_version=__version__.encode(),
+        )
+        return self._key.sign(manifest).encode()
+
+
+def terms_of(collection: Collection) -> Terms:
+    """Terms of a collection that decide on its submissions."""
+    key = collection.analyzer.key
+    configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
+    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + KEY_OUTLIVES
+    return Terms(
+        opens=instant(opens=collection.opens).timestamp(),
+        closes=instant(closes=collection.closes).timestamp(),
+        columns=shapes_of(collection.task, configs[0]),
+        encapsulated={config.id: sealed_lengths(config, 0)[0] for config in configs},
+        outdated={} if ends is None else {configs[0].id: ends.timestamp()},
+    )
+
+
+def _rows(submission: Submission, token: bytes) -> list[Row]:
+    """Rows of a submission for the store, with the nonce of its token in the first row."""
+    tokens = (token, *(b"" for _ in submission.reports[1:]))
+    return [
+        Row(report.id, encoded(report.public_extensions), report.ciphertext.encode(), each)
+        for report, each in zip(submission.reports, tokens, strict=True)
+    ]

@@ -1,0 +1,84 @@
+"""Forwarder of batches from the shuffler to the analyzer: repeats until acknowledged, with growing pauses."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+
+from shuffledp.parties.service.certificates import trusted
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.report_store import Outgoing
+from shuffledp.parties.wire.grammar import BATCH_TYPE
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 300.0  # seconds
+_SECONDS = httpx.Timeout(60.0)  # for each part; an unreachable analyzer is detected much faster
+
+
+class Forwarder:
+    """Sender of a collection's batches, in order, at least once each; the analyzer takes each once.
+
+    Args:
+        at_shuffler: collection whose batches are sent.
+        client: client made by `analyzer_client`.
+        log: log of failed attempts, without reasons, which may hold addresses.
+    """
+
+    def __init__(self, at_shuffler: CollectionAtShuffler, client: httpx.AsyncClient, *, log: EventLog) -> None:
+        self._at_shuffler, self._client, self._log = at_shuffler, client, log
+        self._url = f"{at_shuffler.collection.analyzer.url}{at_shuffler.collection.path}/batches"
+
+    async def run(self) -> None:
+        """Send batches as they come, until the task is cancelled."""
+        pause = _FIRST_PAUSE
+        while True:
+            self._at_shuffler.batch_made.clear()
+            if await self.send_all():
+                pause = _FIRST_PAUSE
+                await self._at_shuffler.batch_made.wait()
+            else:
+                self._log(Happened.DELIVERY_FAILED)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._at_shuffler.batch_made.wait(), _with_jitter(pause))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def send_all(self) -> bool:
+        """Whether every batch was acknowledged, after each is sent once; the others must be sent again."""
+        try:
+            for outgoing in await self._at_shuffler.outgoing():
+                if not await self._send(outgoing):
+                    return False
+                await self._at_shuffler.delivered(outgoing)
+        except Exception:  # for any error, such as an unknown address, other collections go on
+            return False
+        return True
+
+    async def _send(self, outgoing: Outgoing) -> bool:
+        headers = {"content-type": BATCH_TYPE}
+        async with self._client.stream(
+            "POST", self._url, content=body_of(self._at_shuffler, outgoing), headers=headers, timeout=_SECONDS
+        ) as answer:  # the body is not read, since it could be endless
+            return answer.status_code == httpx.codes.OK
+
+
+async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> AsyncIterator[bytes]:
+    """Body of the request that hands a batch over, in parts: its manifest, then its reports."""
+    yield outgoing.manifest
+    number = 0
+    while (part := await at_shuffler.part(outgoing, number)) is not None:
+        yield part
+        number += 1
+
+
+def analyzer_client(certificates: str | None = None) -> httpx.AsyncClient:
+    """HTTP client for the analyzer without redirects or proxies; ``certificates`` is a file of trusted ones."""
+    verify = trusted(None if certificates is None else Path(certificates), name="analyzer_certificates")
+    return httpx.AsyncClient(verify=verify, follow_redirects=False, trust_env=False)
+
+
+def _with_jitter(seconds: float) -> float:
+    """Pause in seconds times a random factor from 0.5 to 1.5, so that pauses do not reveal their cause."""
+    return seconds * (0.5 + secrets.randbelow(1000) / 1000)

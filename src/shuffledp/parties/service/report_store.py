@@ -1,0 +1,313 @@
+"""Store of the shuffler on a disk: one SQLite file and one key, in a folder for each collection.
+
+A file for each, so that a large batch of one collection keeps no other waiting. Rows lie in the order of a keyed digest
+of their ids: it is not that of arrival, and once the key is destroyed nobody can find a report by its id.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from shuffledp.core.errors import LocalProtocolError
+from shuffledp.core.table import Integers
+from shuffledp.parties.service.batches import Phase
+from shuffledp.parties.service.intake import Count, Kept, Row, admission, counted_as
+from shuffledp.parties.store.database import Database, StorageError
+from shuffledp.parties.store.digest_keys import destroy_key, keyed, read_key, write_key
+from shuffledp.parties.wire.grammar import ID_BYTES, ReportError
+
+_BYTES_OF_PART = 1 << 22  # of a batch's body per row, so that a large batch is never in memory as a whole
+_MOST_BYTES_OF_LOG = 1 << 22  # that the log keeps on the disk after it has been copied into the file
+_MOST_WRITTEN_ANEW = 50_000  # reports, rewritten in about 0.1 s; among more, the last of each page can be told
+_PAGE_SIZES = tuple(4096 << power for power in range(5))  # bytes, the sizes that SQLite has
+_BYTES_BESIDE = 32  # besides a row's content: digest, column and lengths
+_KEY = "seen.key"
+_SPENT = "CREATE TABLE IF NOT EXISTS spent(token BLOB PRIMARY KEY) WITHOUT ROWID"
+_TABLES = (
+    "CREATE TABLE reports(column INTEGER, digest BLOB, extensions BLOB, ciphertext BLOB, PRIMARY KEY(column, digest)) "
+    "WITHOUT ROWID",
+    "CREATE TABLE seen(column INTEGER, digest BLOB, PRIMARY KEY(column, digest)) WITHOUT ROWID",
+    "CREATE TABLE outbox(number INTEGER, column INTEGER, manifest BLOB, PRIMARY KEY(number, column)) WITHOUT ROWID",
+    "CREATE TABLE parts(number INTEGER, column INTEGER, part INTEGER, body BLOB, PRIMARY KEY(number, column, part))",
+    "CREATE TABLE counts(name TEXT PRIMARY KEY, count INTEGER) WITHOUT ROWID",
+    "CREATE TABLE state(phase TEXT, batches INTEGER)",
+)
+
+
+class Draw(Protocol):
+    """Function that draws which reports leave, and in which order."""
+
+    def __call__(
+        self, column: int, count: int, size: int, extensions: Callable[[], list[bytes]]
+    ) -> tuple[Integers, Integers]:
+        """Origins of the extensions and of the ciphertext at each of ``size`` places, among ``count`` waiting reports.
+
+        ``extensions`` reads the extensions of all waiting reports, for an order that depends on them.
+        """
+
+
+class Made(NamedTuple):
+    """Facts of a batch before it is signed: column, number from 0, reports, digest of its body, counts so far."""
+
+    column: int
+    number: int
+    num_reports: int
+    body_sha256: bytes
+    counts: Mapping[Count, int]
+
+
+Sign = Callable[[Made], bytes]  # the signed manifest of a batch, encoded
+
+
+class Outgoing(NamedTuple):
+    """Batch on its way to the analyzer."""
+
+    number: int
+    column: int
+    manifest: bytes
+
+
+class ReportStore(Database):
+    """Store of one collection at a shuffler: waiting reports, batches on their way, and counts only.
+
+    Each method returns after its change is on the disk; deleted data become zeros.
+
+    Guarantees:
+        1. A report whose submission `commit` calls stored is kept until it is in a batch, once, or destroyed.
+        2. `release` is whole or absent: no report is both waiting and in a batch, in two batches, or in none.
+        3. A report is kept as its ciphertext, its extensions and a keyed digest of its id: no address, no time and no
+           order. After `end` the key of the digests is gone; after `clean` only the phase and counts are left.
+
+    Args:
+        folder: folder of the file, made if it is not there; for its owner only.
+        num_columns: private columns of the collection.
+        remembers: whether to recognize reports that left earlier, because further batches follow.
+        longest: most bytes of a report, which sets the page size of a new file: a row larger than a page (above 16 kB)
+            shows its order of arrival until the file is rewritten.
+
+    Raises:
+        LocalProtocolError: if another process has the file open, or its key is missing or cut off.
+        StorageError: if the disk cannot be written to.
+    """
+
+    file, owner = "reports.sqlite", "a collection"
+    in_use = "reports must belong to one process; another one has them open."
+    pragmas = (*Database.pragmas, "temp_store = MEMORY", f"journal_size_limit = {_MOST_BYTES_OF_LOG}")
+
+    def __init__(self, folder: Path, *, num_columns: int, remembers: bool, longest: int = 0) -> None:
+        super().__init__(folder, first=(f"page_size = {_page_size(longest + _BYTES_BESIDE)}",))  # of a new file only
+        self._folder, self._columns, self._remembers = folder, num_columns, remembers
+        self._unwritten: Counter[Count] = Counter()
+        if not self.finds("SELECT 1 FROM sqlite_master"):
+            self._create()
+        self.run(_SPENT)  # a table that older folders without tokens lack
+        phase, self.batches = self.rows("SELECT phase, batches FROM state")[0]
+        self.phase = Phase(phase)
+        self.waiting = self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
+        self._key = self._read_key()
+        self._is_tidy = not self.waiting
+        self.tidy()  # if an earlier process did not get to it
+
+    def _create(self) -> None:
+        write_key(self._folder / _KEY)
+        with self.transaction():
+            for table in _TABLES:
+                self.run(table)
+            self.run("INSERT INTO state VALUES(?, 0)", Phase.OPEN.value)
+
+    def _read_key(self) -> bytes | None:
+        """Key of the digests; None, with the file destroyed, once no more reports are stored."""
+        path = self._folder / _KEY
+        if self.phase in (Phase.OPEN, Phase.CLOSING):
+            return read_key(path)
+        if path.exists():
+            destroy_key(path)
+        return None
+
+    # ---- taking reports in ------------------------------------------------------------------------------------------
+
+    def commit(self, submissions: Sequence[Sequence[Row]]) -> list[ReportError | Count]:
+        """Outcome of each submission; new ones are stored, all reports of a submission or none.
+
+        Submissions committed together are one write to the disk.
+        """
+        if self._key is None:
+            raise LocalProtocolError("reports must be stored while a collection is open; it is closed.")
+        digests = [[keyed(row.id, self._key) for row in rows] for rows in submissions]
+        results: list[ReportError | Count] = [Count.NOT_STORED] * len(submissions)
+        self._is_tidy = False
+        with self.transaction():
+            for number in sorted(range(len(submissions)), key=lambda each: digests[each][0]):  # not as they arrived
+                results[number] = self._admit(submissions[number], digests[number])
+            self._write_counts(Counter(each if isinstance(each, Count) else counted_as(each) for each in results))
+        self._unwritten.clear()
+        self.waiting += results.count(Count.STORED)
+        return results
+
+    def _admit(self, rows: Sequence[Row], digests: Sequence[bytes]) -> ReportError | Count:
+        token = keyed(rows[0].token, self._key or b"") if rows[0].token else None
+        spent = token is not None and self.finds("SELECT 1 FROM spent WHERE token = ?", token)
+        kept = [self._kept(column, digest) for column, digest in enumerate(digests)]
+        result = admission(rows, kept, is_spent=spent)
+        if result is Count.STORED:
+            if token is not None:
+                self.run("INSERT INTO spent VALUES(?)", token)
+            for column, (row, digest) in enumerate(zip(rows, digests, strict=True)):
+                self.run("INSERT INTO reports VALUES(?, ?, ?, ?)", column, digest, row.extensions, row.ciphertext)
+        return result
+
+    def _kept(self, column: int, digest: bytes) -> Kept:
+        found = self.run("SELECT extensions FROM reports WHERE column = ? AND digest = ?", column, digest).fetchone()
+        if found is not None:
+            return bytes(found[0])
+        return self._remembers and self.finds("SELECT 1 FROM seen WHERE column = ? AND digest = ?", column, digest)
+
+    def count(self, further: Mapping[Count, int]) -> None:
+        """Count submissions that were not stored; the counts are written with the next commit."""
+        self._unwritten.update(further)
+
+    def counts(self) -> Mapping[Count, int]:
+        """Counts of submissions by outcome."""
+        written = Counter({Count(name): count for name, count in self.rows("SELECT name, count FROM counts")})
+        return written + self._unwritten
+
+    def _write_counts(self, further: Counter[Count]) -> None:
+        for name, count in (self._unwritten + further).items():
+            self.run(
+                "INSERT INTO counts VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET count = count + excluded.count",
+                name.value,
+                count,
+            )
+
+    # ---- letting them go --------------------------------------------------------------------------------------------
+
+    def enter(self, phase: Phase) -> None:
+        """Write down the phase of the collection."""
+        with self.transaction():
+            self.run("UPDATE state SET phase = ?", phase.value)
+        self.phase = phase
+
+    def release(self, size: int, draw: Draw, sign: Sign) -> None:
+        """Move ``size`` reports of each column, drawn by lot, from the waiting ones to a batch on its way.
+
+        Drawing, permuting, sending and deleting are one transaction.
+        """
+        with self.transaction():
+            for column in range(self._columns):
+                self._move(column, size, draw, sign)
+            self.run("UPDATE state SET batches = batches + 1")
+        self.batches += 1
+        self.waiting -= size
+        self.tidy()
+
+    def _move(self, column: int, size: int, draw: Draw, sign: Sign) -> None:
+        found = self.run("SELECT digest FROM reports WHERE column = ? ORDER BY digest", column)
+        digests = b"".join([digest for (digest,) in found])
+        count = len(digests) // ID_BYTES
+        places, origins = draw(column, count, size, lambda: self._extensions(column))
+        body, number = sha256(), 0
+        for number, part in enumerate(self._parts_of(column, digests, places, origins)):
+            body.update(part)
+            self.run("INSERT INTO parts VALUES(?, ?, ?, ?)", self.batches, column, number, part)
+        self._send(Made(column, self.batches, size, body.digest(), self.counts()), sign)
+        if size == count:
+            self._forget("column = ?", [(column,)])
+        else:
+            self._forget("column = ? AND digest = ?", [(column, _digest(digests, each)) for each in origins.tolist()])
+
+    def _forget(self, which: str, values: Sequence[tuple[Any, ...]]) -> None:
+        """Delete reports; if batches follow, keep their digests."""
+        for each in values:
+            if self._remembers:
+                self.run(f"INSERT INTO seen SELECT column, digest FROM reports WHERE {which}", *each)  # noqa: S608
+            self.run(f"DELETE FROM reports WHERE {which}", *each)  # noqa: S608  ours, as above
+
+    def _parts_of(self, column: int, digests: bytes, places: Integers, origins: Integers) -> Iterator[bytes]:
+        """Body of a batch in parts: extensions stay at their places, and ciphertexts come from their origins."""
+        part, size = [], 0
+        for place, origin in zip(places.tolist(), origins.tolist(), strict=True):
+            extensions, ciphertext = self._report(column, _digest(digests, origin))
+            if place != origin:
+                extensions, _ = self._report(column, _digest(digests, place))
+            part += [extensions, ciphertext]
+            size += len(extensions) + len(ciphertext)
+            if size >= _BYTES_OF_PART:
+                yield b"".join(part)
+                part, size = [], 0
+        yield b"".join(part)
+
+    def _report(self, column: int, digest: bytes) -> tuple[bytes, bytes]:
+        found = self.run("SELECT extensions, ciphertext FROM reports WHERE column = ? AND digest = ?", column, digest)
+        extensions, ciphertext = found.fetchone()
+        return extensions, ciphertext
+
+    def _extensions(self, column: int) -> list[bytes]:
+        found = self.run("SELECT extensions FROM reports WHERE column = ? ORDER BY digest", column)
+        return [extensions for (extensions,) in found]
+
+    def _send(self, made: Made, sign: Sign) -> None:
+        self.run("INSERT INTO outbox VALUES(?, ?, ?)", made.number, made.column, sign(made))
+
+    def end(self, phase: Phase, sign: Sign) -> None:
+        """Destroy waiting reports, send an empty last batch of each column, and forget the digests."""
+        with self.transaction():
+            self.run("DELETE FROM reports")
+            self.run("DELETE FROM seen")
+            self.run("DELETE FROM spent")
+            for column in range(self._columns):
+                told = self.counts() if self.batches else {}  # else they would hint at the number of people
+                self._send(Made(column, self.batches, 0, sha256().digest(), told), sign)
+            self.run("UPDATE state SET phase = ?", phase.value)
+        self.phase, self.waiting = phase, 0
+        self._key = self._read_key()
+        self.tidy()
+
+    def outgoing(self) -> list[Outgoing]:
+        """Batches on their way, oldest first."""
+        return [Outgoing(*row) for row in self.rows("SELECT number, column, manifest FROM outbox")]
+
+    def part(self, outgoing: Outgoing, number: int) -> bytes | None:
+        """Part of a batch's body, numbered from 0; None after the last part."""
+        of = "SELECT body FROM parts WHERE number = ? AND column = ? AND part = ?"
+        found = self.rows(of, outgoing.number, outgoing.column, number)
+        return found[0][0] if found else None
+
+    def delivered(self, outgoing: Outgoing) -> None:
+        """Destroy a batch that the analyzer has acknowledged."""
+        with self.transaction():
+            for table in ("parts", "outbox"):
+                of = f"DELETE FROM {table} WHERE number = ? AND column = ?"  # noqa: S608  one of ours
+                self.run(of, outgoing.number, outgoing.column)
+        self.tidy()
+
+    def clean(self, phase: Phase) -> None:
+        """Delete everything except the phase and the counts."""
+        self.enter(phase)
+        self.run("VACUUM")
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Remove the log, which tells the order of writes; a full rewrite also hides the order inside a page."""
+        if not self._is_tidy and self.waiting <= _MOST_WRITTEN_ANEW:
+            self.run("VACUUM")
+            self._is_tidy = True
+        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Tidy and close the file after all work of the thread is done."""
+        self.thread.shutdown()
+        with suppress(StorageError):
+            self.tidy()
+        super().close()
+
+
+def _page_size(row: int) -> int:
+    """Size of the smallest page that holds a row of this length (SQLite file format, 1.6); or the largest size."""
+    return next((size for size in _PAGE_SIZES if (size - 12) * 64 // 255 - 23 >= row), _PAGE_SIZES[-1])
+
+
+def _digest(digests: bytes, number: int) -> bytes:
+    return digests[number * ID_BYTES : (number + 1) * ID_BYTES]

@@ -1,0 +1,207 @@
+"""Runs of services, from a configuration until the process is asked to end, with stores opened and closed in order."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.parties.service.analyzer_app import analyzer_app
+from shuffledp.parties.service.batch_store import BatchStore
+from shuffledp.parties.service.certificates import check_pair
+from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
+from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
+from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.forwarder import Forwarder, analyzer_client
+from shuffledp.parties.service.invited_lists import FileStates, Lists, read_lists, state_of_lists
+from shuffledp.parties.service.issuer_app import CollectionAtIssuer, issuer_app
+from shuffledp.parties.service.issuer_store import IssuerStore
+from shuffledp.parties.service.report_store import ReportStore
+from shuffledp.parties.service.serving import Endpoint, listen, serve_all
+from shuffledp.parties.service.shuffler_app import metrics_app, shuffler_app
+from shuffledp.parties.service.web_pages import WithPages, read_pages
+from shuffledp.parties.store.database import StorageError
+from shuffledp.parties.wire.keys import IssuerKey, in_text
+from shuffledp.survey import Collection
+
+_SECONDS_BETWEEN_COUNTS = 60.0
+_SECONDS_BETWEEN_LISTS = 5.0
+
+
+async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run a shuffler until the process is asked to end.
+
+    Args:
+        config: configuration of the shuffler.
+        log: log of events.
+        ready: called with the address as soon as the service answers.
+
+    Raises:
+        InvalidParameterError: if the key is not the collections', a served page differs from the one that its
+            collection names, or an address is in use.
+        LocalProtocolError: if another process uses the same state.
+        StorageError: if the disk cannot be written to.
+    """
+    key, gateway_keys, collections = config.read_key(), config.read_gateway_keys(), config.read_collections()
+    read = [collection for collection, _ in collections]
+    pages = read_pages(zip(read, map(Path, config.collections), strict=True))
+    served: list[CollectionAtShuffler] = []
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(analyzer_client(config.analyzer_certificates))
+        for collection, beside in collections:
+            named_keys([key], collection.shuffler.key)
+            if collection.gateway is not None:
+                named_keys(gateway_keys, collection.gateway)
+            store = ReportStore(
+                Path(config.state) / collection.id.hex(),
+                num_columns=len(collection.task.columns),
+                remembers=collection.every is not None,
+                longest=max(terms_of(collection).lengths),
+            )
+            served.append(CollectionAtShuffler(collection, store, key, beside=beside, log=log))
+            stack.push_async_callback(served[-1].close)
+        app = shuffler_app(served, log=log, gateway_keys=gateway_keys)
+        endpoints = [endpoint_of(config, WithPages(app, read, pages))]
+        if config.metrics is not None:
+            endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics)))
+        working = [each.run() for each in served]
+        sending = [Forwarder(each, client, log=log).run() for each in served]
+        await serve_until_asked(endpoints, [*working, *sending], log, ready)
+
+
+async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run an analyzer until the process is asked to end; arguments and errors as in `run_shuffler`."""
+    keys, collections = config.read_keys(), config.read_collections()
+    named = [named_keys(keys, collection.analyzer.key) for collection, _ in collections]
+    Path(config.releases).mkdir(parents=True, exist_ok=True)
+    store = BatchStore(Path(config.state))
+    try:
+        served = [
+            CollectionAtAnalyzer(
+                collection,
+                theirs,
+                store,
+                Path(config.releases) / Path(file).stem,
+                log=log,
+                earlier=[Path(each) for each in config.earlier.get(file, ())],
+            )
+            for (collection, _), theirs, file in zip(collections, named, config.collections, strict=True)
+        ]
+        endpoint = endpoint_of(config, analyzer_app(served, keys, log=log))
+        left = [each.release() for each in served]  # left when an earlier process ended
+        await serve_until_asked([endpoint], left, log, ready)
+    finally:
+        store.close()
+
+
+async def run_issuer(config: IssuerConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run an issuer until the process is asked to end; arguments and errors as in `run_shuffler`."""
+    keys, collections = config.read_keys(), config.read_collections()
+    named = [_issuing_key(keys, collection) for collection, _ in collections]
+    if len({key.public for key in named}) != len(named):
+        raise InvalidParameterError("keys must each be of one collection: of two, tokens of one fit the other.")
+    store = IssuerStore(Path(config.state))
+    try:
+        served = [
+            CollectionAtIssuer(collection, key, store, log=log)
+            for (collection, _), key in zip(collections, named, strict=True)
+        ]
+        read = [collection for collection, _ in collections]
+        app = WithPages(issuer_app(served, log=log), read, {}, way="token-request")
+        seen_first = await _take_lists(config.invited, served)
+        following = _follow_lists(config.invited, seen_first, served, log)
+        await serve_until_asked([endpoint_of(config, app)], [_forget_ended(served), following], log, ready)
+    finally:
+        store.close()
+
+
+def _issuing_key(keys: Sequence[IssuerKey], collection: Collection) -> IssuerKey:
+    """Private key that signs the tokens of a collection."""
+    if collection.issuer is None or collection.ready_made:
+        raise InvalidParameterError("collections must have an issuer that signs blindly; one has none.")
+    return named_keys(keys, collection.issuer.key)[0]
+
+
+async def _take_lists(places: Sequence[str], served: Sequence[CollectionAtIssuer]) -> FileStates | None:
+    """Tell each collection of its invitations; returns the state of the files, to notice later changes.
+
+    Raises:
+        InvalidParameterError: if a list cannot be read; then no collection is told.
+    """
+    now = state_of_lists(places)
+    found = read_lists(places)
+    for each in served:
+        await each.take(found.get(in_text(each.collection.id), Lists()))
+    return now
+
+
+async def _follow_lists(
+    places: Sequence[str], known: FileStates | None, served: Sequence[CollectionAtIssuer], log: EventLog
+) -> None:
+    """Read lists again when they change; while a list is incomplete, the earlier ones stay in force."""
+    while True:
+        await asyncio.sleep(_SECONDS_BETWEEN_LISTS)
+        now = state_of_lists(places)
+        if now == known:
+            continue
+        try:
+            known = await _take_lists(places, served)
+            log(Happened.LISTS_TAKEN)
+        except InvalidParameterError:
+            known = now
+            log(Happened.LISTS_REFUSED)
+        except StorageError:
+            log.at_first(Happened.STORAGE_FAILED)
+
+
+async def _forget_ended(served: Sequence[CollectionAtIssuer]) -> None:
+    """Destroy the stored invitations of collections as soon as these have ended."""
+    while True:
+        for each in served:
+            await each.forget()
+        await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
+
+
+def endpoint_of(config: ServiceConfig, app: Any) -> Endpoint:
+    """Endpoint of an application at the address of a configuration, with its certificate and limits."""
+    if config.certificate is not None:
+        check_pair(*config.certificate)
+    return Endpoint(app=app, listening=listen(config.listen), certificate=config.certificate, limits=config.connections)
+
+
+async def serve_until_asked(
+    endpoints: Sequence[Endpoint],
+    work: Iterable[Coroutine[Any, Any, None]],
+    log: EventLog,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve until asked to end, with background work; failed work ends the process, which its supervisor restarts."""
+    host, port = endpoints[0].listening.getsockname()[:2]
+
+    def answering() -> None:
+        log(Happened.STARTED)
+        ready(f"{host}:{port}")
+
+    async def counting() -> None:
+        while True:
+            await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
+            log.flush()
+
+    serving = asyncio.create_task(serve_all(endpoints, ready=answering))
+    tasks = [asyncio.create_task(each) for each in (*work, counting())]
+    waiting = {serving, *tasks}
+    try:
+        while not serving.done():
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+    finally:
+        for each in (serving, *tasks):
+            each.cancel()
+        for each in (serving, *tasks):
+            with suppress(asyncio.CancelledError):
+                await each
+        log.flush()
+        log(Happened.STOPPED)

@@ -1,0 +1,131 @@
+"""Serving of applications at their addresses by uvicorn, with limits on connections and open files."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.parties.service.connections import Limits, limited
+
+_FILES_BESIDE = 64  # open files of a process besides its connections
+_SECONDS_TO_END = 5
+_QUEUE = 1024  # connections that the system keeps until they are accepted
+_SHARE = 4  # accepting rounds in the time that a request may take
+_ENDINGS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Application with its socket, certificate and limits.
+
+    Args:
+        app: the application.
+        listening: listening socket.
+        certificate: files of a TLS certificate and its key; None is plain HTTP.
+        limits: limits of the connections.
+    """
+
+    app: ASGIApp
+    listening: socket.socket
+    certificate: tuple[str, str] | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def taken_together(self) -> int:
+        """Connections accepted in one go: few enough that each can still send a request before it is closed."""
+        return max(1, min(_QUEUE, self.limits.most_connections // _SHARE))
+
+
+def listen(address: str) -> socket.socket:
+    """Listening socket at ``host:port``; port 0 takes any free port.
+
+    Raises:
+        InvalidParameterError: if the address is invalid or in use.
+    """
+    host, port = host_and_port(address)
+    with suppress(OSError, OverflowError):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=_QUEUE)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise an answer's body waits for its head
+        return listening
+    raise InvalidParameterError(f"listen must be an address that is free; got listen={address!r}.")
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Host and port of ``host:port`` or ``[host]:port``."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or not int(port) < 1 << 16 or not host.strip("[]"):
+        raise invalid("host:port", listen=address)
+    return host.strip("[]"), int(port)
+
+
+async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] | None = None) -> None:
+    """Serve several applications until the process is asked to end; ``ready`` is called when all of them answer."""
+    servers = [_Server(_config(each)) for each in endpoints]
+    allow_files(sum(each.limits.most_connections + each.taken_together for each in endpoints) + _FILES_BESIDE)
+    running = [
+        asyncio.create_task(server.serve(sockets=[each.listening]))
+        for server, each in zip(servers, endpoints, strict=True)
+    ]
+    asked = asyncio.Event()
+    for ending_by in _ENDINGS:
+        asyncio.get_running_loop().add_signal_handler(ending_by, asked.set)
+    ending = asyncio.create_task(asked.wait())
+    try:
+        while not all(server.started for server in servers) and not any(task.done() for task in running):
+            await asyncio.sleep(0.01)
+        for each in endpoints:
+            each.listening.listen(_QUEUE)  # more may wait than are accepted in one go
+        if ready is not None:
+            ready()
+        await asyncio.wait([*running, ending], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ending.cancel()
+        for server in servers:
+            server.should_exit = True
+        await asyncio.gather(*running)
+
+
+class _Server(uvicorn.Server):
+    """Server that ignores signals, since several servers of one process end together."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Capture no signals."""
+        yield
+
+
+def _config(endpoint: Endpoint) -> uvicorn.Config:
+    certificate, key = endpoint.certificate or (None, None)
+    return uvicorn.Config(
+        endpoint.app,
+        http=limited(endpoint.limits),
+        backlog=endpoint.taken_together,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=_SECONDS_TO_END,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+
+
+def allow_files(count: int) -> None:
+    """Raise the process's limit of open files to ``count``, as far as the system allows."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < count:
+            most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, soft), hard))

@@ -1,0 +1,177 @@
+"""Shuffler over HTTP: takes reports in, and tells nothing about their senders.
+
+``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` tells the collection's phase; ``POST
+/collections/ID/close`` closes it for the holder of the shuffler's key. Uploads of collections with a relay come sealed
+to ``POST /gateway``, and only there; ``GET /ohttp-keys`` shows the keys. Counts are on an address of their own.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.service.gateway import ShufflerGateway, content_of, read_request, sealed
+from shuffledp.parties.service.http_messages import (
+    Problem,
+    Refused,
+    application,
+    authorization,
+    check_closing,
+    of_collection,
+    ok_response,
+    problem_of,
+    whole_body,
+)
+from shuffledp.parties.service.intake import Count
+from shuffledp.parties.store.database import StorageError
+from shuffledp.parties.wire.binary_http import field
+from shuffledp.parties.wire.closing import CLOSE_TYPE
+from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
+from shuffledp.parties.wire.keys import GatewayKey, in_text
+from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
+
+MOST_SUBMISSIONS = 1000  # in one upload
+MOST_BYTES = 16 << 20  # bytes of one upload, unless a single submission is longer
+_LENGTH_OF_STATUS = 64
+_MOST_AROUND = 1024  # bytes of a sealed request besides its content
+_GATEWAY = "/gateway"
+_FAILURES = (Refused, RemoteProtocolError, StorageError)
+
+
+def shuffler_app(
+    served: Iterable[CollectionAtShuffler], *, log: EventLog, gateway_keys: Sequence[GatewayKey] = ()
+) -> ASGIApp:
+    """Web application of a shuffler for these collections; ``gateway_keys`` open relayed requests.
+
+    Guarantees:
+        1. A submission that an answer does not name as refused is on the disk.
+        2. All answers to uploads of one number of submissions have one length, and so have all refusals.
+        3. No answer depends on the number of reports, except on whether they are enough.
+        4. After a good answer to a close request, the closing phase is on the disk.
+        5. Sealed requests get sealed answers, and are handled like direct ones; each collection has one way.
+    """
+    known = {in_text(each.collection.id): each for each in served}
+
+    async def status(request: Request) -> Response:
+        phase, enough = of_collection(request, known).status
+        text = json.dumps({"phase": phase.value, "at_least_minimum": enough})
+        return ok_response(text.ljust(_LENGTH_OF_STATUS).encode(), "application/json")
+
+    async def close(request: Request) -> Response:
+        at_shuffler = of_collection(request, known)
+        await check_closing(request, at_shuffler.collection)
+        await at_shuffler.stop_intake()
+        return ok_response(b"", CLOSE_TYPE)
+
+    async def keys(_: Request) -> Response:
+        return ok_response(gateway.published(), OHTTP_KEYS)
+
+    gateway = ShufflerGateway(
+        gateway_keys, [each.collection for each in known.values() if each.collection.is_oblivious]
+    )
+    routes = [
+        Route("/collections/{id}", status, methods=["GET"]),
+        Route("/collections/{id}/close", close, methods=["POST"]),
+        Route("/ohttp-keys", keys, methods=["GET"]),
+    ]
+    return _Uploads(
+        known.values(),
+        application(routes, log=log, tries=[each.try_to_store for each in known.values()]),
+        log,
+        gateway,
+    )
+
+
+class _Uploads:
+    """Routes of uploads without the web framework's overhead; all other routes are those of ``rest``."""
+
+    def __init__(
+        self, served: Iterable[CollectionAtShuffler], rest: ASGIApp, log: EventLog, gateway: ShufflerGateway
+    ) -> None:
+        ways: dict[bool, dict[str, tuple[CollectionAtShuffler, int]]] = {False: {}, True: {}}
+        for at_shuffler in served:
+            ways[at_shuffler.collection.is_oblivious][f"{at_shuffler.collection.path}/reports"] = (
+                at_shuffler,
+                _longest_upload(at_shuffler),
+            )
+        self._direct, self._relayed = ways[False], ways[True]
+        longest = max((length for _, length in self._relayed.values()), default=0)
+        self._longest_sealed = LONGER_BY + padded_length(longest + _MOST_AROUND)
+        self._rest, self._log, self._gateway = rest, log, gateway
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        path = scope.get("path", "")
+        at_shuffler, longest = self._direct.get(path, (None, 0))
+        if at_shuffler is None and path != _GATEWAY:
+            await self._rest(scope, receive, send)
+            return
+        try:
+            if scope["method"] != "POST":
+                raise Refused(Problem.NOT_ALLOWED)
+            if at_shuffler is not None:
+                body = await whole_body(scope, receive, media_type=UPLOAD_TYPE, most=longest)
+                response = await _taken(at_shuffler, body, authorization(scope))
+            else:
+                body = await whole_body(scope, receive, media_type=OHTTP_REQUEST, most=self._longest_sealed)
+                response = ok_response(await self._through_gateway(body), OHTTP_RESPONSE)
+        except _FAILURES as error:
+            response = problem_of(error, self._log).response()
+        await response(scope, receive, send)
+
+    async def _through_gateway(self, body: bytes) -> bytes:
+        """Sealed answer to a sealed request; errors of the inner request are told inside."""
+        inside, exchange, config = self._gateway.open(body)
+        try:
+            request = read_request(inside)
+            at_shuffler, longest = self._relayed.get(request.path.decode("latin-1"), (None, 0))
+            if at_shuffler is None:
+                raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+            if not self._gateway.takes(config, at_shuffler.collection):
+                raise Refused(Problem.OTHER_GATEWAY_KEY)
+            content = content_of(request, media_type=UPLOAD_TYPE, most=longest)
+            response = await _taken(
+                at_shuffler, content, (field(request.fields, b"authorization") or b"").decode("latin-1")
+            )
+        except _FAILURES as error:
+            response = problem_of(error, self._log).response()
+        return sealed(response, exchange)
+
+
+async def _taken(at_shuffler: CollectionAtShuffler, body: bytes, token: str) -> Response:
+    """Response to an upload, sent directly or through a relay."""
+    return ok_response(await at_shuffler.upload(body, token), UPLOAD_ERRORS_TYPE)
+
+
+def metrics_app(served: Iterable[CollectionAtShuffler]) -> Starlette:
+    """Web application for total counts, on this machine alone: their growth tells when people answer."""
+    several = tuple(served)
+
+    async def metrics(_: Request) -> Response:
+        total: Counter[Count] = Counter()
+        for at_shuffler in several:
+            total.update(await at_shuffler.counts())
+        return PlainTextResponse(in_metrics("submissions", {name.value: total[name] for name in Count}))
+
+    return Starlette(routes=[Route("/metrics", metrics)])
+
+
+def in_metrics(what: str, counts: Mapping[str, int]) -> str:
+    """Counts by reason in the text format of Prometheus."""
+    name = f"shuffledp_{what}_total"
+    lines = [f'{name}{{result="{result}"}} {count}' for result, count in counts.items()]
+    return "\n".join([f"# TYPE {name} counter", *lines, ""])
+
+
+def _longest_upload(at_shuffler: CollectionAtShuffler) -> int:
+    """Length limit of an upload in bytes: `MOST_SUBMISSIONS` submissions up to `MOST_BYTES`, or a single longer one."""
+    one = sum(at_shuffler.terms.lengths)
+    return max(one, min(MOST_SUBMISSIONS * one, MOST_BYTES))

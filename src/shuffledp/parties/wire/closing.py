@@ -1,0 +1,50 @@
+"""Request to close a collection before its date; only the holder of the shuffler's key can make one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Self
+
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.parties.wire.grammar import SIGNATURE_BYTES, CollectionId
+from shuffledp.parties.wire.keys import ShufflerKey, is_signed_by
+from shuffledp.parties.wire.presentation import Fixed, Integer, Message
+
+CLOSE_TYPE = "application/vnd.shuffledp.close"
+_CONTEXT = b"shuffledp-1 close"
+_VALID = timedelta(minutes=5)  # before and after the time in the request
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CloseRequest(Message):
+    """Collection to close, time of the request in seconds since 1970, and the shuffler's signature of both."""
+
+    collection_id: CollectionId
+    time: Annotated[int, Integer(8)]
+    signature: Annotated[bytes, Fixed(SIGNATURE_BYTES)]
+
+    @classmethod
+    def by(cls, key: ShufflerKey, collection_id: bytes, now: datetime) -> Self:
+        """Close request signed by this key at the time ``now``."""
+        time = int(now.timestamp())
+        return cls(collection_id, time, key.signature(_signed(collection_id, time)))
+
+    def verify(self, keys: Iterable[bytes], *, collection_id: bytes, now: datetime) -> None:
+        """Refuse a request that the collection's shuffler did not sign within the last five minutes.
+
+        Raises:
+            RemoteProtocolError: if the collection, the signature or the time (five minutes) does not fit.
+        """
+        asked = datetime.fromtimestamp(min(self.time, 1 << 36), UTC)
+        if self.collection_id != collection_id or not is_signed_by(
+            keys, self.signature, _signed(self.collection_id, self.time)
+        ):
+            raise RemoteProtocolError("a collection must be closed by its shuffler; somebody else has asked.")
+        if abs(asked - now) > _VALID:
+            raise RemoteProtocolError(
+                "a request to close must be sent within five minutes; it was signed at another time."
+            )
+
+
+def _signed(collection_id: bytes, time: int) -> bytes:
+    return _CONTEXT + collection_id + time.to_bytes(8, "big")
