@@ -8,9 +8,9 @@ import pytest
 import shuffledp as sdp
 from attacks.twins import TooConcentrated
 from shuffledp.attacks import DEFAULT_TRIALS, NeighboringInputs, Verdict, audit
+from shuffledp.attacks.place_games import SlotGame
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DSigmaPrivacy
-from shuffledp.protocols.d_sigma.attacks.slot_games import SlotGame
 from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_statement
 from shuffledp.randomness.permutations import compose, invert
 from shuffledp.testing import SeededSource

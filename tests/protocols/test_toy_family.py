@@ -1,8 +1,9 @@
 """A family of protocols is a folder and one line: here with the doors that there are.
 
-Doors to shufflers, randomizers, theorems and statements exist, so that the toy family goes through the accountant, the
-pipeline and the commands `leakage`, `plan` and `run`. Doors not there yet: a section of its own in the task file,
-columns of files, parts of pages and of the planner's, and games (DOORS_TO_COME of the architecture's test lists them).
+Doors to shufflers, randomizers, theorems, statements and games exist, so that the toy family goes through the
+accountant, the pipeline, an audit and the commands `leakage`, `plan` and `run`. Doors not there yet: a section of its
+own in the task file, columns of files, parts of pages and of the planner's (DOORS_TO_COME of the architecture's test
+lists them).
 """
 
 import json
@@ -44,6 +45,31 @@ release = pipeline.run([0, 1] * 5_000, delta=1e-6)
 found = (account_all(model, delta=1e-6), release.statements)
 print(json.dumps([[each.to_dict() for each in stated] for stated in found]))
 """
+AUDIT = """
+import json
+from shuffledp import FrequencyAnalyzer, KaryRandomizedResponse, Pipeline
+from shuffledp.accounting import account
+from shuffledp.attacks import DEFAULT_TRIALS, audit
+from shuffledp.shufflers.shuffler_kinds import KINDS
+from shuffledp.testing import SeededSource
+
+honest = KINDS["twice"].make()
+
+class Backwards(type(honest)):
+    def shuffle(self, reports, *, public=None, source=None):
+        view = super().shuffle(reports, public=public, source=source)
+        object.__setattr__(view, "reports", reports.take(slice(None, None, -1)))
+        return view
+
+randomizer = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
+found = []
+for shuffler in (honest, Backwards()):
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    claim = account(pipeline.model(2_000), delta=1e-6)
+    report = audit(pipeline, claim, num_users=2_000, trials=300, source=SeededSource(1))
+    found.append([report.findings[0].verdict, report.findings[0].evidence.attack, report.model.shuffle.passage])
+print(json.dumps([DEFAULT_TRIALS["twice"], found]))
+"""
 
 
 def python(code: str, *, line: str = WITH_LINE) -> "subprocess.CompletedProcess[str]":
@@ -68,6 +94,13 @@ def test_the_accountant_and_a_pipeline_take_the_shuffler_and_the_theorem_of_the_
     assert theorems(accounted) == ["toy-twice-is-once", "toy-order-of-twice", "local-randomizer"]
     assert accounted[0]["guarantee"]["epsilon"] == ClosedFormFMT23().epsilon(uniform, delta=1e-6) < 0.2
     assert theorems(released) == theorems(accounted)
+
+
+def test_an_audit_plays_the_game_of_the_family_and_catches_a_shuffler_that_only_turns_the_order_round():
+    trials, (honest, backwards) = json.loads(python(AUDIT).stdout)
+    assert trials == 10_000
+    assert honest[0] == "consistent"
+    assert backwards == ["refuted", "last-row", "through twice"]
 
 
 def test_a_command_names_the_shuffler_only_if_the_family_has_its_line():

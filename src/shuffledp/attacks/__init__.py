@@ -4,11 +4,9 @@ Files in reading order:
 
 * `audit`: claims put to the test by distinguishing games; `findings`: its report; `audit_statistics`: its intervals.
 * `games`: the game for local, central and order claims, and for views by their statistics.
-* `likelihood_scores`: neighboring data sets, and how a view is scored. Other games bring their own scores:
-  `slot_games`, `share_game`, `walk_games`, and over these `traffic_game`, of somebody who watches all links.
-* `guessing_game`: one person's answer is guessed. `reidentification_game`: slots are named, by the adversaries of
-  `reidentification_adversaries`.
-* `evaluation`: inference of everybody's answers, by what `side_information` tells.
+* `likelihood_scores`: neighboring data sets, and how a view is scored. `place_games`: the place where a report ends.
+
+Families of protocols bring further games, by the door ``games``, and further attacks, such as `evaluate`.
 
 The claims that an attack is held against come in as arguments, so that neither can be fitted to the other.
 """

@@ -2,10 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
-
-import numpy as np
 
 from shuffledp.attacks.audit_statistics import least_found, most_shown, others_of, runs_needed, trials_to_tell
 from shuffledp.attacks.findings import AuditReport, Evidence, Finding, Mode, Verdict
@@ -15,54 +13,35 @@ from shuffledp.attacks.games import (
     CentralGame,
     Game,
     LocalGame,
-    OrderGame,
     RandomizerAndShuffler,
     StatisticsGame,
     has_statistics,
 )
-from shuffledp.attacks.likelihood_scores import NeighboringInputs, worst_inputs
+from shuffledp.attacks.likelihood_scores import NeighboringInputs
+from shuffledp.attacks.place_games import RowGame, SlotGame
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.flow import Progress, Randomizer, Shuffler
+from shuffledp.core.flow import Progress, Randomizer, Reports, Shuffler
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.core.local_models import LocalModel, ProtocolModel
-from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
-from shuffledp.people.graphs import union
-from shuffledp.protocols.d_sigma.attacks.slot_games import DISTINCT, RowGame, SlotGame
-from shuffledp.protocols.network.attacks.traffic_game import TrafficGame
-from shuffledp.protocols.network.attacks.walk_games import CollusionGame, WalkGame
-from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.shares.attacks.share_game import LARGEST_MODULUS, SharesGame
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
+from shuffledp.protocols.family import LazyMapping, LazySequence, families
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 Games = Mapping[str, type[Game]]
 
-DEFAULT_TRIALS = {
-    "local-dp": LocalGame.trials,
-    "statistics": StatisticsGame.trials,
-    "shares": SharesGame.trials,
-    "colluders": CollusionGame.trials,
-    "traffic": TrafficGame.trials,
-    "network": WalkGame.trials,
-    "slots": SlotGame.trials,
-    "central-dp": RowGame.trials,
-    "labels": CentralGame.trials,
-    "d-sigma": OrderGame.trials,
-}
 
-# Games about views: the first that fits is played, so special games come before general ones.
-VIEW_GAMES: tuple[tuple[type[Game], Callable[[Shuffler, ProtocolModel], bool]], ...] = (
-    (SharesGame, lambda _, model: isinstance(model.local, SplitAndMixModel)),
-    (CollusionGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler) and shuffler.num_colluding > 0),
-    (TrafficGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler) and shuffler.slots is not None),
-    (WalkGame, lambda shuffler, _: isinstance(shuffler, RandomWalkShuffler)),
-    (SlotGame, lambda _, model: model.shuffle.labels in DISTINCT),
-    (RowGame, lambda _, model: model.shuffle.labels is LabelMeaning.NONE),
-    (CentralGame, lambda *_: True),  # any view can be read as a multiset and by its labels
+def _known_games() -> tuple[type[Game], ...]:
+    """Known games: of those about one type of guarantee, the first that suits is played."""
+    of_families: list[type[Game]] = [game for family in families() for game in family.games()]
+    return (*of_families, LocalGame, SlotGame, RowGame, CentralGame)
+
+
+GAMES = LazySequence(_known_games)
+DEFAULT_TRIALS = LazyMapping(
+    lambda: {game.name: game.trials for game in GAMES} | {StatisticsGame.name: StatisticsGame.trials}
 )
 
 _TAILS = 4  # two limits of each of two probabilities
@@ -144,9 +123,13 @@ def audit(
     source = resolve_source(source)
     model = ProtocolModel(local=pipeline.randomizer.model, shuffle=pipeline.shuffler.model(num_users))
     games, looks = _games(pipeline.shuffler, model, Mode(mode)), LOOKS if stop_early else LOOKS[-1:]
-    pairs = pairs or worst_inputs(model.local)
-    obstacle = _why_no_attack(pipeline.randomizer, pairs, source)
-    reasons = [_why_no_claim(claim, games) or obstacle or _why_no_order(claim, pipeline.shuffler) for claim in claims]
+    _check_people(claims, num_users, games["central-dp"].parts_of(pipeline.shuffler))
+    pairs = pairs or tuple(games["central-dp"].worst_inputs(model.local))
+    reports = _sampled(pipeline.randomizer, pairs, source)
+    reasons = [
+        _why_no_claim(claim, games) or _why_no_attack(claim, games[claim.guarantee.type], pipeline, reports)
+        for claim in claims
+    ]
     tail = (1 - confidence) / max(1, reasons.count("")) / _TAILS / len(looks)
     reasons = [
         reason or _why_too_few(claim, games, trials, tail) for claim, reason in zip(claims, reasons, strict=True)
@@ -169,15 +152,15 @@ def audit(
 
 
 def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
-    """Games that can be played, by type of guarantee: for shares, only the view has a guarantee."""
+    """Games that are played, by type of guarantee."""
+    played: dict[str, type[Game]] = {}
+    for game in GAMES:
+        if game.guarantee not in played and game.suits(shuffler, model):
+            played[game.guarantee] = game
     if mode is Mode.STATISTICS:
         _check_statistics(model)
-        central: type[Game] = StatisticsGame
-    else:
-        central = next(game for game, suits in VIEW_GAMES if suits(shuffler, model))
-    if isinstance(model.local, SplitAndMixModel):
-        return {"central-dp": central}
-    return {"local-dp": LocalGame, "central-dp": central, "d-sigma": OrderGame}
+        played[StatisticsGame.guarantee] = StatisticsGame
+    return played
 
 
 def _check_statistics(model: ProtocolModel) -> None:
@@ -219,7 +202,6 @@ def _check(
         raise validate.invalid("one PrivacyStatement or more", statements=())
     for claim in claims:
         validate.instance_of(PrivacyStatement, statements=claim)
-        _check_people(claim, pipeline.shuffler, num_users)
     for pair in pairs:
         validate.instance_of(NeighboringInputs, inputs=pair)
         if pair.holders:
@@ -228,27 +210,17 @@ def _check(
             raise validate.invalid(f"about one of num_users={num_users} people", person=pair.person)
 
 
-def _check_people(claim: PrivacyStatement, shuffler: Shuffler, num_users: int) -> None:
-    """Check that a claim's hypotheses were evaluated for the number of people in the game.
-
-    A claim about walks may be that of one part of the graph, the one that hides its people worst.
-    """
-    leaves = [claim, *(part.statement for part in claim.leaves())]
-    values = [hypothesis.value for leaf in leaves for hypothesis in leaf.basis.hypotheses]
-    for people in {int(found) for value in values for found in _PEOPLE.findall(value)}:
-        if people not in {num_users, *_parts_of(shuffler)}:
-            raise InvalidParameterError(
-                f"statements must be about the people in the game, num_users={num_users}; got a "
-                f"{claim.basis.theorem!r} statement about num_users={people}."
-            )
-
-
-def _parts_of(shuffler: Shuffler) -> list[int]:
-    """Sizes of the parts of a graph that no report leaves; empty for a shuffler without walks."""
-    if not isinstance(shuffler, RandomWalkShuffler):
-        return []
-    sizes: list[int] = np.bincount(union(shuffler.graphs).components).tolist() if shuffler.graphs else []
-    return sizes
+def _check_people(claims: Sequence[PrivacyStatement], num_users: int, parts: Sequence[int]) -> None:
+    """Check that the hypotheses of claims were evaluated for the number of people in the game, or in one part of it."""
+    for claim in claims:
+        leaves = [claim, *(part.statement for part in claim.leaves())]
+        values = [hypothesis.value for leaf in leaves for hypothesis in leaf.basis.hypotheses]
+        for people in {int(found) for value in values for found in _PEOPLE.findall(value)}:
+            if people not in {num_users, *parts}:
+                raise InvalidParameterError(
+                    f"statements must be about the people in the game, num_users={num_users}; got a "
+                    f"{claim.basis.theorem!r} statement about num_users={people}."
+                )
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
@@ -280,45 +252,26 @@ def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
     return ""
 
 
-def _why_no_order(claim: PrivacyStatement, shuffler: Shuffler) -> str:
-    """Reason why there is no game about a claim on orders; else ""."""
-    if not isinstance(claim.guarantee, DSigmaPrivacy):
-        return ""
-    groups = getattr(shuffler, "groups", None)
-    if groups is None or not hasattr(shuffler, "prepare"):
-        return "No game is known for orders inside groups where the shuffler does not say which groups these are."
-    if groups.digest != claim.guarantee.groups_digest:
-        return "The claim is about other groups than the shuffler's."
-    return "" if groups.sizes.max() > 1 else "Every group is one person: there is no order to be told."
-
-
-def _why_no_attack(randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource) -> str:
-    """Reason why no attack fits this randomizer; else "". Every answer is randomized once as a check."""
-    model = randomizer.model
-    if reason := _why_unreadable(model):
-        return reason
-    if not pairs:
-        return f"No neighboring inputs are known for {model.kind!r} reports; give some as inputs."
+def _sampled(
+    randomizer: Randomizer, pairs: Sequence[NeighboringInputs], source: RandomSource
+) -> list[tuple[NeighboringInputs, Reports]]:
+    """Reports of the first answers of each pair; every answer is randomized once, so that a wrong one is refused."""
+    found = []
     for pair in pairs:
-        reports = randomizer.randomize(pair.answers("first", pair.person + 2), source=source)
+        found.append((pair, randomizer.randomize(pair.answers("first", pair.person + 2), source=source)))
         randomizer.randomize(pair.answers("second", pair.person + 1), source=source)
-        if not isinstance(model, SplitAndMixModel) and model.log_likelihood(reports.columns, pair.first) is None:
-            return f"No attack is known for {model.kind!r} reports, whose law is not written out in their model."
-    return ""
+    return found
 
 
-def _why_unreadable(model: LocalModel) -> str:
-    """Reason why no attack here can combine a person's reports; else ""."""
-    if isinstance(model, SplitAndMixModel):
-        if model.modulus <= LARGEST_MODULUS:
-            return ""
-        return (
-            f"Attacks on shares take a modulus of at most {LARGEST_MODULUS:,}; here modulus={model.modulus:,}. "
-            "A smaller precision, or fewer people, makes do with a smaller one."
-        )
-    if model.num_messages != 1:
-        return f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
-    return ""
+def _why_no_attack(
+    claim: PrivacyStatement,
+    game: type[Game],
+    pipeline: RandomizerAndShuffler,
+    reports: Sequence[tuple[NeighboringInputs, Reports]],
+) -> str:
+    """Reason why no attack fits this randomizer, or this claim; else ""."""
+    unreadable = game.why_unreadable(pipeline.randomizer.model, reports)
+    return unreadable or game.why_not_about(claim, pipeline.shuffler)
 
 
 def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail: float) -> str:

@@ -12,11 +12,8 @@ from shuffledp.core.described import Described
 from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shown import Shown
-from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, plural, said_of
-from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
-from shuffledp.shufflers import IdentityShuffleModel
 
 
 class Verdict(StrEnum):
@@ -48,13 +45,6 @@ def outcome_of(counts: Mapping[Verdict, int], weak: int = 0) -> str:
     if weak:
         held += f"; {weak} could hardly have been, with so few trials"
     return f"{held}; {left} not audited." if left else f"{held}."
-
-
-def played(shuffle: ShuffleModel) -> str:
-    """Shuffle in words; several rounds may run side by side."""
-    if isinstance(shuffle, ParallelShuffleModel):
-        return f"through {shuffle.num_rounds:,} {shuffle.round.kind} rounds side by side"
-    return f"through {shuffle.kind}" if shuffle.kind != IdentityShuffleModel.kind else "without a shuffle"
 
 
 class Mode(StrEnum):
@@ -231,7 +221,7 @@ class AuditReport(Described, Shown):
         """Opening paragraph: the game, its outcome, and the meaning of the verdicts."""
         counts = self.verdicts
         opening = (
-            f"Audit of {self.model.local.kind} {played(self.model.shuffle)} with "
+            f"Audit of {self.model.local.kind} {self.model.shuffle.passage} with "
             f"{count_of(self.model.num_users, 'person', 'people')}: {outcome_of(counts, self.weak)}"
         )
         if len(self.findings) > counts[Verdict.NOT_AUDITED]:

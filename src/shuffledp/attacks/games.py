@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -13,20 +13,17 @@ from shuffledp.attacks.audit_statistics import Event, best_event, clopper_pearso
 from shuffledp.attacks.findings import Evidence
 from shuffledp.attacks.likelihood_scores import (
     DIGITS,
-    ORDER_SCORES,
     SCORES,
     NeighboringInputs,
-    order_scores,
     report_scores,
     view_scores,
+    worst_inputs,
 )
-from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
-from shuffledp.core.local_models import FrequencyModel, LocalModel
+from shuffledp.core.flow import Progress, Randomizer, Reports, Shuffler, View
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats
-from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.people.sensitivity import windows
 from shuffledp.randomizers import KaryRandomizedResponseModel
-from shuffledp.randomness.permutations import invert
 from shuffledp.randomness.sources import RandomSource
 
 Scorer = Callable[[Sequence[View]], NDArray[np.float64]]  # from views to their scores, shape (views, scores)
@@ -38,7 +35,6 @@ MOST_TRIALS = 10_000_000  # the scores of all runs are held in memory: hundreds 
 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
-_GROUPS = 2  # groups whose orders are played
 LARGEST_CHANNEL = 256  # answers of randomizers whose matrix is written out
 _RUNS_AT_A_TIME = 1 << 14
 
@@ -59,10 +55,11 @@ class RandomizerAndShuffler(Protocol):
 class Game(ABC):
     """Distinguishing game: the visible part under a type of guarantee, and its scores.
 
-    Class attributes: ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials`` (default of
-    held-out runs with each data set).
+    Class attributes: ``name``, ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials``
+    (default of held-out runs with each data set).
     """
 
+    name: ClassVar[str]
     guarantee: ClassVar[str] = "central-dp"
     scores: ClassVar[tuple[str, ...]]
     trials: ClassVar[int]
@@ -73,6 +70,39 @@ class Game(ABC):
         self.pipeline, self.num_users, self.source = pipeline, num_users, source
         self.training = self.trials // 2  # runs with each data set on which an attack is chosen
         self._progress, self._done, self._total = progress, 0, 0
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (a game that is never too special)
+        """Whether the game can be played with these parts; of all that can, an audit plays the first."""
+        return True
+
+    @classmethod
+    def worst_inputs(cls, model: LocalModel) -> Sequence[NeighboringInputs]:
+        """Worst pairs of data sets known for a randomizer; empty where none are known."""
+        return worst_inputs(model)
+
+    @classmethod
+    def why_unreadable(cls, model: LocalModel, reports: Sequence[tuple[NeighboringInputs, Reports]]) -> str:
+        """Reason why the scores cannot read a randomizer's reports, of which these are samples; else ""."""
+        if model.num_messages != 1:
+            return (
+                f"No attack is known for people who send several reports each; here num_messages={model.num_messages}."
+            )
+        if not reports:
+            return f"No neighboring inputs are known for {model.kind!r} reports; give some as inputs."
+        if any(model.log_likelihood(sample.columns, pair.first) is None for pair, sample in reports):
+            return f"No attack is known for {model.kind!r} reports, whose law is not written out in their model."
+        return ""
+
+    @classmethod
+    def why_not_about(cls, claim: PrivacyStatement, shuffler: Shuffler) -> str:  # noqa: ARG003 (any claim of the type)
+        """Reason why the game cannot refute a claim of its type about this shuffler; else ""."""
+        return ""
+
+    @classmethod
+    def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:  # noqa: ARG003 (everybody is in one part)
+        """Numbers of people in the parts of the whole batch that a claim may be about; empty if there are none."""
+        return ()
 
     @abstractmethod
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
@@ -169,7 +199,7 @@ class LocalGame(Game):
     The randomizer gets a column of equal answers: its reports are independent, one for each row.
     """
 
-    guarantee = "local-dp"
+    name = guarantee = "local-dp"
     scores = ("own-report",)
     trials = 100_000
 
@@ -194,6 +224,7 @@ class LocalGame(Game):
 class CentralGame(Game):
     """Game about a central guarantee: the view is visible. Every run uses the real randomizer and shuffler."""
 
+    name = "labels"
     scores = tuple(SCORES)
     trials = 10_000
 
@@ -218,54 +249,9 @@ class CentralGame(Game):
         return lambda views: view_scores(views, model, inputs)
 
 
-class OrderGame(Game):
-    """Game about orders: the same answers in both data sets, held by a group's members in two orders.
-
-    Who holds which answer is chosen along the public reference order: where exchanging them costs the shuffle most.
-    """
-
-    guarantee = "d-sigma"
-    scores = tuple(ORDER_SCORES)
-    trials = 10_000
-
-    def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, each held by members of the groups that cost the shuffle most."""
-        shuffler: Any = self.pipeline.shuffler
-        prepared = shuffler.prepare()
-        return [
-            replace(pair, holders=holders) for pair in pairs for holders in holders_of(shuffler.groups, prepared.order)
-        ]
-
-    def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
-        """Scores of independent runs; see `Game.play`."""
-        randomizer, shuffler = self.pipeline.randomizer, self.pipeline.shuffler
-        prepared: Any = shuffler
-        rank = invert(prepared.prepare().order)
-        answers = inputs.answers(which, self.num_users)
-        found = np.empty((runs, len(self.scores)))
-        for row in found:
-            view = shuffler.shuffle(randomizer.randomize(answers, source=self.source), source=self.source)
-            row[:] = order_scores(view, randomizer.model, inputs, rank)
-        self.tick(runs)
-        return found
-
-
 def views_at_a_time(num_users: int) -> int:
     """Number of views of this many people that fit in memory together."""
     return max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
-
-
-def holders_of(groups: Groups, order: NDArray[np.int64]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Holder pairs: lower against upper half, and lowest against highest member, of the most sensitive groups."""
-    rank = invert(order)
-    found = []
-    for number in np.argsort(-windows(groups, order).kendall, kind="stable")[:_GROUPS].tolist():
-        members = groups[number]
-        if members.size > 1:
-            along = members[np.argsort(rank[members])].tolist()
-            half = len(along) // 2
-            found += [(tuple(along[:half]), tuple(along[-half:])), ((along[0],), (along[-1],))]
-    return list(dict.fromkeys(found))
 
 
 # ---- views by their sufficient statistics ----------------------------------------------------------------------------
@@ -322,6 +308,7 @@ class StatisticsGame(Game):
     `CentralGame` ask. Multinomials are numpy's, with the words of the source: exact up to the rounding of floats.
     """
 
+    name = "statistics"
     scores = ("histogram",)
     trials = 100_000
 

@@ -17,9 +17,6 @@ from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import View
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
 from shuffledp.core.validate import integer_at_least, invalid
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
-
-_Holders = tuple[tuple[int, ...], ...]
 
 DIGITS = 9  # sums of one multiset in another order agree to many more digits
 
@@ -80,22 +77,7 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
         north, east = (tuple(row.tolist()) for row in axis)
         south = tuple((-axis[0]).tolist())
         return tuple(NeighboringInputs(first=north, second=south, others=others) for others in (east, north))
-    if isinstance(model, SplitAndMixModel):
-        return _worst_of_shares(model)
     return ()
-
-
-def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
-    """Worst data sets of shares: answers at both ends of the range, others in the middle or like the first person."""
-    lower, upper = model.lower, model.upper
-    middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
-    if model.dimension == 1:
-        return tuple(NeighboringInputs(first=lower, second=upper, others=others) for others in (middle, lower))
-    low, half, high = ((each,) * model.dimension for each in (lower, middle, upper))
-    if model.l1_bounded:
-        low, high = ((upper,) + (0.0,) * (model.dimension - 1), (0.0, upper) + (0.0,) * (model.dimension - 2))
-        half = (0.0,) * model.dimension
-    return tuple(NeighboringInputs(first=low, second=high, others=others) for others in (half, low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,41 +110,6 @@ def _own_report(seen: Seen) -> NDArray[np.float64]:
     if reports are released in the order of arrival.
     """
     return np.add.reduceat(np.where(seen.own, seen.first - seen.second, 0.0), seen.starts)
-
-
-def _own_slots(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence from the holders' own slots."""
-    return float(evidence[list(holders[0])].sum() - evidence[list(holders[1])].sum())
-
-
-def _along_the_order(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the reference order: the mean position of one answer against that of the other."""
-    return -float(evidence @ (rank - (len(rank) - 1) / 2)) / len(rank)
-
-
-def _along_the_numbers(evidence: NDArray[np.float64], rank: NDArray[np.int64], holders: _Holders) -> float:  # noqa: ARG001
-    """Evidence along the people's numbers: shows a shuffle that lost the reference order on its way."""
-    places = np.arange(len(evidence))
-    side = 1.0 if np.mean(holders[0]) < np.mean(holders[1]) else -1.0
-    return -side * float(evidence @ (places - (len(places) - 1) / 2)) / len(places)
-
-
-# Scores of views whose labels are slots, for two orders in which a group's members hold their answers.
-ORDER_SCORES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.int64], _Holders], float]] = {
-    "own-slots": _own_slots,
-    "along-the-order": _along_the_order,
-    "along-the-numbers": _along_the_numbers,
-}
-
-
-def order_scores(view: View, model: LocalModel, inputs: NeighboringInputs, rank: NDArray[np.int64]) -> list[float]:
-    """Scores of ``ORDER_SCORES`` for one view with a report in every slot, and people of these ranks.
-
-    A report's evidence is the log-likelihood ratio of the two answers.
-    """
-    evidence = np.zeros(len(rank))
-    evidence[view.labels] = report_scores(view.reports.columns, model, inputs)
-    return [round(score(evidence, rank, inputs.holders), DIGITS) for score in ORDER_SCORES.values()]
 
 
 SCORES: Mapping[str, Callable[[Seen], NDArray[np.float64]]] = {"histogram": _histogram, "own-report": _own_report}

@@ -139,6 +139,11 @@ class ShuffleModel(Described):
         """Name of the stage that the shuffle is, and how it is done."""
         return "Shuffled", f"by {self.in_words}"
 
+    @property
+    def passage(self) -> str:
+        """Way of the reports in words, such as "through uniform"."""
+        return f"through {self.kind}"
+
     def released_in_words(self, released: int, senders: int) -> str:
         """Number of released reports, or of messages where that is not one for each sender, in a sentence."""
         what = "reports" if released == senders else f"messages of {senders:,} people"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shuffledp.attacks import AuditReport, Finding, Mode, Verdict
-from shuffledp.attacks.findings import outcome_of, played
+from shuffledp.attacks.findings import outcome_of
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, plural, said_of
@@ -121,7 +121,7 @@ def _about(audited: TaskAudit) -> Iterable[Block]:
     seeded = "The runs were drawn from a seed, and can be repeated by whoever knows it." if audited.seeded else ""
     yield from told(proven, drawn, seeded, on=PAGE)
     models = [report.model for report in reports]
-    shufflers = sorted({played(model.shuffle).removeprefix("through ") for model in models})
+    shufflers = sorted({model.shuffle.passage.removeprefix("through ") for model in models})
     # Games stop early if every claim is refuted.
     runs = {each.evidence.trials for report in reports for each in report.findings if each.evidence is not None}
     facts = {

@@ -84,6 +84,7 @@ class IdentityShuffleModel(ShuffleModel):
     kind: ClassVar[str] = "none"
     labels: ClassVar[LabelMeaning] = LabelMeaning.SUBMITTER
     in_words: ClassVar[str] = "no shuffle"
+    passage: ClassVar[str] = "without a shuffle"
     step: ClassVar[tuple[str, str]] = ("Not shuffled", "reports stay with their senders")
     num_users: int
 

@@ -9,9 +9,8 @@ import shuffledp as sdp
 from attacks.twins import NoNoise, RoundsInArrivalOrder, SameOrderInEveryRound, TwoShares
 from shuffledp.accounting import account_all
 from shuffledp.attacks import NeighboringInputs, Verdict, audit
-from shuffledp.attacks.likelihood_scores import worst_inputs
 from shuffledp.core.guarantees import CentralDP
-from shuffledp.protocols.shares.attacks.share_game import SHARE_SCORES, ShareReader
+from shuffledp.protocols.shares.attacks.share_game import SHARE_SCORES, ShareReader, SharesGame
 from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
 from shuffledp.randomness.sources import uniform_integers
 from shuffledp.testing import SeededSource
@@ -141,7 +140,7 @@ VECTORS = {"dimension": 3, "num_users": 40, "epsilon": 2.0, "num_shares": 4, "lo
 )
 def test_the_worst_vectors_are_as_far_apart_as_the_range_allows(options, first):
     randomizer = sdp.SplitAndMix(**VECTORS, **options)
-    pairs = worst_inputs(randomizer.model)
+    pairs = SharesGame.worst_inputs(randomizer.model)
     assert [pair.first for pair in pairs] == [first, first]
     for pair in pairs:
         for which in ("first", "second"):
@@ -152,7 +151,7 @@ def test_the_worst_vectors_are_as_far_apart_as_the_range_allows(options, first):
 
 def test_the_sum_of_vectors_tells_the_right_data_set_if_there_is_hardly_noise():
     randomizer = sdp.SplitAndMix(**VECTORS | {"epsilon": 60.0, "integer": True})
-    pair = worst_inputs(randomizer.model)[0]
+    pair = SharesGame.worst_inputs(randomizer.model)[0]
     for which, sign in (("first", 1), ("second", -1)):
         reports = randomizer.randomize(pair.answers(which, 40), source=SeededSource(1))
         view = sdp.ParallelShuffler(MIXED, 12).shuffle(reports, source=SeededSource(2))

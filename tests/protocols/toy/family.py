@@ -10,6 +10,10 @@ def _shuffled_twice() -> Any:
     return import_module("shuffledp.protocols.toy.shuffled_twice")
 
 
+def _last_row_game() -> Any:
+    return import_module("shuffledp.protocols.toy.last_row_game")
+
+
 FAMILY = Family(
     "toy",
     shufflers={
@@ -20,5 +24,6 @@ FAMILY = Family(
         )
     },
     theorems={"": lambda: (_shuffled_twice().TwiceIsOnce(),)},
+    games=lambda: (_last_row_game().LastRowGame,),
     statement=lambda model: _shuffled_twice().order_of_twice(model),
 )

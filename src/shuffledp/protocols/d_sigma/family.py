@@ -53,5 +53,6 @@ FAMILY = Family(
             best_for="the same by sorting positions plus noise, where groups vary in size",
         ),
     },
+    games=lambda: (d_sigma.OrderGame,),
     statement=_about_order,
 )

@@ -1,5 +1,8 @@
 # The public names of this family; each is imported when it is first used.
+from .attacks.traffic_game import TrafficGame as TrafficGame
 from .attacks.traffic_game import naming_rate as naming_rate
+from .attacks.walk_games import CollusionGame as CollusionGame
+from .attacks.walk_games import WalkGame as WalkGame
 from .laws.churn_likeness import likeness_given as likeness_given
 from .laws.churn_likeness import overlaps_given as overlaps_given
 from .laws.churn_schedules import Schedule as Schedule

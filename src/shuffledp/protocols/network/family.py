@@ -30,4 +30,5 @@ FAMILY = Family(
         "oblivious-shuffle": _upper_bounds,
         "": lambda: (network.NetworkHistogram(), network.NetworkFirstHop()),
     },
+    games=lambda: (network.CollusionGame, network.TrafficGame, network.WalkGame),
 )

@@ -1,6 +1,7 @@
 # The public names of this family; each is imported when it is first used.
 from .analyzers.sums import ShareSummary as ShareSummary
 from .analyzers.sums import SumAnalyzer as SumAnalyzer
+from .attacks.share_game import SharesGame as SharesGame
 from .randomizers.split_and_mix import SplitAndMix as SplitAndMix
 from .randomizers.split_and_mix import SplitAndMixModel as SplitAndMixModel
 from .shufflers.imperfect import CayleyShuffler as CayleyShuffler

@@ -20,5 +20,6 @@ FAMILY = Family(
         ),
     },
     randomizers={"split-and-mix": lambda: shares.SplitAndMix},  # several messages from each person
+    games=lambda: (shares.SharesGame,),
     theorems={"swap-cost": lambda: (shares.SplitAndMixRounds(),)},
 )

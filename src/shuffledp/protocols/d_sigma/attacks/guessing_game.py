@@ -10,12 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.attacks.findings import Success, check_counting, counted
 from shuffledp.attacks.games import RandomizerAndShuffler, views_at_a_time
 from shuffledp.attacks.likelihood_scores import DIGITS, log_likelihood_of, stacked, sum_per_view
-from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.flow import Progress, Shuffler, View
-from shuffledp.core.local_models import FrequencyModel, LocalModel
-from shuffledp.core.table import Floats
-from shuffledp.protocols.d_sigma.attacks.slot_games import (
+from shuffledp.attacks.place_games import (
     DISTINCT,
     everybody,
     log_shares,
@@ -25,6 +20,11 @@ from shuffledp.protocols.d_sigma.attacks.slot_games import (
     probes_for,
     surest_of,
 )
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.flow import Progress, Shuffler, View
+from shuffledp.core.local_models import FrequencyModel, LocalModel
+from shuffledp.core.table import Floats
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers import IdentityShuffler
 

@@ -7,15 +7,15 @@ traffic that is not hidden that is the exact law of where it is. If nobody is ev
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.attacks.likelihood_scores import DIGITS, NeighboringInputs, seen_in
 from shuffledp.core import validate
-from shuffledp.core.flow import View
-from shuffledp.core.local_models import LocalModel
+from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.protocols.network.attacks.walk_games import WalkGame, trace_walks
 from shuffledp.protocols.network.laws.walk_distributions import graphs_of_rounds, transitions
@@ -127,7 +127,13 @@ def _follower(shuffler: RandomWalkShuffler, person: int) -> Callable[[Integers],
 class TrafficGame(WalkGame):
     """Game about walks on watched links: the views and the number of messages on each link are visible."""
 
+    name = "traffic"
     scores = (*WalkGame.scores, "traffic")
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:
+        """Whether links have slots where reports walk; see `Game.suits`."""
+        return super().suits(shuffler, model) and cast(RandomWalkShuffler, shuffler).slots is not None
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """Scores of independent runs; see `Game.play`."""

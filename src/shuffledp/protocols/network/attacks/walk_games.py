@@ -22,10 +22,10 @@ from shuffledp.attacks.likelihood_scores import (
     sum_per_view,
     view_scores,
 )
-from shuffledp.core.flow import Randomizer, View
-from shuffledp.core.local_models import LocalModel
+from shuffledp.core.flow import Randomizer, Shuffler, View
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.table import Floats, Integers
-from shuffledp.people.graphs import Graph
+from shuffledp.people.graphs import Graph, union
 from shuffledp.protocols.network.laws.churned_rounds import ChurnedWays
 from shuffledp.protocols.network.laws.walk_collusion import honest_people
 from shuffledp.protocols.network.laws.walk_distributions import (
@@ -55,7 +55,20 @@ class WalkGame(CentralGame):
     Played is the one whose report is hidden worst, on graphs that are searched, and the person whom the inputs name.
     """
 
+    name = "network"
     scores = (*SCORES, *WALK_SCORES)
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (whatever walks)
+        """Whether reports walk; see `Game.suits`."""
+        return isinstance(shuffler, RandomWalkShuffler)
+
+    @classmethod
+    def parts_of(cls, shuffler: Shuffler) -> Sequence[int]:
+        """Sizes of the parts of a graph that no report leaves: a claim may be that of the one that hides worst."""
+        graphs = cast(RandomWalkShuffler, shuffler).graphs
+        sizes: list[int] = np.bincount(union(graphs).components).tolist() if graphs else []
+        return sizes
 
     @property
     def shuffler(self) -> RandomWalkShuffler:
@@ -89,7 +102,13 @@ class CollusionGame(WalkGame):
     Walks are drawn round by round, so that it is known who passed what on to whom; they end in the shuffler's own view.
     """
 
+    name = "colluders"
     scores = (*WalkGame.scores, "sightings", "bags-and-sightings")
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:
+        """Whether people collude where reports walk; see `Game.suits`."""
+        return super().suits(shuffler, model) and cast(RandomWalkShuffler, shuffler).num_colluding > 0
 
     def play(self, inputs: NeighboringInputs, which: str, runs: int) -> NDArray[np.float64]:
         """Scores of independent runs; see `Game.play`."""

@@ -4,7 +4,7 @@ All shares of one person add up to the person's place on the grid plus a share o
 What is not public is which shares are one person's.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from shuffledp.attacks.games import CentralGame, Scorer
 from shuffledp.attacks.likelihood_scores import NeighboringInputs
-from shuffledp.core.flow import View
+from shuffledp.core.flow import Reports, Shuffler, View
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.table import Floats
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
@@ -90,12 +91,47 @@ SHARE_SCORES: Mapping[str, Callable[[NDArray[np.int64], _Laws], float]] = {
 class SharesGame(CentralGame):
     """Game about shares: the view of all rounds is visible, each in the order in which it left its shuffle."""
 
+    name = "shares"
     scores = tuple(SHARE_SCORES)
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (whatever the rounds are)
+        """Whether reports are shares; see `Game.suits`."""
+        return isinstance(model.local, SplitAndMixModel)
+
+    @classmethod
+    def worst_inputs(cls, model: LocalModel) -> Sequence[NeighboringInputs]:
+        """Answers at both ends of the range, others in the middle or like the first person; see `Game.worst_inputs`."""
+        return _worst_of_shares(cast(SplitAndMixModel, model))
+
+    @classmethod
+    def why_unreadable(cls, model: LocalModel, reports: Sequence[tuple[NeighboringInputs, Reports]]) -> str:  # noqa: ARG003
+        """Reason why the scores cannot read the shares; see `Game.why_unreadable`."""
+        modulus = cast(SplitAndMixModel, model).modulus
+        if modulus <= LARGEST_MODULUS:
+            return ""
+        return (
+            f"Attacks on shares take a modulus of at most {LARGEST_MODULUS:,}; here modulus={modulus:,}. "
+            "A smaller precision, or fewer people, makes do with a smaller one."
+        )
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
         """Function from views to their scores; see `CentralGame.reading`."""
         reader = ShareReader(cast(SplitAndMixModel, self.pipeline.randomizer.model), inputs)
         return lambda views: np.array([reader.scores(view) for view in views])
+
+
+def _worst_of_shares(model: SplitAndMixModel) -> tuple[NeighboringInputs, ...]:
+    """Worst data sets of shares: answers at both ends of the range, others in the middle or like the first person."""
+    lower, upper = model.lower, model.upper
+    middle = lower + (upper - lower) // 2 if model.integer else lower + (upper - lower) / 2
+    if model.dimension == 1:
+        return tuple(NeighboringInputs(first=lower, second=upper, others=others) for others in (middle, lower))
+    low, half, high = ((each,) * model.dimension for each in (lower, middle, upper))
+    if model.l1_bounded:
+        low, high = ((upper,) + (0.0,) * (model.dimension - 1), (0.0, upper) + (0.0,) * (model.dimension - 2))
+        half = (0.0,) * model.dimension
+    return tuple(NeighboringInputs(first=low, second=high, others=others) for others in (half, low))
 
 
 @dataclass(frozen=True, slots=True)

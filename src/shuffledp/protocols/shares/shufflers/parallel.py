@@ -47,6 +47,11 @@ class ParallelShuffleModel(ShuffleModel):
         return f"{self.num_rounds} separate {self.round.kind} shuffles"
 
     @property
+    def passage(self) -> str:
+        """Way of the reports, with the number of rounds that run side by side."""
+        return f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
+
+    @property
     def labels(self) -> LabelMeaning:  # type: ignore[override]
         """Meaning of labels: the round, where a round has no labels itself; else round and place."""
         return LabelMeaning.ROUND if self.round.labels is LabelMeaning.NONE else LabelMeaning.POSITION

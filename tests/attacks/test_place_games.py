@@ -6,7 +6,7 @@ import pytest
 from attacks.twins import InOneOrder, LastIsPutBack, LastStays, exact_central_claim, pipeline
 from shuffledp.accounting import account
 from shuffledp.attacks import NeighboringInputs, audit
-from shuffledp.protocols.d_sigma.attacks.slot_games import RowGame, looks_even, place_counts
+from shuffledp.attacks.place_games import RowGame, looks_even, place_counts
 from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.testing import SeededSource

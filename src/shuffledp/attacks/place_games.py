@@ -19,6 +19,7 @@ from shuffledp.attacks.likelihood_scores import (
     view_scores,
 )
 from shuffledp.core.flow import Reports, Shuffler, View
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.table import Floats
 from shuffledp.randomizers import KaryRandomizedResponseModel
@@ -69,7 +70,13 @@ class SlotGame(_PlaceGame):
     shuffles of marked reports, so that it is the shuffler's own, whatever its model says.
     """
 
+    name = "slots"
     scores = (*SCORES, "slots")
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (whatever makes the labels)
+        """Whether a different label is beside each report; see `Game.suits`."""
+        return model.shuffle.labels in DISTINCT
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -102,7 +109,13 @@ class RowGame(_PlaceGame):
     that of what lies in one person's likeliest row. Both are the "histogram" where rows look even.
     """
 
+    name = "central-dp"
     scores = (*SCORES, "rows", "likeliest-row")
+
+    @classmethod
+    def suits(cls, shuffler: Shuffler, model: ProtocolModel) -> bool:  # noqa: ARG003 (whatever drops the labels)
+        """Whether views have no labels; see `Game.suits`."""
+        return model.shuffle.labels is LabelMeaning.NONE
 
     def reading(self, inputs: NeighboringInputs) -> Scorer:
         """Function from views to their scores; see `CentralGame.reading`."""
