@@ -220,3 +220,8 @@ def test_a_local_remainder_is_carried_along():
 def test_a_target_beyond_all_people_is_refused_with_what_most_people_give():
     with pytest.raises(InvalidParameterError, match=r"target_epsilon must be at least 1\.\d+e-05, .* people are known"):
         calibrate.num_users(epsilon0=1.0, target_epsilon=1e-300, delta=1e-6)
+
+
+def test_what_no_family_of_protocols_solves_is_no_calibration():
+    with pytest.raises(AttributeError, match=r"'shuffledp.planning.calibrate' has no attribute 'num_pigeons'"):
+        calibrate.num_pigeons  # noqa: B018

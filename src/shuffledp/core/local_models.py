@@ -311,6 +311,8 @@ class SumModel(LocalModel):
     __slots__ = ()
     num_users: int  # planned; fewer may come
     epsilon: float  # loss of the noise of ``noise_users`` people, in all coordinates together
+    lower: float
+    upper: float
     dimension: int  # coordinates, 1 for numbers
     l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
     num_shares: int

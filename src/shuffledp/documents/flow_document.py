@@ -9,7 +9,7 @@ from shuffledp.core.text import count_of, factor_in_digits, in_digits, percent, 
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Role, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
-from shuffledp.planning.calibrate import split_and_mix_certificate
+from shuffledp.planning import calibrate
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
@@ -213,7 +213,7 @@ def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:
     local, shuffle = outcome.model.local, outcome.model.shuffle
     if not isinstance(local, SplitAndMixModel):
         return ()
-    found = split_and_mix_certificate(local, shuffle)
+    found = calibrate.split_and_mix_certificate(local, shuffle)
     by_each = f"Each person sent {found.num_messages:,} messages, {found.bits_per_user:,} bits in all."
     if outcome.seeded:
         return (by_each,)

@@ -2,7 +2,8 @@
 
 Every answer has been accounted for once more: it is a parameter at which the accountant's own statement meets the
 target, found by at most some twenty calls of it, and that statement is returned with it. Bounds that take seconds are
-left out: a release at the answer may state less.
+left out: a release at the answer may state less. Families of protocols add calibrations of their own parameters, which
+are found here under their names too: their door is ``calibrations``.
 """
 
 import math
@@ -18,24 +19,9 @@ from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import integer_at_least, invalid, open_probability, positive
-from shuffledp.protocols.network.planning.constant_links import slots
-from shuffledp.protocols.shares.planning.certified_messages import (
-    SplitAndMixCertificate,
-    split_and_mix,
-    split_and_mix_certificate,
-)
+from shuffledp.protocols.family import families
 from shuffledp.randomizers import model_of_kind
 from shuffledp.shufflers import UniformShuffleModel
-
-__all__ = [
-    "Calibration",
-    "SplitAndMixCertificate",
-    "epsilon0",
-    "num_users",
-    "slots",
-    "split_and_mix",
-    "split_and_mix_certificate",
-]
 
 MOST_USERS = 10**10  # more than the people on Earth
 LARGEST_EPSILON0 = 100.0  # a report of such a loss hides nothing
@@ -44,6 +30,14 @@ _MOST_EVALUATIONS = 60  # never needed: about 10 are
 _MARGIN = 0.1
 
 Family = Callable[[float], LocalModel]
+
+
+def __getattr__(name: str) -> Any:
+    """Calibration of a parameter that one family of protocols has, such as a number of messages."""
+    found = next((family.calibrations[name] for family in families() if name in family.calibrations), None)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

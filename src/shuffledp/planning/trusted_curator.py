@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
-from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel, SumModel
 from shuffledp.core.validate import integer_at_least, nonnegative, positive
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
 _LEAST_DELTA = 1e-200  # smallest delta for which Gaussian noise is calibrated
 
@@ -97,7 +96,7 @@ def _sensitivities(local: LocalModel) -> tuple[float, float]:
         return 2 * math.sqrt(local.dimension), 2.0  # of vectors of length 1
     if isinstance(local, MeanModel):
         return local.upper - local.lower, local.upper - local.lower
-    if not isinstance(local, SplitAndMixModel):
+    if not isinstance(local, SumModel):
         raise UnsupportedModelError(
             f"a trusted curator needs a known statistic; {local.kind!r} reports do not state theirs."
         )

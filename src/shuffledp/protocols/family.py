@@ -71,6 +71,7 @@ class Family:
         theorems: finds its theorems, by the id of the kernel's theorem that they follow in the registry; "" is the end.
             Of equal bounds the first in the registry is stated.
         theorems_over: makes further theorems of the registry's theorems about shuffles, of which they apply the best.
+        calibrations: finds what `shuffledp.planning.calibrate` solves for parameters of its own, by the names there.
         games: finds its distinguishing games, special ones first; an audit plays the first that suits, and a family's
             before the kernel's.
         statement: states in the family's own words what it guarantees beside differential privacy, or nothing.
@@ -81,6 +82,7 @@ class Family:
     randomizers: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
     theorems: Mapping[str, Callable[[], tuple[Any, ...]]] = field(default_factory=dict)
     theorems_over: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+    calibrations: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     games: Callable[[], tuple[type[Any], ...]] = tuple
     statement: Callable[[ProtocolModel], PrivacyStatement | None] | None = None
 

@@ -28,6 +28,7 @@ from .planning.constant_links import ConstantLinks as ConstantLinks
 from .planning.constant_links import LinksPlan as LinksPlan
 from .planning.constant_links import check_first_slots as check_first_slots
 from .planning.constant_links import of_rounds as of_rounds
+from .planning.constant_links import slots as slots
 from .planning.network_plan import AfterRounds as AfterRounds
 from .planning.network_plan import NetworkPlan as NetworkPlan
 from .planning.network_plan import PartOfGraph as PartOfGraph

@@ -30,5 +30,6 @@ FAMILY = Family(
         "oblivious-shuffle": _upper_bounds,
         "": lambda: (network.NetworkHistogram(), network.NetworkFirstHop()),
     },
+    calibrations={"slots": lambda: network.slots},
     games=lambda: (network.CollusionGame, network.TrafficGame, network.WalkGame),
 )

@@ -2,6 +2,9 @@
 from .analyzers.sums import ShareSummary as ShareSummary
 from .analyzers.sums import SumAnalyzer as SumAnalyzer
 from .attacks.share_game import SharesGame as SharesGame
+from .planning.certified_messages import SplitAndMixCertificate as SplitAndMixCertificate
+from .planning.certified_messages import split_and_mix as split_and_mix
+from .planning.certified_messages import split_and_mix_certificate as split_and_mix_certificate
 from .randomizers.split_and_mix import SplitAndMix as SplitAndMix
 from .randomizers.split_and_mix import SplitAndMixModel as SplitAndMixModel
 from .shufflers.imperfect import CayleyShuffler as CayleyShuffler

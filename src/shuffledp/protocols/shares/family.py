@@ -20,6 +20,11 @@ FAMILY = Family(
         ),
     },
     randomizers={"split-and-mix": lambda: shares.SplitAndMix},  # several messages from each person
+    calibrations={
+        "split_and_mix": lambda: shares.split_and_mix,
+        "split_and_mix_certificate": lambda: shares.split_and_mix_certificate,
+        "SplitAndMixCertificate": lambda: shares.SplitAndMixCertificate,
+    },
     games=lambda: (shares.SharesGame,),
     theorems={"swap-cost": lambda: (shares.SplitAndMixRounds(),)},
 )
