@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.planning import mean_displacement
+from shuffledp.protocols.d_sigma import mean_displacement
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity

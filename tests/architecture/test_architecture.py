@@ -84,7 +84,6 @@ DOORS_TO_COME: dict[str, set[str]] = {
     "files/releases.py": {"d_sigma", "network", "strata"},
     "files/shuffling.py": {"d_sigma", "strata"},
     "people/graphs/connected_parts.py": {"network"},
-    "planning/mechanism_choice.py": {"d_sigma"},
     "protocols/network/survey/network_section.py": {"d_sigma", "strata"},
     "protocols/strata/survey/stratified_section.py": {"d_sigma"},
     "survey/budget.py": {"d_sigma"},

@@ -14,10 +14,3 @@ from .people_needed import people_for as people_for
 from .people_needed import fewest_people as fewest_people
 from .people_needed import PeopleNeeded as PeopleNeeded
 from .people_needed import PeoplePlan as PeoplePlan
-
-# network shuffling
-
-# shuffles near a reference order
-from .mechanism_choice import least_displacement as least_displacement
-from .mechanism_choice import mean_displacement as mean_displacement
-from .mechanism_choice import LeastDisplacement as LeastDisplacement

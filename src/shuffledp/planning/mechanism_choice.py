@@ -1,14 +1,11 @@
-"""Choice of mechanisms: randomizers by their expected error, and shufflers near a reference order by displacement."""
+"""Choice of a randomizer by its expected error, and the sample size for a wanted one."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.accounting.account import account
 from shuffledp.core import validate
@@ -19,17 +16,6 @@ from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, P
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.randomizers.families import RangeModel
-from shuffledp.randomness.replayable import SeededSource
-
-if TYPE_CHECKING:
-    from shuffledp.protocols.d_sigma.people.assignment import Groups
-    from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
-
-_PLACES = 20_000  # places measured at least, in three draws or more
-_MOST_REFINED = 1_000_000  # members of all groups: some seconds
-
-
-# ---- randomizers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,114 +230,3 @@ def error_through(error: ExpectedError, shuffle: ShuffleModel) -> ExpectedError:
     lost = error.sampling_error**2 * (1 / arriving - 1)  # variance by the lost reports: the rest are a sample
     noise = error.standard_error / math.sqrt(arriving * (1 - fraction))
     return replace(error, standard_error=math.hypot(noise, math.sqrt(lost)))
-
-
-# ---- shufflers near a reference order
-
-
-@dataclass(frozen=True, eq=False)
-class LeastDisplacement:
-    """Mechanism that moves reports least, with the displacements of all that were tried.
-
-    Args:
-        shuffler: it, prepared.
-        displacements: for each mechanism that was tried, how many ranks a report moves on average.
-        reason: why, in one sentence.
-    """
-
-    shuffler: "SlotShuffler"
-    displacements: Mapping[str, float]
-    reason: str
-
-
-def least_displacement(
-    groups: "Groups", alpha: float, delta: float | None = None, *, order: str | ArrayLike = "auto"
-) -> LeastDisplacement:
-    """Mechanism with the least mean displacement at a given loss: Mallows by blocks, or a noisy sort.
-
-    Sorts are tried with adaptive spacing, and up to a million memberships with refined spacing too. It is displacement
-    that is compared: a refined spacing can move reports less on the whole, and yet keep fewer in some of the groups.
-    All is public: displacements are means over simulated draws with fixed seeds, so that everybody finds the same.
-
-    Args:
-        groups: the groups.
-        alpha: loss of the order inside a group, 0 or more.
-        delta: a remainder that is acceptable: then Gaussian noise is tried too, which has no pure loss; None if none.
-        order: as for `shuffledp.MallowsShuffler`; found once for all.
-
-    Raises:
-        InvalidParameterError: if an argument is out of range.
-
-    Example:
-        >>> from shuffledp.protocols.d_sigma.people.assignment import Groups
-        >>> found = least_displacement(Groups.from_radius(np.arange(300), 12), alpha=1.0)
-        >>> list(found.displacements)
-        ['mallows', 'noisy-sort, laplace', 'noisy-sort, laplace, refined']
-    """
-    from shuffledp.protocols.d_sigma.people.assignment import Groups
-    from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
-    from shuffledp.protocols.d_sigma.shufflers.reference_order import checked_order
-
-    validate.instance_of(Groups, groups=groups)
-    reference = checked_order(groups, order)
-    candidates: dict[str, SlotShuffler] = {
-        "mallows": MallowsShuffler(groups=groups, alpha=alpha, order=reference)
-    } | _sorts(groups, alpha, delta, reference)
-    found = {name: mean_displacement(each) for name, each in candidates.items()}
-    best = min(found, key=lambda name: found[name])
-    chosen = candidates[best]
-    chosen.chosen_from = MappingProxyType(found)
-    return LeastDisplacement(chosen, found, _why(best, found, groups))
-
-
-def least_displaced(
-    *, groups: "Groups", alpha: float, delta: float | None = None, order: str | ArrayLike = "auto"
-) -> "SlotShuffler":
-    """Shuffler of `least_displacement`."""
-    return least_displacement(groups, alpha, delta, order=order).shuffler
-
-
-def check_choice(*, alpha: float, delta: float | None) -> None:
-    """Refuse parameters that are invalid for any groups."""
-    validate.nonnegative(alpha=alpha)
-    if delta is not None:
-        validate.open_probability(delta=delta)
-
-
-def _sorts(groups: "Groups", alpha: float, delta: float | None, order: NDArray[np.int64]) -> "dict[str, SlotShuffler]":
-    """Sorts by name, those with simpler spacing first."""
-    from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
-
-    noises: dict[str, float | None] = {"laplace": None} | ({} if delta is None else {"gaussian": delta})
-    spacings = {"adaptive": ""} | ({"refined": ", refined"} if _can_refine(groups) else {})
-    return {
-        f"noisy-sort, {noise}{suffix}": NoisySortShuffler(
-            groups=groups, alpha=alpha, noise=noise, delta=remainder, spacing=spacing, order=order
-        )
-        for spacing, suffix in spacings.items()
-        for noise, remainder in noises.items()
-    }
-
-
-def _can_refine(groups: "Groups") -> bool:
-    return groups.num_memberships <= _MOST_REFINED
-
-
-def _why(best: str, found: Mapping[str, float], groups: "Groups") -> str:
-    others = "; ".join(f"{name} {found[name]:.3g}" for name in found if name != best)
-    untried = "" if _can_refine(groups) else " Refined spacing was not tried: the groups have too many members for it."
-    return f"{best} moves a report by {found[best]:.3g} ranks on average, the least at this loss ({others}).{untried}"
-
-
-def mean_displacement(shuffler: "SlotShuffler", *, seed: int = 0) -> float:
-    """Mean number of ranks that a report moves, over simulated draws; the same for the same seed.
-
-    Args:
-        shuffler: it is prepared if it is not yet.
-        seed: of the simulation.
-    """
-    people = shuffler.prepare().order.size
-    draws = max(3, -(-_PLACES // people))
-    ranks = np.arange(people)
-    sources = (SeededSource(seed).substream("displacement", number) for number in range(draws))
-    return float(np.mean([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources]))

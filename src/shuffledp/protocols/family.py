@@ -67,6 +67,7 @@ class Family:
     Args:
         name: the folder.
         shufflers: its kinds of shuffler, as task files call them.
+        choices: kinds that a task file alone may name, and that choose one of its shufflers by what the task says.
         randomizers: finds the class of each kind of randomizer, as task files call them.
         theorems: finds its theorems, by the id of the kernel's theorem that they follow in the registry; "" is the end.
             Of equal bounds the first in the registry is stated.
@@ -79,6 +80,7 @@ class Family:
 
     name: str
     shufflers: Mapping[str, ShufflerKind] = field(default_factory=dict)
+    choices: Mapping[str, ShufflerKind] = field(default_factory=dict)
     randomizers: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
     theorems: Mapping[str, Callable[[], tuple[Any, ...]]] = field(default_factory=dict)
     theorems_over: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None

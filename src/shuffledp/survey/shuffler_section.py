@@ -18,8 +18,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.table import Integers
-from shuffledp.planning import mechanism_choice
-from shuffledp.protocols.family import ShufflerKind
+from shuffledp.protocols.family import ShufflerKind, families
 from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
@@ -32,12 +31,10 @@ if TYPE_CHECKING:
 
 ROW = "row"  # the column beside each report that says which row of the input it comes from
 
-# The kinds of the registry, and a choice among them that depends on the groups.
-TASK_KINDS: dict[str, ShufflerKind] = KINDS | {
-    "auto": ShufflerKind(
-        lambda: mechanism_choice.least_displaced, "groups", True, lambda: mechanism_choice.check_choice
-    )
-}
+# The kinds of the registry, and choices among them that depend on what the task says.
+TASK_KINDS: dict[str, ShufflerKind] = dict(KINDS)
+for _family in families():
+    TASK_KINDS.update(_family.choices)
 
 
 class ShufflerSection(Section):

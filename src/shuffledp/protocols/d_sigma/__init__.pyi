@@ -41,6 +41,11 @@ from .people.sensitivity import order_sensitivity as order_sensitivity
 from .people.sensitivity import order_width as order_width
 from .people.sensitivity import position_spreads as position_spreads
 from .people.sensitivity import windows as windows
+from .planning.displacement_choice import LeastDisplacement as LeastDisplacement
+from .planning.displacement_choice import check_choice as check_choice
+from .planning.displacement_choice import least_displaced as least_displaced
+from .planning.displacement_choice import least_displacement as least_displacement
+from .planning.displacement_choice import mean_displacement as mean_displacement
 from .planning.group_mixing import GroupsPlan as GroupsPlan
 from .planning.group_mixing import Mixing as Mixing
 from .planning.group_mixing import Reach as Reach

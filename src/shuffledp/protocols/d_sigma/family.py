@@ -53,6 +53,9 @@ FAMILY = Family(
             best_for="the same by sorting positions plus noise, where groups vary in size",
         ),
     },
+    choices={
+        "auto": ShufflerKind(lambda: d_sigma.least_displaced, "groups", True, lambda: d_sigma.check_choice),
+    },
     games=lambda: (d_sigma.OrderGame,),
     statement=_about_order,
 )

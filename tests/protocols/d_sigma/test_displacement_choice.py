@@ -33,7 +33,9 @@ def test_a_refined_spacing_is_taken_where_it_moves_less_and_can_be_afforded(monk
     assert found.shuffler.spacing == "refined"
     assert found.displacements["noisy-sort, laplace, refined"] < found.displacements["noisy-sort, laplace"]
     assert found.shuffler.model(200).alpha <= 4.0
-    monkeypatch.setattr("shuffledp.planning.mechanism_choice._MOST_REFINED", groups.num_memberships - 1)
+    monkeypatch.setattr(
+        "shuffledp.protocols.d_sigma.planning.displacement_choice._MOST_REFINED", groups.num_memberships - 1
+    )
     cheap = least_displacement(groups, 4.0, order=range(200))
     assert list(cheap.displacements) == ["mallows", "noisy-sort, laplace"]
     assert "Refined spacing was not tried" in cheap.reason
