@@ -162,15 +162,14 @@ def test_orders_that_are_more_than_chance_are_released_as_on_one_machine(session
     assert [each.to_dict() for each in found.statements] == [each.to_dict() for each in one.statements]
     assert found.column.flow == one.column.flow
     assert found.column.model == one.column.model
-    for each, other in ((found.column.regional, one.column.regional), (found.column.stratified, one.column.stratified)):
-        assert (each is None) == (other is None)
-        if each is not None:
-            assert each.estimate.where == other.estimate.where
-            assert each.estimate.target == other.estimate.target
-            errors = np.hypot(each.estimate.standard_error, other.estimate.standard_error)
-            assert (abs(each.estimate.estimate - other.estimate.estimate) <= 8 * errors).all()
-            assert each.people.tolist() == other.people.tolist()
-            assert getattr(each, "mixing", None) == getattr(other, "mixing", None)
+    each, other = found.column.shuffle_result, one.column.shuffle_result
+    assert type(each) is type(other) is not type(None)
+    assert each.estimate.where == other.estimate.where
+    assert each.estimate.target == other.estimate.target
+    errors = np.hypot(each.estimate.standard_error, other.estimate.standard_error)
+    assert (abs(each.estimate.estimate - other.estimate.estimate) <= 8 * errors).all()
+    assert each.people.tolist() == other.people.tolist()
+    assert getattr(each, "mixing", None) == getattr(other, "mixing", None)
     assert is_release(tmp_path / "out")
     parts = tmp_path / "out" / "release.parquet"
     assert len(list(parts.glob("part-*"))) == 4

@@ -117,7 +117,7 @@ def test_picture_screen_and_frame_have_the_intervals_of_the_estimate(weights):
         )
     )
     outcome = task.run(table).column
-    regions = outcome.stratified.estimate
+    regions = outcome.shuffle_result.estimate
     assert isinstance(regions, Estimate)
     frame = regions.to_frame()
     screen, drawn = on_screen(outcome), drawn_in(outcome)
@@ -195,7 +195,7 @@ def coverage(runs, sizes):
         found = {name: low <= counted[name] <= high for name, (_, low, high) in on_screen(outcome).items()}
         assert set(found) == set(counted)
         shown += found.values()
-        regions, overall = outcome.stratified.estimate, outcome.release.estimate
+        regions, overall = outcome.shuffle_result.estimate, outcome.release.estimate
         apart = (regions.estimate.reshape(-1, 12) - overall.estimate) / regions.standard_error.reshape(-1, 12)
         most = ANSWERS[int(np.argmax((apart**2).sum(axis=0)))]
         extreme += [holds for (answer, _), holds in found.items() if answer == most]
@@ -245,7 +245,7 @@ def test_a_task_in_python_prints_its_regions_and_hands_them_out():
     table = {"region": [row[0] for row in rows], "cheated": [row[2] for row in rows]}
     task = Task.from_dict(task_with(by="region", release={"delta": 1e-3, "minimum_batch": 5}))
     outcome = task.run(table)
-    assert outcome.regions is outcome.column.regions is outcome.column.stratified.estimate
+    assert outcome.regions is outcome.column.regions is outcome.column.shuffle_result.estimate
     shown = str(outcome)
     assert f"cheated: {outcome.column.release.estimate}\n\ncheated: {outcome.regions}" in shown
     assert all(f"{answer} (region {region})" in shown for answer in ("No", "Yes") for region in SIZES)

@@ -47,12 +47,12 @@ def test_the_page_draws_regions_in_order_and_lists_regions_and_strata(folder, ou
     assert "regions.svg" in files
     assert {"regions", "strata"} <= {each.attributes["id"] for each in page.all("section")}
     assert page.all("i") == []
-    smallest = min(outcome.stratified.sizes)
+    smallest = min(outcome.shuffle_result.sizes)
     for said in (
         "Estimates by region",
         "What people in each region answered. Each interval by itself covers the truth about these people",
         "All 32 estimates as a table",
-        f"All {len(outcome.stratified.sizes)} strata as a table",
+        f"All {len(outcome.shuffle_result.sizes)} strata as a table",
         f"Each region and class of w is shuffled by itself: 48 strata of {smallest} to 25 people",
         "Everybody counts by w, rounded to the mean of a class, of which there are at most 3 of a region.",
         "by a uniform shuffle inside each of 48 strata",

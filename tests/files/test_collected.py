@@ -108,7 +108,7 @@ def test_near_an_order_each_report_stays_near_the_public_columns_of_its_sender(t
     opened = Reports(view.reports.columns, reports.model)
     batches = {column.value: [Batch(reports=opened, public=public)]}
     found = release_collected(task, batches, {column.value: REFUSED}, tmp_path, PROVENANCE)
-    assert found.column.regional is not None
+    assert found.column.shuffle_result is not None
     again, _ = read_view(tmp_path / "release.parquet", task)
     assert np.array_equal(again.reports["value"], opened["value"])
 

@@ -99,7 +99,7 @@ def test_files_of_a_task_are_beside_it(tmp_path):
     write_csv(tmp_path / "lists.csv", ["group", "person"], [[person % 2, person] for person in range(120)])
     grouped = task(missing="category", groups={"lists": "lists.csv"}, shuffler={"kind": "mallows", "alpha": 1.0})
     outcome = grouped.run(COLUMNS, beside=tmp_path)
-    assert outcome.column.regional is not None
+    assert outcome.column.shuffle_result is not None
     with pytest.raises(InvalidParameterError, match=r"lists\.csv"):
         grouped.run(COLUMNS, beside=tmp_path / "elsewhere")
 

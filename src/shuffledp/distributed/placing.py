@@ -27,7 +27,7 @@ from shuffledp.files.shuffling import shuffler_for
 from shuffledp.pipeline import ORIGIN, TaggedReports
 from shuffledp.protocols.d_sigma.files.regions import regional_of
 from shuffledp.randomness.permutations import invert
-from shuffledp.survey import Column, Regional
+from shuffledp.survey import Column, ShuffleResult
 
 _NO_FOLDER = Path()  # folder of the task file: groups from a file beside it are refused
 
@@ -46,7 +46,7 @@ class Placed:
     shuffler: Shuffler
     job: Job
 
-    def regional(self, column: Column, parts: Path) -> Regional:
+    def regional(self, column: Column, parts: Path) -> ShuffleResult:
         """Results by place; ``parts`` is the folder of the view."""
         return regional_of(column, self.view, self.shuffler, _NO_FOLDER, read_labeled_parts(parts, column))
 

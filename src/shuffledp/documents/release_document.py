@@ -35,7 +35,7 @@ RELEASE_PAGE = "release.html"
 
 def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """Mixing of groups, and estimates by place; nothing without groups."""
-    if outcome.regional is not None:
+    if outcome.column.shuffler.needs_groups:
         from shuffledp.protocols.d_sigma.documents.mixing_document import groups_section
         from shuffledp.protocols.d_sigma.documents.place_document import places_section
 
@@ -45,7 +45,7 @@ def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """Estimates by region, and the strata; nothing for any other shuffle."""
-    if outcome.stratified is not None:
+    if outcome.column.shuffler.needs_strata:
         from shuffledp.protocols.strata.documents.strata_document import strata_sections
 
         yield from strata_sections(outcome)
@@ -53,7 +53,7 @@ def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
 
 def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
     """Results of walks along a graph or on an overlay; nothing for any other shuffle."""
-    if outcome.walked is not None:
+    if outcome.column.shuffler.needs_graph:
         from shuffledp.protocols.network.documents.network_document import network_section
         from shuffledp.protocols.network.documents.overlay_document import overlay_section
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
@@ -32,14 +31,11 @@ from shuffledp.survey import (
     EarlierRelease,
     Outcome,
     Provenance,
-    Regional,
+    ShuffleResult,
     Task,
     composed_columns,
     composed_with,
 )
-
-if TYPE_CHECKING:
-    from shuffledp.protocols.network.survey.network_section import Walked
 
 _LABELS_OF_PEOPLE = {
     LabelMeaning.SLOT,
@@ -149,9 +145,10 @@ def release_of_views(
             map(writer.write, views), delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
-    walked = None if walks is None else walks.walked(partial(watch.progress, step_of("accounting", column)))
-    regional = None if by_place is None else by_place.regional()
-    return outcome_of(column, release, facts, place, names, inside=inside, regional=regional, walked=walked)
+    result: ShuffleResult | None = None if by_place is None else by_place.regional()
+    if walks is not None:
+        result = walks.walked(partial(watch.progress, step_of("accounting", column)))
+    return outcome_of(column, release, facts, place, names, inside=inside, shuffle_result=result)
 
 
 def outcome_of(
@@ -162,8 +159,7 @@ def outcome_of(
     names: Sequence[str],
     *,
     inside: View | None = None,
-    regional: Regional | None = None,
-    walked: "Walked | None" = None,
+    shuffle_result: ShuffleResult | None = None,
 ) -> ColumnOutcome:
     """The outcome of a column from its release, whose view is in these files.
 
@@ -174,19 +170,16 @@ def outcome_of(
         place: folder of the column in the release.
         names: files of the view.
         inside: view of a shuffle inside strata, with its labels.
-        regional: results by place after a shuffle near a reference order.
-        walked: results of walks.
+        shuffle_result: whatever the kind of shuffle adds, unless it is one inside strata.
     """
-    estimate, stratified = release.estimate.with_targets(column.targets), None
+    estimate = release.estimate.with_targets(column.targets)
     if inside is not None and isinstance(estimate, StratifiedEstimate):
-        stratified, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
+        shuffle_result, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
     return ColumnOutcome(
         column=column,
         flow=facts.flow,
         release=_with_remarks(column, replace(release, estimate=estimate), facts),
-        regional=regional,
-        stratified=stratified,
-        walked=walked,
+        shuffle_result=shuffle_result,
         demonstration=facts.demonstration,
     ).with_files(place, names)
 

@@ -26,8 +26,6 @@ _MARK = "statement.json"  # in every output folder of this library; it names the
 _PAGE = "release.html"  # written after the mark, whose digest it holds; it names the figures beside it
 _FIGURES = re.compile(r'<span class="files">Also as ([^<]*)\.</span>')
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
-_PLACE_COLUMNS = ("unshuffled_error", "where")
-_REGION_COLUMNS = ("where",)
 _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # beginning of a formula, but not of a number
 
 
@@ -263,8 +261,7 @@ def _is_our_file(path: Path) -> bool:
 def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
     """Write estimates and statements beside the view; returns the outcome with the digests of these files."""
     outcome = outcome.with_files(folder, _write_places(outcome, folder))
-    by_region = outcome.stratified is not None and outcome.stratified.estimate is not None
-    places = _PLACE_COLUMNS if outcome.regional else _REGION_COLUMNS if by_region else ()
+    places = () if outcome.shuffle_result is None else outcome.shuffle_result.further_columns
     _write_estimates(folder / "estimates.csv", outcome.rows(), places, seeded=outcome.seeded)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
@@ -286,7 +283,7 @@ def write_all(outcome: Outcome, folder: Path) -> Outcome:
 
 def write_memory(release: Release, folder: Path) -> Release:
     """Write estimates and statements of a release without a task; returns the release."""
-    places = () if release.estimate.where is None else _REGION_COLUMNS
+    places = () if release.estimate.where is None else ("where",)
     _write_estimates(folder / "estimates.csv", release.estimate.rows(), places, seeded=release.seeded)
     content = {"library_version": __version__, **release.to_dict(), "model": release.model.to_dict()}
     write_statement(content, folder)
@@ -319,14 +316,14 @@ def _write_estimates(path: Path, rows: Iterable[dict[str, Any]], places: Sequenc
 
 def _write_places(outcome: ColumnOutcome, folder: Path) -> tuple[str, ...]:
     """Write the place of each person's slot if no public column tells it; returns the names of files."""
-    regional = outcome.regional
-    if regional is None or regional.of_slot is None:
+    regions, of_slot = outcome.regions, None if outcome.shuffle_result is None else outcome.shuffle_result.of_slot
+    if regions is None or of_slot is None:
         return ()
-    names = [_place(where) for where in (regional.estimate.where or ())[:: len(outcome.column.targets)]]
+    names = [_place(where) for where in (regions.where or ())[:: len(outcome.column.targets)]]
     with (folder / "places.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
         writer.writerow(["person", "where"])
-        writer.writerows([person, names[place]] for person, place in enumerate(regional.of_slot.tolist()))
+        writer.writerows([person, names[place]] for person, place in enumerate(of_slot.tolist()))
     return ("places.csv",)
 
 

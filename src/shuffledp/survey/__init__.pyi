@@ -42,7 +42,7 @@ from .data_flow import DataFlow as DataFlow
 from .data_flow import Provenance as Provenance
 from .data_flow import said_of_one_operator as said_of_one_operator
 from .outcome import Outcome as Outcome
-from .outcome import Regional as Regional
+from .shuffle_result import ShuffleResult as ShuffleResult
 from .outcome import StageOutcome as StageOutcome
 from .outcome import Unreleased as Unreleased
 

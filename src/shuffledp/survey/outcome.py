@@ -4,10 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Self, TypeVar, cast
 
 from shuffledp._version import __version__
 from shuffledp.core.estimates import Estimate
@@ -16,16 +13,11 @@ from shuffledp.core.shown import Saved
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
-from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import DEMONSTRATION, DataFlow, said_of_one_operator
 from shuffledp.survey.earlier import EarlierRelease
+from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.task import Task
-
-if TYPE_CHECKING:
-    from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
-    from shuffledp.protocols.network.survey.network_section import Walked
-    from shuffledp.protocols.strata.survey.stratified_section import Stratified
 
 Result = TypeVar("Result")
 
@@ -110,44 +102,6 @@ class StageOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Regional:
-    """Estimates by place after a shuffle near a reference order, with how well people are hidden.
-
-    Args:
-        estimate: one row per region and target, with ``where``.
-        unshuffled_error: the standard error of each row if nothing were shuffled, at most, shape (rows,).
-        people: how many people's slots are in each region.
-        mixing: what the shuffle does to the groups.
-        left_out: people who are too few, and too far away from others, for an estimate of their own.
-        of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
-        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None if not known.
-        hidden_by_smallest: the odds in the smallest group, of those whose people are not alone.
-        hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
-    """
-
-    estimate: Estimate
-    unshuffled_error: NDArray[np.float64]
-    people: NDArray[np.int64]
-    mixing: "Mixing"
-    left_out: int = 0
-    of_slot: NDArray[np.int16] | None = None
-    hidden_by_group: ReidentificationBound | None = None
-    hidden_by_smallest: ReidentificationBound | None = None
-    hidden_by_all: ReidentificationBound | None = None
-
-    @property
-    def reidentification(self) -> dict[str, Any]:
-        """The known odds of reidentification, as dictionaries for JSON."""
-        found = {"largest": self.hidden_by_group, "smallest": self.hidden_by_smallest, "middle": self.hidden_by_all}
-        return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows of ``estimate``, each with the key ``unshuffled_error``."""
-        errors = self.unshuffled_error.tolist()
-        return [row | {"unshuffled_error": error} for row, error in zip(self.estimate.rows(), errors, strict=True)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColumnOutcome(WithFiles):
     """The result of a private column, ready to be written and drawn.
 
@@ -155,9 +109,7 @@ class ColumnOutcome(WithFiles):
         column: the column.
         flow: counts.
         release: estimate (rows named as the task's categories) and statements about it alone.
-        regional: estimates by place, if the shuffle is one near a reference order.
-        stratified: the strata and estimates by region, if the shuffle is one inside strata.
-        walked: what came of walks along a graph, if the shuffle is one of them.
+        shuffle_result: estimates by place and whatever else the kind of shuffle adds; None if it adds nothing.
         demonstration: whether the answers may be made up.
         composed: what holds for one person over all columns and ``earlier`` releases; empty if there is only this one.
         files: names of the files written so far, with their SHA-256 digests.
@@ -166,9 +118,7 @@ class ColumnOutcome(WithFiles):
     column: Column
     flow: DataFlow
     release: Release
-    regional: Regional | None = None
-    stratified: "Stratified | None" = None
-    walked: "Walked | None" = None
+    shuffle_result: ShuffleResult | None = None
     demonstration: bool = False
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
@@ -195,25 +145,18 @@ class ColumnOutcome(WithFiles):
     @property
     def regions(self) -> Estimate | None:
         """The estimates by region or place, a row for each target, with ``where``; None if there are none."""
-        if self.regional is not None:
-            return self.regional.estimate
-        return None if self.stratified is None else self.stratified.estimate
+        return None if self.shuffle_result is None else self.shuffle_result.regions
 
     def rows(self) -> list[dict[str, Any]]:
-        """All estimates: for all people together, then by place, as in `Regional.rows`."""
-        by_region = self.stratified.estimate.rows() if self.stratified and self.stratified.estimate else []
-        return self.release.estimate.rows() + (self.regional.rows() if self.regional else by_region)
+        """All estimates: for all people together, then by region or place."""
+        by_region = [] if self.shuffle_result is None else self.shuffle_result.rows()
+        return self.release.estimate.rows() + by_region
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings to read before the estimates; empty if there are none."""
-        by_place: tuple[str, ...] = ()
-        if self.regional is not None:
-            from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_warnings
-
-            by_place = mixing_warnings(self.regional.mixing, [self.model])
-        of_walks = self.walked.plan.warnings if self.walked else ()
-        return (*self.how_answered, *self.model.local.warnings, *by_place, *of_walks)
+        of_shuffle = () if self.shuffle_result is None else self.shuffle_result.warnings(self.model)
+        return (*self.how_answered, *self.model.local.warnings, *of_shuffle)
 
     @property
     def how_answered(self) -> tuple[str, ...]:
@@ -224,20 +167,12 @@ class ColumnOutcome(WithFiles):
 
     def to_dict(self) -> dict[str, Any]:
         """The content of ``statement.json`` beside the view (``release`` in docs/schema.json)."""
-        about: dict[str, Any] = {}
-        if self.regional is not None and self.seeded:
-            about = {"mixing": self.regional.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
-        elif self.regional is not None:
-            about = {"mixing": self.regional.mixing.to_dict(), "reidentification": self.regional.reidentification}
-        if self.stratified is not None:
-            about["strata"] = self.stratified.to_dict()
-        if self.walked is not None:
-            about["network"] = {"held": list(self.walked.held), **self.walked.plan.to_dict()}
+        result = self.shuffle_result
         return {
             **_written(self.column),
             **self.release.to_dict(),
             "estimates": self.rows(),
-            **about,
+            **({} if result is None else result.written(seeded=self.seeded)),
             "warnings": list(self.warnings),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),

@@ -75,7 +75,7 @@ def test_reports_stay_in_blocks_and_public_columns_stay_at_their_slots(folder, g
     assert view.label_table["town"].tolist()[:3] == ["Ulm", "Bonn", "Kiel"]
     inside = view.label_table["town"][view.labels] == "Ulm"
     assert (view.reports["value"] == inside).all()  # no group reaches beyond its town
-    assert outcome.column.regional.mixing.num_users == PEOPLE
+    assert outcome.column.shuffle_result.mixing.num_users == PEOPLE
     assert is_release(folder / "out")
 
 
@@ -108,8 +108,8 @@ def test_separate_stages_do_the_same(folder, groups):
     (folder / "out").mkdir()
     outcome = stages.analyze(task, folder / "view.parquet", folder / "out", beside=folder)
     whole = run(task, folder, "whole")
-    assert outcome.column.regional.mixing == whole.column.regional.mixing
-    assert outcome.column.regional.estimate.where == whole.column.regional.estimate.where
+    assert outcome.column.shuffle_result.mixing == whole.column.shuffle_result.mixing
+    assert outcome.column.shuffle_result.estimate.where == whole.column.shuffle_result.estimate.where
     assert outcome.column.model == whole.column.model
 
 
@@ -126,7 +126,7 @@ def test_a_view_that_is_written_in_parts_is_the_one_of_the_same_words(folder, gr
         done.append((read_view(folder / name / "release.parquet", task)[0], outcome.column))
     assert done[0][0] == done[1][0]
     assert done[0][1].rows() == done[1][1].rows()
-    assert done[0][1].regional.people.tolist() == done[1][1].regional.people.tolist()
+    assert done[0][1].shuffle_result.people.tolist() == done[1][1].shuffle_result.people.tolist()
 
 
 def test_several_columns_share_the_groups(folder):
@@ -140,7 +140,7 @@ def test_several_columns_share_the_groups(folder):
     )  # fmt: skip
     (folder / "out").mkdir()
     joint = stages.run(task, folder / "people.csv", folder / "out", beside=folder)
-    assert joint.columns["cheated"].regional.mixing.num_blocks == 3
+    assert joint.columns["cheated"].shuffle_result.mixing.num_blocks == 3
 
 
 # ---- what does not fit -----------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_the_page_shows_places_and_who_is_mixed_with_whom(pages, way):
     assert {"places.svg"} <= set(files)
     assert {"places", "groups"} <= {each.attributes["id"] for each in page.all("section")}
     assert "accounting" not in {each.attributes["id"] for each in page.all("section")}
-    mixing = outcome.regional.mixing
+    mixing = outcome.shuffle_result.mixing
     assert f"{mixing.num_groups} groups of" in page.text
     assert "alpha at most 2" in page.text
     assert "Uniform shuffle" in page.text
@@ -73,7 +73,7 @@ def test_the_table_has_all_places_as_text_whatever_they_contain(pages):
     outcome, page, _ = pages["rows"]
     assert page.all("b", class_="x") == []
     assert "<b>town 29</b>" in page.text
-    first = outcome.regional.estimate.rows()[0]
+    first = outcome.shuffle_result.estimate.rows()[0]
     assert f"{100 * first['estimate']:.1f}" in page.text.replace("\N{MINUS SIGN}", "-")
 
 
@@ -87,7 +87,9 @@ def test_the_uniform_shuffle_is_the_line_that_every_place_is_compared_with(pages
 
 def test_no_shuffling_would_give_intervals_that_are_no_wider(pages):
     for outcome, _, _ in pages.values():
-        assert (outcome.regional.unshuffled_error <= outcome.regional.estimate.standard_error * (1 + 1e-9)).all()
+        assert (
+            outcome.shuffle_result.unshuffled_error <= outcome.shuffle_result.estimate.standard_error * (1 + 1e-9)
+        ).all()
 
 
 def test_people_who_are_alone_are_counted(tmp_path):
@@ -139,16 +141,16 @@ def test_a_map_says_which_answer_it_shows_and_has_intervals_beside_no_shuffling(
 def test_every_output_has_the_errors_that_there_would_be_without_shuffling(pages):
     for outcome, page, _ in pages.values():
         rows = [row for row in outcome.to_dict()["estimates"] if "where" in row]
-        assert [row["unshuffled_error"] for row in rows] == outcome.regional.unshuffled_error.tolist()
+        assert [row["unshuffled_error"] for row in rows] == outcome.shuffle_result.unshuffled_error.tolist()
         assert all(0 < row["unshuffled_error"] <= row["standard_error"] for row in rows)
-        ratio = outcome.regional.estimate.standard_error / outcome.regional.unshuffled_error
+        ratio = outcome.shuffle_result.estimate.standard_error / outcome.shuffle_result.unshuffled_error
         assert ("\u00b1" in page.text) == (np.median(ratio) >= 1.05)
 
 
 def test_that_everything_is_mixed_is_said_before_the_chart(tmp_path):
     rows = [[person % 40, "Yes" if person % 3 else "No"] for person in range(400)]
     outcome, page, _ = page_of(tmp_path, rows, names=("age", "cheated"), alpha=0.01, columns=["age"], radius=4.0)
-    assert outcome.regional.mixing.mixes_all
+    assert outcome.shuffle_result.mixing.mixes_all
     warning = page.text.index("The shuffle mixes almost everybody with everybody.")
     assert warning < page.text.index("Band: 95% intervals")
     assert "can be compared" not in page.text
@@ -161,14 +163,14 @@ def test_distant_people_are_not_drawn_and_the_frame_follows_the_others(tmp_path)
     ]
     hermits = [[60 + number, -10 - 3 * number, "No"] for number in range(8)]
     outcome, page, _ = page_of(tmp_path, village + hermits, columns=["lat", "lon"], metric="haversine", radius=5.0)
-    assert outcome.regional.left_out == 8
-    assert len(outcome.regional.people) == 40
-    assert max(place["lat"] for place in outcome.regional.estimate.where) < 50
-    assert len(outcome.regional.estimate.target) == len(outcome.regional.unshuffled_error) == 80
+    assert outcome.shuffle_result.left_out == 8
+    assert len(outcome.shuffle_result.people) == 40
+    assert max(place["lat"] for place in outcome.shuffle_result.estimate.where) < 50
+    assert len(outcome.shuffle_result.estimate.target) == len(outcome.shuffle_result.unshuffled_error) == 80
     assert "8 people are at places far from all others with too few people to show" in page.text
     assert "The 8 people who are alone: the report stays in its slot" in page.text
-    smallest = outcome.regional.hidden_by_smallest
-    assert smallest is None or smallest.success >= outcome.regional.hidden_by_group.success
+    smallest = outcome.shuffle_result.hidden_by_smallest
+    assert smallest is None or smallest.success >= outcome.shuffle_result.hidden_by_group.success
 
 
 def test_where_everybody_is_in_one_group_the_page_says_so(tmp_path):

@@ -45,7 +45,7 @@ def test_the_page_shows_the_guarantee_against_rounds(drawn):
     anchors = [each.attributes["id"] for each in page.all("section")]
     assert "network" in anchors
     assert "accounting" not in anchors
-    plan = outcome.walked.plan
+    plan = outcome.shuffle_result.plan
     assert f"along a graph of {PEOPLE} people" in page.text
     assert "12 (this task)" in page.text
     assert f"The fewest rounds that come within 5% of that: {plan.fewest_rounds}." in page.text
@@ -55,7 +55,7 @@ def test_the_page_shows_the_guarantee_against_rounds(drawn):
 
 def test_the_page_counts_who_hands_in_what_and_says_what_remains_if_trust_fails(drawn):
     outcome, page, _ = drawn
-    assert f"{outcome.walked.held[0]} (" in page.text
+    assert f"{outcome.shuffle_result.held[0]} (" in page.text
     assert "somebody who watches all messages, only epsilon0 = 1 is left" in page.text
     assert "If a share of the people collude with the analyst; numbers to weigh, and no promise" in page.text
     assert "each beside whoever handed it in" in page.text
@@ -99,7 +99,7 @@ def test_the_page_of_an_overlay_says_how_reports_went(tmp_path):
     assert "In each of 2 rounds everybody drew one digit of the address of every report" in text
     assert "every report is with everybody equally likely, exactly" in text
     assert "If any 1.67% of the people collude" in text
-    assert outcome.walked.plan.cost.sizes == (10, 12)
+    assert outcome.shuffle_result.plan.cost.sizes == (10, 12)
 
 
 def test_slots_are_counted_in_bytes_without_layers_and_what_finds_none_is_as_the_task_says():

@@ -57,8 +57,8 @@ def by_run(task, folder, output, **options):
 def test_regions_and_weights_give_weighted_estimates_of_everybody_and_of_each_region(folder, made):
     outcome = made(task_of(), folder, "out")
     rows = people()
-    weights = outcome.stratified.table["w"]
-    assert (outcome.stratified.sizes, outcome.stratified.people.tolist()) == ((40, 40, 60, 60), [80, 120])
+    weights = outcome.shuffle_result.table["w"]
+    assert (outcome.shuffle_result.sizes, outcome.shuffle_result.people.tolist()) == ((40, 40, 60, 60), [80, 120])
     for name, share in (("north", 60 / 80), ("south", 30 / 120)):
         own = [row for row in rows if row[0] == name]
         exact = sum(row[1] for row in own if row[2] == "Yes") / sum(row[1] for row in own)
@@ -94,7 +94,7 @@ def test_no_weight_and_no_row_of_a_person_is_in_what_the_analyst_gets(folder, ma
     for view in views:
         assert pq.read_schema(view).names == ["label", "value"]
         labels = pq.read_table(view.with_name(f"{view.stem}.labels.parquet"))
-        assert labels.num_rows == len(outcome.stratified.sizes)
+        assert labels.num_rows == len(outcome.shuffle_result.sizes)
         assert not weights & set(labels.column("w").to_pylist())
     for name in ("estimates.csv", "statement.json"):
         text = (folder / "out" / name).read_text()
@@ -169,9 +169,9 @@ def test_strata_are_of_those_who_answered_and_statements_say_that_it_shows(folde
         row[2] = ""
     write_csv(folder / "people.csv", HEADER, rows)
     outcome = by_run(task_of(missing="drop"), folder, "out")
-    assert sum(outcome.stratified.sizes) == 150
+    assert sum(outcome.shuffle_result.sizes) == 150
     mean = np.mean([row[1] for row in rows[50:]])
-    assert np.average(outcome.stratified.table["w"], weights=outcome.stratified.sizes) == pytest.approx(mean)
+    assert np.average(outcome.shuffle_result.table["w"], weights=outcome.shuffle_result.sizes) == pytest.approx(mean)
     assert "the number of reports in each stratum is public" in str(outcome.statements[0])
 
 
@@ -181,14 +181,14 @@ def test_estimates_and_statement_files_name_regions_and_strata(folder):
         rows = list(csv.DictReader(file))
     assert [row["where"] for row in rows] == ["", "", *["region: north"] * 2, *["region: south"] * 2]
     said = json.loads((folder / "out" / "statement.json").read_text())
-    assert said["strata"] == outcome.stratified.to_dict()
-    assert [each["people"] for each in said["strata"]] == list(outcome.stratified.sizes)
+    assert said["strata"] == outcome.shuffle_result.to_dict()
+    assert [each["people"] for each in said["strata"]] == list(outcome.shuffle_result.sizes)
     assert list(said["strata"][0]["where"]) == ["region", "w"]
 
 
 def test_weights_alone_are_strata_without_regions(folder):
     outcome = by_run(task_of(by=None), folder, "out")
-    assert outcome.stratified.estimate is None
+    assert outcome.shuffle_result.estimate is None
     assert len(outcome.rows()) == 2
     with (folder / "out" / "estimates.csv").open() as file:
         assert "where" not in next(csv.reader(file))
@@ -211,13 +211,13 @@ def test_several_columns_are_shuffled_inside_strata_each_by_itself(folder):
     outcome = task_of(value=[block, other], randomizer=None, public=[]).run(
         {name: list(column) for name, column in columns.items()}
     )
-    assert [part.stratified.sizes for part in outcome.columns.values()] == [(40, 40, 60, 60)] * 2
+    assert [part.shuffle_result.sizes for part in outcome.columns.values()] == [(40, 40, 60, 60)] * 2
     assert outcome.columns["street"].model.shuffle == outcome.columns["cheated"].model.shuffle
 
 
 def test_an_input_says_which_strata_there_will_be(folder):
     strata = read_grouping(task_of(), folder / "people.csv", folder)
-    assert strata.sizes == by_run(task_of(), folder, "out").stratified.sizes
+    assert strata.sizes == by_run(task_of(), folder, "out").shuffle_result.sizes
 
 
 def test_a_later_release_about_the_same_people_counts_what_strata_lost(folder):

@@ -60,6 +60,7 @@ from .shufflers.reference_order import SlotShuffleModel as SlotShuffleModel
 from .shufflers.reference_order import SlotShuffler as SlotShuffler
 from .survey.groups import Grouping as Grouping
 from .survey.groups import GroupsSection as GroupsSection
+from .survey.regional_result import Regional as Regional
 from .theorems.meehan22 import ReidentificationBound as ReidentificationBound
 from .theorems.meehan22 import d_sigma_of_reports as d_sigma_of_reports
 from .theorems.meehan22 import d_sigma_statement as d_sigma_statement

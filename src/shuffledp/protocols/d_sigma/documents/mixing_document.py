@@ -10,8 +10,9 @@ from shuffledp.documents.document import Section
 from shuffledp.documents.words import NOTHING, count, number
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, d_sigma_of_local
-from shuffledp.survey import ColumnOutcome, Regional
+from shuffledp.survey import ColumnOutcome
 
 _CERTAIN = 0.9995
 _WHOLE = 1000  # ranks from which on decimals are left out
@@ -35,17 +36,12 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
 
 def groups_section(outcome: ColumnOutcome) -> Section | None:
     """Three shuffles side by side, and the odds of finding a person's report; None without groups."""
-    section, regional = outcome.column.groups, outcome.regional
-    if section is None or regional is None:
+    section, regional = outcome.column.groups, outcome.shuffle_result
+    if section is None or not isinstance(regional, Regional):
         return None
     mixing = regional.mixing
-    own = {
-        *outcome.how_answered,
-        *outcome.model.local.warnings,
-        *(outcome.walked.plan.warnings if outcome.walked else ()),
-    }
     blocks = (
-        *told(*(each for each in outcome.warnings if each not in own), role=Role.DANGER),
+        *told(*regional.warnings(outcome.model), role=Role.DANGER),
         Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=PAGE),
         _alone(mixing),
         _table_of_shuffles(outcome, mixing, section),

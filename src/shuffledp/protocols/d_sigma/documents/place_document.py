@@ -8,7 +8,8 @@ from shuffledp.documents.place_charts import PlacesDrawn, every_place, place_cha
 from shuffledp.documents.words import Scale, count, number
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.survey import ColumnOutcome, Regional
+from shuffledp.protocols.d_sigma.survey.regional_result import Regional
+from shuffledp.survey import ColumnOutcome
 
 _MOST_TARGETS = 4  # number of targets that are drawn
 _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a uniform shuffle
@@ -16,8 +17,8 @@ _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a 
 
 def places_section(outcome: ColumnOutcome) -> Section | None:
     """Charts of the first targets, and a table of all; None without regional estimates."""
-    regional, section = outcome.regional, outcome.column.groups
-    if regional is None or section is None:
+    regional, section = outcome.shuffle_result, outcome.column.groups
+    if not isinstance(regional, Regional) or section is None:
         return None
     scale, mixing = scale_of(outcome.release), regional.mixing
     panels, which = _drawn(outcome, regional, scale)

@@ -22,8 +22,9 @@ from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
-from shuffledp.survey import Column, GroupedSection, Regional
+from shuffledp.survey import Column, GroupedSection
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and the description of each region
 

@@ -22,6 +22,7 @@ from shuffledp.protocols.network.documents.walk_blocks import (
 )
 from shuffledp.protocols.network.planning.overlay_designs import OverlayDesigns, RandomGraph
 from shuffledp.protocols.network.planning.overlay_plan import OverlayPlan
+from shuffledp.protocols.network.survey.network_section import Walked
 from shuffledp.survey import ColumnOutcome
 
 _GATE = 1.1  # suggested gate, as a multiple of the epsilon of a uniform shuffle
@@ -49,8 +50,8 @@ def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tu
 
 def overlay_section(outcome: ColumnOutcome) -> Section | None:
     """Results of walks on an overlay, and the trust; None for any other shuffle."""
-    walked = outcome.walked
-    if walked is None or not isinstance(walked.plan, OverlayPlan):
+    walked = outcome.shuffle_result
+    if not isinstance(walked, Walked) or not isinstance(walked.plan, OverlayPlan):
         return None
     plan, epsilon0 = walked.plan, outcome.model.local.epsilon0
     withdrawn = any(statement.withdrawn for statement in outcome.release.statements)

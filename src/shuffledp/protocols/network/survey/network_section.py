@@ -11,6 +11,7 @@ import numpy as np
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, View
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.validate import invalid
 from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.protocols import network
@@ -29,6 +30,7 @@ from shuffledp.protocols.network.shufflers.walk_ways import check_churn
 from shuffledp.protocols.network.theorems.network_gate import walk_gate
 from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
+from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 AUTO = "auto"
@@ -357,8 +359,18 @@ class NetworkSection(ShufflerSection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
+class Walked(ShuffleResult):
     """The result of walks along a graph: reports handed in, and the plan."""
 
     plan: "network.WalksPlan"
     held: tuple[int, ...]  # numbers of people who handed in no report, one, two, ...; dummies count
+
+    def warnings(self, model: ProtocolModel) -> tuple[str, ...]:
+        """Warnings of the plan."""
+        del model
+        return self.plan.warnings
+
+    def written(self, *, seeded: bool) -> dict[str, Any]:
+        """Numbers of reports handed in, and the plan."""
+        del seeded
+        return {"network": {"held": list(self.held), **self.plan.to_dict()}}

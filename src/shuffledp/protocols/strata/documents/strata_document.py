@@ -37,8 +37,8 @@ _LONGEST_NAME, _LONGEST_ANSWER = 20, 18
 
 def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:
     """Estimates by region, and the strata; nothing for any other shuffle."""
-    stratified, shuffle = outcome.stratified, outcome.model.shuffle
-    if stratified is None or not isinstance(shuffle, StratifiedShuffleModel):
+    stratified, shuffle = outcome.shuffle_result, outcome.model.shuffle
+    if not isinstance(stratified, Stratified) or not isinstance(shuffle, StratifiedShuffleModel):
         return
     if stratified.estimate is not None:
         yield _regions(outcome, stratified, stratified.estimate)

@@ -20,6 +20,7 @@ from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedA
 from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES, Strata, design_effect
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel, StratifiedShuffler
 from shuffledp.survey.section import some_text
+from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def _people(table: Table, by: str | None, sizes: Sequence[int]) -> NDArray[np.in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stratified:
+class Stratified(ShuffleResult):
     """Results by region after a shuffle inside strata.
 
     Args:
@@ -240,9 +241,19 @@ class Stratified:
         return cls(estimate=regions, sizes=shuffle.sizes, table=cast(Table, view.label_table), section=section)
 
     @property
+    def regions(self) -> Estimate | None:
+        """Estimates by region."""
+        return self.estimate
+
+    @property
     def people(self) -> NDArray[np.int64]:
         """Number of people in each region, in the order of the estimates."""
         return _people(self.table, self.section.by, self.sizes)
+
+    def written(self, *, seeded: bool) -> dict[str, Any]:
+        """List of the strata, which are public."""
+        del seeded
+        return {"strata": self.to_dict()}
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The strata in the order of the labels: public values and number of people of each."""

@@ -1,0 +1,71 @@
+"""Results of a shuffle near a reference order: estimates by place, and how well the shuffle hides people."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_warnings
+from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
+from shuffledp.survey.shuffle_result import ShuffleResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regional(ShuffleResult):
+    """Estimates by place after a shuffle near a reference order, with how well people are hidden.
+
+    Args:
+        estimate: one row per region and target, with ``where``.
+        unshuffled_error: the standard error of each row if nothing were shuffled, at most, shape (rows,).
+        people: how many people's slots are in each region.
+        mixing: what the shuffle does to the groups.
+        left_out: people who are too few, and too far away from others, for an estimate of their own.
+        of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
+        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None if not known.
+        hidden_by_smallest: the odds in the smallest group, of those whose people are not alone.
+        hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
+    """
+
+    estimate: Estimate
+    unshuffled_error: NDArray[np.float64]
+    people: NDArray[np.int64]
+    mixing: Mixing
+    left_out: int = 0
+    of_slot: NDArray[np.int16] | None = None
+    hidden_by_group: ReidentificationBound | None = None
+    hidden_by_smallest: ReidentificationBound | None = None
+    hidden_by_all: ReidentificationBound | None = None
+
+    @property
+    def regions(self) -> Estimate:
+        """Estimates by place."""
+        return self.estimate
+
+    @property
+    def further_columns(self) -> tuple[str, ...]:
+        """Error without the shuffle, and the place."""
+        return ("unshuffled_error", "where")
+
+    @property
+    def reidentification(self) -> dict[str, Any]:
+        """The known odds of reidentification, as dictionaries for JSON."""
+        found = {"largest": self.hidden_by_group, "smallest": self.hidden_by_smallest, "middle": self.hidden_by_all}
+        return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``estimate``, each with the key ``unshuffled_error``."""
+        errors = self.unshuffled_error.tolist()
+        return [row | {"unshuffled_error": error} for row, error in zip(self.estimate.rows(), errors, strict=True)]
+
+    def warnings(self, model: ProtocolModel) -> tuple[str, ...]:
+        """Warnings about groups that the shuffle mixes too little, or too much."""
+        return mixing_warnings(self.mixing, [model])
+
+    def written(self, *, seeded: bool) -> dict[str, Any]:
+        """Mixing of the groups and odds of reidentification; a seed undoes the shuffle, and nobody is hidden."""
+        if seeded:
+            return {"mixing": self.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
+        return {"mixing": self.mixing.to_dict(), "reidentification": self.reidentification}

@@ -1,0 +1,47 @@
+"""Result that a kind of shuffle adds to a release, for example estimates by place: what the kernel asks of it.
+
+A family of protocols has a subclass for what its shuffles add; a uniform shuffle of everybody adds nothing.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.local_models import ProtocolModel
+
+
+class ShuffleResult:
+    """Base of results that a kind of shuffle adds to a column's release: estimates by place, the shuffle's effects."""
+
+    __slots__ = ()
+
+    @property
+    def regions(self) -> Estimate | None:
+        """Estimates by region or place, a row for each target, with ``where``; None if there are none."""
+        return None
+
+    @property
+    def further_columns(self) -> tuple[str, ...]:
+        """Columns that rows of estimates by region or place have beside those of every estimate, in a file's order."""
+        return () if self.regions is None else ("where",)
+
+    @property
+    def of_slot(self) -> NDArray[np.int16] | None:
+        """Number of the region of each slot, from 0; None without regions, or if the slots' public columns tell it."""
+        return None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of the estimates by region or place."""
+        return [] if self.regions is None else self.regions.rows()
+
+    def warnings(self, model: ProtocolModel) -> tuple[str, ...]:
+        """Warnings to read before the estimates of this protocol; empty if there are none."""
+        del model
+        return ()
+
+    @abstractmethod
+    def written(self, *, seeded: bool) -> dict[str, Any]:
+        """Keys of ``statement.json`` with this result; fewer where a seed can replay the shuffle."""
