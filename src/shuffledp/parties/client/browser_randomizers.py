@@ -10,9 +10,8 @@ from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Column, Task
 
 # The kinds in the script's own table, so that what it lacks is refused before anybody is asked.
-KINDS = tuple(
-    re.findall(r'^  "([\w-]+)": \w+,$', source_of("randomizers.js").partition("export const KINDS = {")[2], re.M)
-)
+_TABLE = source_of("randomizers.js").partition("export const KINDS = {")[2]
+KINDS = tuple(re.findall(r'^  "([\w-]+)": \[\w+, \w+\],$', _TABLE, re.MULTILINE))
 KEM = "x25519"
 
 

@@ -4,6 +4,8 @@
 // of numbers, of which `edges` may make bins. What is asked is in a language of its own (`theirs`, an attribute), which
 // may be another than that of the page's `words`.
 
+import { contentOf } from "./randomizers.js";
+
 const MOST_CHOICES = 12;  // shown one below the other; more are a list to open
 const OURS = { lang: document.documentElement.lang };  // of the page
 
@@ -108,37 +110,18 @@ function bin(number, edges) {
 
 // A randomized report in words, each in its language.
 export function inWords(question, report, theirs, words) {
-  const { model, names, fields } = question;
-  const value = report.reduce((total, byte) => total * 256n + BigInt(byte), 0n);
-  const listed = (isOn) => {
-    const some = names.map((_, place) => place).filter(isOn);
-    const shown = some.slice(0, MOST_CHOICES).flatMap((place, number) => [number ? "; " : "", named(question, place, theirs)]);
-    const more = some.length > MOST_CHOICES ? `; ${filled(words.more, { number: some.length - MOST_CHOICES }).join("")}` : "";
-    return some.length ? [...shown, more] : [words.nothing];
-  };
-  switch (model.kind) {
-    case "k-rr":
-      return [named(question, Number(value), theirs)];
-    case "oue":
-      return listed((place) => (report[place >> 3] >> (place & 7)) & 1);
-    case "hadamard":
-      return listed((place) => isSupported(value, place));
-    case "one-bit-mean":
-      return [written(value === 1n ? fields[0].upper : fields[0].lower)];
-    default: {
-      const { lower, upper } = fields[0];
-      const shown = lower + ((upper - lower) * Number(value)) / (Number(model.response.domain_size) - 1);
-      return [written(Number(shown.toPrecision(6)))];
-    }
+  const { categories, number } = contentOf(question.model, report);
+  if (categories === undefined) {
+    return [written(number)];
   }
+  const some = categories.slice(0, MOST_CHOICES);
+  const shown = some.flatMap((place, index) => [index ? "; " : "", named(question, place, theirs)]);
+  const more = categories.length - some.length;
+  return [...(shown.length ? shown : [words.nothing]), more ? `; ${filled(words.more, { number: more }).join("")}` : ""];
 }
 
 // An answer by its number: a person's own words but for bins, and for none, which the page names.
 function named({ names, fields, has_missing: hasMissing }, place, theirs) {
   const isOurs = fields[0].edges || (hasMissing && place === names.length - 1);
   return element("span", isOurs ? OURS : theirs, names[place]);
-}
-
-function isSupported(column, place) {
-  return (column & BigInt(place + 1)).toString(2).replaceAll("0", "").length % 2 === 0;
 }

@@ -121,15 +121,58 @@ function numberOf(value, largest) {
   return Uint8Array.from({ length: width }, (_, byte) => Number((value >> BigInt(8 * (width - 1 - byte))) & 255n));
 }
 
+// ---- what a report says
+
+// The number in the bytes of a report.
+function numberIn(report) {
+  return report.reduce((total, byte) => total * 256n + BigInt(byte), 0n);
+}
+
+// The numbers of the categories for which a test holds.
+function categoriesWhere(model, holds) {
+  return { categories: Array.from({ length: Number(model.domain_size) }, (_, place) => place).filter(holds) };
+}
+
+function oneCategory(model, report) {
+  return { categories: [Number(numberIn(report))] };
+}
+
+function categoriesOfBits(model, report) {
+  return categoriesWhere(model, (place) => (report[place >> 3] >> (place & 7)) & 1);
+}
+
+function categoriesOfColumn(model, report) {
+  const column = numberIn(report);
+  return categoriesWhere(model, (place) => (column & BigInt(place + 1)).toString(2).replaceAll("0", "").length % 2 === 0);
+}
+
+function oneEnd(model, report) {
+  return { number: numberIn(report) === 1n ? model.upper : model.lower };
+}
+
+function gridPoint(model, report) {
+  const { lower, upper, response } = model;
+  const shown = lower + ((upper - lower) * Number(numberIn(report))) / (Number(response.domain_size) - 1);
+  return { number: Number(shown.toPrecision(6)) };
+}
+
+// By kind: how an answer is randomized, and what a report says (the numbers of `categories`, or a `number`).
 export const KINDS = {
-  "k-rr": karyResponse,
-  "oue": unaryEncoding,
-  "hadamard": hadamardResponse,
-  "one-bit-mean": oneBit,
-  "rounded-mean": rounded,
+  "k-rr": [karyResponse, oneCategory],
+  "oue": [unaryEncoding, categoriesOfBits],
+  "hadamard": [hadamardResponse, categoriesOfColumn],
+  "one-bit-mean": [oneBit, oneEnd],
+  "rounded-mean": [rounded, gridPoint],
 };
 
 // The bytes of a report on an answer, by the randomizer that a model describes.
 export function randomized(model, answer, words = secureWords) {
-  return KINDS[model.kind](model, answer, words);
+  const [randomize] = KINDS[model.kind];
+  return randomize(model, answer, words);
+}
+
+// What a report says, by the randomizer that a model describes.
+export function contentOf(model, report) {
+  const [, read] = KINDS[model.kind];
+  return read(model, report);
 }
