@@ -9,7 +9,6 @@ import pytest
 from leakage.brute import expected_largest as enumerated
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.leakage import binary_vulnerability, expected_max_load
-from shuffledp.leakage import count_probabilities as few_bins
 from shuffledp.leakage import max_load as module
 from shuffledp.leakage.count_probabilities import integer_quadrature
 from shuffledp.leakage.max_load import Cells, expected_largest
@@ -175,7 +174,7 @@ def test_the_larger_of_two_bins_is_that_of_their_joint_law(chances, monkeypatch)
         first = held[: both + 1]
         larger = binom.pmf(first, both, chances[0] / (1 - chances[2])) @ np.maximum(first, both - first)
         expected += binom.pmf(both, balls, 1 - chances[2]) * larger
-    assert few_bins.larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
+    assert module._larger_of_two(balls, *chances[:2]) == near(expected, 1e-11)
     assert expected_max_load(balls, chances) == near(expected, 1e-11)
 
 

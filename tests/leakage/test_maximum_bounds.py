@@ -8,7 +8,7 @@ import pytest
 from leakage.brute import response
 from shuffledp.core.channels import Channel
 from shuffledp.core.statement_terms import Kind
-from shuffledp.leakage import shuffled_vulnerability
+from shuffledp.leakage import binary_vulnerability, shuffled_vulnerability
 from shuffledp.leakage import uniform_shuffle as iid
 from shuffledp.leakage.expected_maximum import by_convolution, expected_excess
 from shuffledp.leakage.guess_scores import Scores, scores
@@ -149,14 +149,25 @@ def test_without_enumeration_bounds_hold_the_truth_and_are_near_it(people, monke
 
 
 def test_for_very_many_people_the_normal_law_is_closer_than_a_grid():
-    matrix, prior = response(2, 0.7), np.array([0.5, 0.5])
-    small = found(matrix, prior)
+    small = found(response(2, 0.7), [0.5, 0.5])
     people = 10**9
-    lower, upper = by_convolution(small.chances, small.values, ((1 / people, people),), 2**14)
-    truth = 0.4 / math.sqrt(2 * math.pi * people)
+    truth = binary_vulnerability(people, 0.7) - 0.5
+    twins, values = small.chances[[0, 0, 1]] * [0.5, 0.5, 1], small.values[:, [0, 0, 1]]  # three kinds of reports
+    lower, upper = by_convolution(twins, values, ((1 / people, people),), 2**14)
     assert lower <= truth <= upper
     assert upper < truth * 1.0001
     assert lower > truth * 0.9999
+
+
+@pytest.mark.parametrize("slots", [((1e-9, 10**9),), ((4e-6, 125_000), (1e-6, 5 * 10**5))])
+def test_two_kinds_of_reports_are_as_near_as_their_binomial_laws(slots):
+    """A grid of reports one by one would be far off: many of its steps are wider than a report's share."""
+    chances, values = np.array([0.5, 0.5]), np.array([[0.5, -0.5], [-0.5, 0.5]])
+    lower, upper = by_convolution(chances, values, slots, 2**13)
+    spread = math.sqrt(sum(count * weight**2 for weight, count in slots))
+    truth = spread / math.sqrt(2 * math.pi)  # of the normal law, from which the sum is about a millionth away
+    assert lower < truth * (1 + 2e-6)
+    assert truth * (1 - 2e-6) < upper < truth * (1 + 1e-5)
 
 
 def test_no_bound_is_above_what_one_report_tells():

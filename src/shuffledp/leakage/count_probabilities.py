@@ -1,4 +1,4 @@
-"""Poisson and binomial probabilities with 14 digits up to billions of counts, and expectations that are sums of them.
+"""Poisson and binomial probabilities with 14 digits up to billions of counts, and a rule for sums over many counts.
 
 Loader's saddle-point form: the logarithm of a factorial, of which large numbers lose seven digits, never appears.
 
@@ -20,20 +20,11 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 _TABLE = 16
 _TINY = 1e-290
 _NODES = 16
-_BLOCK = 1.5  # of smooth sums, in units of the spread of the sum
 
-
-def _stirling_errors() -> Floats:
-    """Errors log(n!) minus Stirling's formula for small n, where the series is too short; from larger n downward."""
-    error = float(sum(value * float(_TABLE) ** -(2 * place + 1) for place, value in enumerate(_STIRLING)))
-    found = []
-    for n in range(_TABLE - 1, 0, -1):  # one step is (n + 1/2) log(1 + 1/n) - 1, a series of positive terms
-        error += sum((2.0 * n + 1) ** (-2 * term) / (2 * term + 1) for term in range(20, 0, -1))
-        found.append(error)
-    return np.array([0.0, *reversed(found)])
-
-
-_SMALL = _stirling_errors()
+# Errors log(n!) minus Stirling's formula for small n, where the series is too short.
+_SMALL = np.log(
+    [1.0, *(math.factorial(n) * math.exp(n) / (n**n * math.sqrt(2 * math.pi * n)) for n in range(1, _TABLE))]
+)
 
 
 def _stirling(n: Floats) -> Floats:
@@ -83,14 +74,6 @@ def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
     return out
 
 
-def central_binomial(half: int) -> float:
-    """Central binomial probability C(2m, m) / 4^m for m = ``half``, 0 or more."""
-    if half == 0:
-        return 1.0
-    twice, once = _stirling(np.array([2.0 * half, float(half)]))
-    return math.exp(twice - 2 * once) / math.sqrt(math.pi * half)
-
-
 def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
     """First and last count of a window; beyond either lies at most exp(-nats) of Bin(trials, chance).
 
@@ -129,38 +112,3 @@ def _block_rule(length: int) -> tuple[Integers, Floats]:
     polynomials = np.polynomial.chebyshev.chebvander(2 * np.arange(length) / (length - 1) - 1, _NODES - 1)
     weights: Floats = np.linalg.solve(polynomials[nodes].T, polynomials.sum(axis=0))
     return nodes, weights
-
-
-def larger_of_two(balls: int, first: float, second: float) -> float:
-    """Expected larger load of two of several bins, over the number of balls that fall into these two.
-
-    Of M balls the first bin holds X ~ Bin(M, s): E max(X, M - X) = M / 2 + E[X - M / 2; X >= M / 2]
-    + E[M - X - M / 2; M - X > M / 2], so that tails are multiplied by differences only. Even and odd M are each smooth.
-    """
-    both = first + second
-    low, high = window(balls, both)
-    low, high = max(low, 1), min(high, balls)
-    smoothness = _BLOCK * math.sqrt(balls * both * max(1 - both, 0.0)) / 2
-    total = balls * both / 2
-    for start in (low, low + 1):
-        nodes, weights = integer_quadrature(max(0, (high - start) // 2 + 1), smoothness)
-        held = start + 2 * nodes
-        total += float((binomial(held, balls, both) * weights) @ _above_half(held, first / both))
-    return total
-
-
-def _exceeding(trials: Integers, place: Integers, chance: float, least: "Integers | Floats") -> Floats:
-    """Partial expectation E[X - c; X >= a], X binomial: (mean - c) P(X >= a) + a (1 - p) P(X = a), mean close to c."""
-    from scipy.special import betainc
-
-    possible = (place <= trials) & (trials > 0)
-    inside = np.where(possible, place, 0)
-    tail = np.where(inside <= 0, 1.0, betainc(np.maximum(inside, 1), np.maximum(trials - inside + 1, 1), chance))
-    exceeding = (trials * chance - least) * tail + inside * (1 - chance) * binomial(inside, trials, chance)
-    return np.where(possible, exceeding, 0.0)
-
-
-def _above_half(held: Integers, share: float) -> Floats:
-    """Expected excess of the larger of two loads with a given sum over half of that sum."""
-    first = _exceeding(held, (held + 1) // 2, share, held / 2)
-    return first + _exceeding(held, held // 2 + 1, 1 - share, held / 2)

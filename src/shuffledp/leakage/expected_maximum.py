@@ -24,7 +24,6 @@ _MOST_DRAWN = 40_000_000  # histograms, one for each weight and draw
 _DRAWN_AT_ONCE = 4_000_000
 _POINTS, _FEWER_POINTS = 2**20, 2**16
 _FEW_WEIGHTS = 8
-_POINTS_OF_COUNTS = 2**13
 _GRID_ROUNDING = 1e-5  # relative margin of a grid that covers the whole law
 _SLACK = 1e-13  # relative to the grid's length, for rounding and aliasing
 _POWER_SLACK = 1e-15  # for each factor of a power
@@ -161,8 +160,9 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
 
     Each value is split among two grid points with its mean kept: the difference S becomes S + M with E[M | S] = 0, and
     its positive part can only grow (Jensen). It grows by |M| at most, and only where |S + M| <= |M|; M is bounded by
-    Hoeffding's inequality. For millions of people the normal law with its greatest distance (Goldstein 2010, Theorem
-    1.1) is closer.
+    Hoeffding's inequality. If there are two kinds of reports, a sum over slots of one weight is split as a whole, by
+    its binomial law. For millions of people the normal law with its greatest distance (Goldstein 2010, Theorem 1.1) is
+    closer.
     """
     difference = values[1] - values[0]
     mean = float(difference @ chances)
@@ -171,8 +171,10 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
     highest = max(weight for weight, _ in slots) * float(np.abs(centered).max())
     most = sum(count * weight for weight, count in slots) * float(np.abs(centered).max())
     points = points or (_POINTS if len(slots) <= _FEW_WEIGHTS else _FEWER_POINTS)
-    moved = 3 * sum(count for _, count in slots) / points  # each value moved by at most one step
-    reach = min(most * (1 + moved), spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE) * (1 + _GRID_ROUNDING)
+    terms = len(slots) if len(chances) == 2 else sum(count for _, count in slots)  # each moved by one step at most
+    reach = min(most * (1 + 3 * terms / points), spread * math.sqrt(2 * NEGLIGIBLE) + highest * NEGLIGIBLE) * (
+        1 + _GRID_ROUNDING
+    )
     shift = mean * sum(count * weight for weight, count in slots)
     if reach == 0:
         return max(shift, 0.0), max(shift, 0.0)
@@ -180,41 +182,12 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
     law = _law_on_grid(chances, centered / step, slots, points)
     places = shift + step * (np.arange(points) - points // 2)
     upper = float(law @ np.maximum(places, 0.0))
-    most_moved = step * math.sqrt(_SURE * sum(count for _, count in slots))
+    most_moved = step * math.sqrt(_SURE * terms)
     grown = most_moved * float(law[np.abs(places) <= most_moved].sum())
-    slack = 1e-15 + (_SLACK + _POWER_SLACK * sum(count for _, count in slots)) * reach
+    slack = 1e-15 + (_SLACK + _POWER_SLACK * terms) * reach + 2 * len(slots) * math.exp(-NEGLIGIBLE) * most
     normal, apart = normal_excess(shift, spread), _from_normal(chances, centered, slots)
     lower = max(0.0, shift, upper - grown - slack, normal - apart)
     return lower, max(min(max(upper, shift, 0.0) + slack, normal + apart), lower)  # in this order nan stays nan
-
-
-def by_binomials(chances: Floats, values: Floats, slots: Slots) -> float:
-    """Upper bound on the expected excess for two guesses and two kinds of reports, in milliseconds.
-
-    The sum over slots of one weight has a binomial law. Each of its values is split among two grid points with its mean
-    kept, as in `by_convolution`, but once for a weight and not for each report.
-    """
-    difference = values[1] - values[0]
-    spread = float(difference[0] - difference[1])
-    laws, ends = [], []
-    for weight, count in slots:
-        low, high = window(count, float(chances[0]))
-        counts = np.arange(low, min(high, count) + 1)
-        sums = weight * (count * difference[1] + counts * spread)
-        laws.append((sums, binomial(counts, count, float(chances[0]))))
-        ends.append((float(sums.min()), float(sums.max())))
-    start = sum(least for least, _ in ends)
-    step = sum(most - least for least, most in ends) / (_POINTS_OF_COUNTS - 3 * len(slots))
-    product = np.ones(_POINTS_OF_COUNTS // 2 + 1, dtype=np.complex128)
-    for (sums, law), (least, _) in zip(laws, ends, strict=True):
-        steps = (sums - least) / step if step > 0 else np.zeros_like(sums)
-        whole = np.floor(steps).astype(np.int64)
-        shares = np.concatenate([law * (1 - (steps - whole)), law * (steps - whole)])
-        product *= np.fft.rfft(np.bincount(np.concatenate([whole, whole + 1]), shares, _POINTS_OF_COUNTS))
-    law = np.fft.irfft(product, _POINTS_OF_COUNTS)
-    places = np.maximum(start + step * np.arange(_POINTS_OF_COUNTS), 0.0)
-    left_out = 2 * len(slots) * math.exp(-NEGLIGIBLE) * float(np.abs(difference).max())
-    return float(law @ places) + _SLACK * float(np.abs(difference).max()) + left_out
 
 
 def _from_normal(chances: Floats, centered: Floats, slots: Slots) -> float:
@@ -227,11 +200,17 @@ def _law_on_grid(chances: Floats, steps: Floats, slots: Slots, points: int) -> F
     """Law of the sum, in steps from the middle of the grid."""
     product = np.ones(points // 2 + 1, dtype=np.complex128)
     for weight, count in slots:
-        whole = np.floor(weight * steps)
-        above = weight * steps - whole
+        law, sums, power = chances, weight * steps, count
+        if len(chances) == 2:
+            low, high = window(count, float(chances[0]))
+            counts = np.arange(low, min(high, count) + 1)
+            law = binomial(counts, count, float(chances[0]))
+            sums, power = weight * (counts * steps[0] + (count - counts) * steps[1]), 1
+        whole = np.floor(sums)
+        above = sums - whole
         places = np.concatenate([whole, whole + 1]).astype(np.int64) % points
-        one = np.bincount(places, weights=np.concatenate([chances * (1 - above), chances * above]), minlength=points)
-        product *= np.fft.rfft(one) ** count
+        one = np.bincount(places, weights=np.concatenate([law * (1 - above), law * above]), minlength=points)
+        product *= np.fft.rfft(one) ** power
     return np.maximum(np.roll(np.fft.irfft(product, points), points // 2), 0.0)
 
 

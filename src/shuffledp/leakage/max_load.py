@@ -20,9 +20,7 @@ from shuffledp.core.table import Floats, Integers
 from shuffledp.leakage.count_probabilities import (
     NEGLIGIBLE,
     binomial,
-    central_binomial,
     integer_quadrature,
-    larger_of_two,
     poisson,
     window,
 )
@@ -36,8 +34,7 @@ _LEFT_OUT = 38.0  # nats: probability outside a window of counts, and above the 
 _BLOCK = 1.5  # of smooth sums over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
 _DIRECT_WORK = 40_000_000  # terms of a sum over frequencies and counts; beyond, an FFT for each m
-_MOST_WORK = 2_000_000_000
-_MOST_TRANSFORMED = 1_000_000_000
+_MOST_WORK = 200_000_000  # seconds
 _COST = 10.0  # terms of transforms that take as long as a term of that sum
 _SMALLEST_TERM = 1e-18
 _NO_PROBABILITY = 1e-13
@@ -116,7 +113,8 @@ def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") 
             raise validate.invalid("at most 100000 for an exact fraction; give a float", num_users=num_users)
         ways = Fraction(math.comb(num_users - 1, num_users // 2), 2**num_users)
         return Fraction(1, 2) + (2 * truth_probability - 1) * ways
-    return 0.5 + (2 * truth_probability - 1) * central_binomial(int(num_users) // 2) / 2
+    half = int(num_users) // 2
+    return 0.5 + (2 * truth_probability - 1) * float(binomial(half, 2 * half, 0.5)) / 2
 
 
 def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
@@ -130,8 +128,8 @@ def expected_largest(balls: int, kinds: tuple[Cells, ...]) -> float:
     weights = {kind.weight for kind in fullest}
     if len(weights) == 1:
         (weight,) = weights
-        if sum(kind.count for kind in fullest) == 2 and rest > 0:
-            return weight * larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
+        if sum(kind.count for kind in fullest) == 2:
+            return weight * _larger_of_two(balls, fullest[0].probability, fullest[-1].probability)
         return weight * _Loads(balls, tuple(replace(kind, weight=1.0) for kind in fullest), rest).common_weight()
     return _Loads(balls, fullest, rest).any_weights()
 
@@ -161,6 +159,24 @@ def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...]
 
     dropped = {kind for kind in kinds if surprise(kind) > _LEFT_OUT + math.log(len(kinds))}
     return tuple(kind for kind in kinds if kind not in dropped), sum(each.probability * each.count for each in dropped)
+
+
+def _larger_of_two(balls: int, first: float, second: float) -> float:
+    """Expected larger load of two bins, of which there may be others.
+
+    It is half of the mean sum of both loads and half of the mean of |S|, S being their difference. If |S| is at most N,
+    N |S| - S^2 is the sum of (1 - cos(t S)) / (1 - cos t) over the N - 1 angles t = 2 pi j / N, without cancellation.
+    """
+    both, apart = first + second, first - second
+    variance = balls * max(both - apart**2, 0.0)
+    size = min(balls, math.ceil(balls * abs(apart) + math.sqrt(2 * variance * NEGLIGIBLE) + NEGLIGIBLE)) | 1
+    angles = 2 * np.pi * np.arange(1, size // 2 + 1) / size  # all others are the negatives of these
+    chord = 2 * np.sin(angles / 2) ** 2
+    real, imaginary = -both * chord, apart * np.sin(angles)  # of one ball's characteristic function, minus 1
+    law = np.exp(balls / 2 * np.log1p(real * (2 + real) + imaginary**2))
+    law *= np.cos(balls * np.arctan2(imaginary, 1 + real))
+    spread = (2 * float(((1 - law) / chord).sum()) + variance + (balls * apart) ** 2) / size
+    return (balls * both + spread) / 2
 
 
 def _checked_probabilities(bins: ArrayLike) -> Floats:
@@ -202,9 +218,6 @@ class _Loads:
 
     def common_weight(self) -> float:
         """Expected maximum for weights of 1: a sum over all m, or over nodes of blocks where its terms are smooth."""
-        (kind, *others), balls = self.kinds, self.balls  # the rest, if any, counts as one more kind
-        if not others and kind.count <= 2:
-            return balls * (1.0 if kind.count == 1 else 0.5 + central_binomial(balls // 2) / 2)
         first, last = self._range()
         nodes, weights = integer_quadrature(last - first, self._smoothness(first))
         within = self._chances((first + nodes).astype(np.float64))
@@ -259,16 +272,16 @@ class _Loads:
         """Chance, for each threshold t, that weight times load is at most t in all bins."""
         largest = self._largest_frequency()
         work = float(largest) * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
-        transforms = float(thresholds.size) * len(self.kinds) * self.size
-        if work > _DIRECT_WORK and (len(self.kinds) == 1 or transforms < _COST * work):
-            work = transforms / _COST
-        if work > _MOST_WORK or (len(self.kinds) > 1 and work == transforms / _COST > _MOST_TRANSFORMED / _COST):
+        transforms = float(thresholds.size) * len(self.kinds) * self.size / _COST
+        transformed = work > _DIRECT_WORK and transforms < work
+        work = transforms if transformed else work
+        if work > _MOST_WORK:
             raise UnsupportedModelError(
                 f"the exact expectation for {self.balls} balls in bins of {len(self.kinds)} kinds that may be the "
                 f"fullest would take {work:.1e} steps; at most {_MOST_WORK:.0e} are feasible. Use fewer balls, or bins "
                 "of fewer kinds."
             )
-        if work == transforms / _COST:
+        if transformed:
             return self._by_transforms(thresholds, largest)
         total = np.zeros(thresholds.size)
         chunk = max(1, _CHUNK // max(thresholds.size, *(last - first + 1 for first, last in self.windows)))

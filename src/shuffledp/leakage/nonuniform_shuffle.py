@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shuffle_models import PositionLaw
 from shuffledp.core.statement_terms import Kind
-from shuffledp.leakage.expected_maximum import by_binomials, normal_excess
+from shuffledp.leakage.expected_maximum import by_convolution, normal_excess
 from shuffledp.leakage.guess_scores import Scores, Slots, numbers_of
 from shuffledp.leakage.maximum_bounds import Interval, by_heaviest
 from shuffledp.leakage.uniform_shuffle import Best, best_guess
@@ -27,8 +27,10 @@ from shuffledp.randomness.sources import RandomSource
 _MOST_EXACT = 300  # most people for whom all corners are tried
 _MOST_SEARCHED = 10_000_000  # most people for whom corners are searched
 _MOST_POINTS = 48
+_GRID = 2**13  # points, which take milliseconds
 _CLOSE = 0.01
 _CLOSER = 0.001
+_HARDLY = 1e-13  # of what one report tells: no closer bound is looked for
 _SUM_TOLERANCE = 1e-9
 _MOST_WEIGHTS = 64
 _TINY = 1e-300
@@ -136,13 +138,14 @@ def _searched(small: Scores, size: int, cost: float) -> float:
     def excess(slots: Slots) -> float:
         if len(small.values) > 2:
             return best_guess(small, slots, method="quick").upper
-        return by_binomials(small.chances, small.values, slots)
+        return by_convolution(small.chances, small.values, slots, _GRID)[1]
 
+    hardly = _HARDLY * float(np.ptp(small.values[1] - small.values[0]))
     attained = excess(_corner(size, max(1, round(size / (1 + math.exp(cost / 2)))), cost))
     ranges = [(math.inf, 1, size - 1)]
     for _ in range(_MOST_POINTS):
         worst, low, high = ranges.pop(ranges.index(max(ranges)))
-        if worst <= (1 + _CLOSER) * attained or low == high:
+        if worst <= (1 + _CLOSER) * attained + hardly or low == high:
             return worst
         middle = max(low, min(high - 1, int(math.sqrt(low * high))))
         for start, end in ((low, middle), (middle + 1, high)):
