@@ -227,22 +227,12 @@ class _Loads:
         """Range of m, from the least that has a chance to one that is hardly ever exceeded."""
         windows = self.windows[: len(self.fullest)]
         first = max(self._edge(), *(low - 1 for low, _ in windows))
-        for kind in self.fullest:
-            if kind.count > 2 * NEGLIGIBLE:
-                first = max(first, self._surely_exceeded(kind))
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _edge(self) -> int:
         """Least maximum of the bins that may be the fullest, if the other bins hold the most they may."""
         held = min(self.balls, self.windows[-1][1]) if self.rest else 0
         return -(-(self.balls - held) // sum(kind.count for kind in self.fullest))
-
-    def _surely_exceeded(self, kind: Cells) -> int:
-        """Load that some bin of this kind exceeds, except with chance exp(-46); loads are negatively associated."""
-        low, high = window(self.balls, kind.probability)
-        counts = np.arange(low, min(high, self.balls) + 1)
-        beyond = np.cumsum(binomial(counts, self.balls, kind.probability)[::-1])[::-1]  # P(load >= count)
-        return max(low, int(counts[np.searchsorted(-beyond, -NEGLIGIBLE / kind.count, side="right") - 1]) - 1)
 
     def _smoothness(self, first: int) -> float:
         """Number of integers from ``first`` over which the chance of a maximum of at most m is smooth.
