@@ -7,7 +7,7 @@ import pytest
 
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.http_messages import Problem
-from shuffledp.parties.wire import closing, grammar
+from shuffledp.parties.wire import closing, fetching, grammar
 from shuffledp.randomizers import KINDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
@@ -38,5 +38,10 @@ def test_the_page_names_every_phase(phase):
 
 
 def test_the_page_names_every_media_type():
-    types = {value for module in (grammar, closing) for name, value in vars(module).items() if name.endswith("_TYPE")}
+    types = {
+        value
+        for module in (grammar, closing, fetching)
+        for name, value in vars(module).items()
+        if name.endswith("_TYPE")
+    }
     assert types == set(re.findall(r"`(application/vnd\.shuffledp\.[\w-]+)`", PAGE))

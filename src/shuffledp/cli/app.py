@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from shuffledp.cli import collect_command, keys_command, relay_command, serve_command, tokens_command
+from shuffledp.cli import collect_command, fetch_command, keys_command, relay_command, serve_command, tokens_command
 from shuffledp.cli.account_command import account, calibrate, leakage
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
@@ -40,7 +40,13 @@ for about_graphs in (inspect, design):
     graph_app.command()(on_screen(about_graphs))
 for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):
     keys_command.keys_app.command()(on_screen(about_keys))
-for about_collections in (collect_command.new, collect_command.show, collect_command.status, collect_command.close):
+for about_collections in (
+    collect_command.new,
+    collect_command.show,
+    collect_command.status,
+    collect_command.close,
+    fetch_command.fetch,
+):
     collect_command.collect_app.command()(on_screen(about_collections))
 for role in (serve_command.shuffler, serve_command.analyzer, serve_command.issuer):
     serve_command.serve_app.command()(on_screen(role))

@@ -1,15 +1,23 @@
 """The commands about a collection: `new` and `show` before it begins, `status` and `close` while it is open."""
 
 from contextlib import suppress
-from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
+from dataclasses import astuple, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.options import Force, Json, TaskFile, print_json, require_extra, show_document, whole
+from shuffledp.cli.options import (
+    Force,
+    Json,
+    TaskFile,
+    print_json,
+    require_extra,
+    show_document,
+    whole,
+)
 from shuffledp.cli.send_command import Certificates, CollectionFile
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
@@ -26,6 +34,7 @@ collect_app = typer.Typer(
     rich_markup_mode=None,
 )
 _CODE = ".svg"  # how the file of a link as a QR code ends, beside its collection's
+_DAYS_TO_FETCH = 30
 _PATIENCE = 10.0  # seconds of retries if a service does not answer
 
 
@@ -67,6 +76,14 @@ Web = Annotated[
     str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
 ]
 Result = Annotated[str | None, typer.Option(metavar="URL", help="Where the release will be, for those who answer.")]
+Analyzer = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the shuffler sends what it has mixed; left out, the analyst fetches it."),
+]
+FetchWithin = Annotated[
+    int | None,
+    whole("Without --analyzer: days after the close until batches that nobody fetched are destroyed; 30 if left out."),
+]
 ForShow = Annotated[
     bool, typer.Option("--demonstration", help="For show: answers may be made up, and all that comes of it says so.")
 ]
@@ -92,11 +109,12 @@ def new(
     task: TaskFile,
     *,
     shuffler: Annotated[str, typer.Option(metavar="URL", help="Where reports are sent to.")],
-    analyzer: Annotated[str, typer.Option(metavar="URL", help="Where the shuffler sends what it has mixed.")],
     shuffler_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file.")],
     analyzer_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The analyzer's public key file.")],
     closes: Annotated[str, typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z.")],
     output: Annotated[Path, typer.Option(metavar="COLLECTION", help="The collection file to write.")],
+    analyzer: Analyzer = None,
+    fetch_within: FetchWithin = None,
     opens: Annotated[str | None, typer.Option(metavar="DATE", help="In UTC; at once if left out.")] = None,
     every: Every = None,
     directory: DirectoryFile = None,
@@ -128,10 +146,11 @@ def new(
     collection = Collection.new(
         Task.read(task),
         shuffler=_service(shuffler, shuffler_key),
-        analyzer=_service(analyzer, analyzer_key),
+        analyzer=_service(analyzer or "", analyzer_key),
         opens=None if opens is None else written(instant(opens=opens)),
         closes=end_of_day(closes),
         every=every,
+        fetch_by=_fetch_by(analyzer, fetch_within, end_of_day(closes)),
         directory=None if listed is None else listed.bound,
         transport=transport.value,
         relay=relay,
@@ -254,7 +273,22 @@ def _service(url: str, key: Path) -> "Service":
     """A party at an address, with its key from a public file."""
     from shuffledp.survey import Service
 
-    return Service(url=url, key=_published(key))
+    published = _published(key)
+    return Service(url=url, key=replace(published, request_key=None) if url else published)
+
+
+def _fetch_by(analyzer: str | None, days: int | None, closes: str) -> str | None:
+    """When batches that nobody has fetched are destroyed; None where the analyzer has an address."""
+    from shuffledp.core.instants import instant, written
+    from shuffledp.core.validate import integer_at_least
+
+    if analyzer is not None:
+        if days is not None:
+            raise InvalidParameterError("--fetch-within must be left out with --analyzer, to whom batches are sent.")
+        return None
+    days = _DAYS_TO_FETCH if days is None else days
+    integer_at_least(1, fetch_within=days)
+    return written(instant(closes=closes) + timedelta(days=days))
 
 
 def _published(key: Path) -> "PublishedKey":

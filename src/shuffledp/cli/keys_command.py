@@ -132,10 +132,9 @@ def rotate(
 
 
 def _published(key: "PrivateKey", begins: str) -> "PublishedKey":
-    from shuffledp.parties.wire.keys import in_text
     from shuffledp.parties.wire.published_keys import PublishedKey
 
-    return PublishedKey(role=key.role, key=in_text(key.public), active_from=begins)
+    return PublishedKey.of(key, active_from=begins)
 
 
 def _written_files(path: Path) -> tuple[str, str]:

@@ -101,6 +101,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
         ("Closes", shown(collection.closes)),
         *(() if collection.result is None else (("Result", f"{collection.result}, after the close"),)),
         ("Reports leave", rule),
+        *(() if collection.fetch_by is None else (("Fetched by", f"{shown(collection.fetch_by)}, or destroyed"),)),
         ("Collection", in_text(collection.id)),
     )
     claimed = told(_CLAIMED if collection.names.to_dict() else "")

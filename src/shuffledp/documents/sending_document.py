@@ -116,11 +116,43 @@ def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out:
     return Document(promise=promise, sections=(Section(anchor="files", title="Files", blocks=blocks),))
 
 
+def fetched_document(
+    collection: Collection, releases: Mapping[Path, Mapping[str, Any]], *, has_ended: bool, missing: int
+) -> Document:
+    """End of a fetch: the promise of the last release, where its page is, and what is still to come.
+
+    Args:
+        collection: what was fetched.
+        releases: content of ``statement.json`` by the folder of each release.
+        has_ended: whether the shuffler has no more batches.
+        missing: batches that the shuffler made and did not hand over.
+    """
+    from shuffledp.core.statements import PrivacyStatement
+    from shuffledp.documents.release_document import RELEASE_PAGE
+    from shuffledp.documents.statement_document import promise_of
+
+    promise = None
+    for found in releases.values():
+        statements = [PrivacyStatement.from_dict(each) for each in found["statements"]]
+        promise = promise_of(statements, count_of(found.get("columns", [found])[0]["num_reports"], "report"))
+    left_out = f"The shuffler made {count_of(missing, 'batch', 'batches')} that it did not hand over."
+    later = "The collection is not closed yet: run the same command again later."
+    blocks = (
+        *told(DEMONSTRATION if collection.demonstration else "", left_out if missing else "", role=Role.DANGER),
+        *told("" if has_ended else later),
+        *told(*(f"Page: {folder / RELEASE_PAGE}" for folder in releases), role=Role.PATH),
+    )
+    return Document(promise=promise, sections=(Section(anchor="files", title="Files", blocks=blocks),))
+
+
 def status_document(collection: Collection, status: Mapping[str, object]) -> Document:
     """Whether a collection is open, and whether enough people have answered, but not how many."""
     enough = "at least" if status["at_least_minimum"] else "fewer than"
+    phase = _PHASES.get(str(status["phase"]), "in a state that is not known here")
+    if collection.analyzer.fetches and status["phase"] == "closed":
+        phase = "closed; what it had waits for the analyst to fetch it"
     lines = (
-        f"{collection.task.name}: {_PHASES.get(str(status['phase']), 'in a state that is not known here')}.",
+        f"{collection.task.name}: {phase}.",
         f"{enough.capitalize()} {collection.minimum:,} reports wait to be shuffled. It closes at "
         f"{shown(collection.closes)}." * (status["phase"] == "open"),
     )

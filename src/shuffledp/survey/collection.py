@@ -42,16 +42,10 @@ _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
 _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
-    "page": None,
-    "every": None,
+    **dict.fromkeys(("page", "every", "fetch_by", "relay", "gateway", "issuer", "directory", "result")),
     "transport": "direct",
-    "relay": None,
-    "gateway": None,
-    "issuer": None,
     "ready_made": False,
-    "directory": None,
     "names": {},
-    "result": None,
     "demonstration": False,
 }
 TRANSPORTS = ("direct", "token", "oblivious")
@@ -71,10 +65,11 @@ class Collection(Described):
         opens: when reports are taken in, as `shuffledp.core.instants` writes it.
         closes: from when on they are late.
         shuffler: who takes reports in and mixes them; or, with a directory, who carries what members pass on.
-        analyzer: who opens and analyzes them.
+        analyzer: who opens and analyzes them; without an address it fetches them.
         page: where people answer in a browser; None where they have a program.
         every: a batch leaves whenever there are so many reports, at least the task's ``minimum_batch``; None is one
             batch, at the close.
+        fetch_by: when batches that an analyzer without an address has not fetched are destroyed; after ``closes``.
         transport: how devices reach the shuffler: "direct"; "token", where each spends a token of the issuer; or
             "oblivious", through a relay that cannot read what it passes on, so that the shuffler does not see where
             it comes from.
@@ -103,6 +98,7 @@ class Collection(Described):
     analyzer: Service
     page: WebPage | None = None
     every: int | None = None
+    fetch_by: str | None = None
     transport: str = "direct"
     relay: str | None = None
     gateway: PublishedKey | None = None
@@ -136,7 +132,17 @@ class Collection(Described):
                 raise invalid(f"the {role}'s", **{f"{role}_key": f"the {key.role}'s"})
         if self.result is not None:
             check_address(result=self.result)
+        self._check_fetching()
         self._check_transport()
+
+    def _check_fetching(self) -> None:
+        """Refuse an analyzer without an address in a walk, or without a date until which batches wait."""
+        if self.analyzer.fetches and self.directory is not None:
+            raise invalid("an address where members pass reports on", analyzer=self.analyzer.url)
+        if self.analyzer.fetches == (self.fetch_by is None):
+            raise invalid("given for an analyzer without an address, and for no other", fetch_by=self.fetch_by)
+        if self.fetch_by is not None and instant(fetch_by=self.fetch_by) <= instant(closes=self.closes):
+            raise invalid(f"after closes={self.closes}", fetch_by=self.fetch_by)
 
     def _check_transport(self) -> None:
         """Refuse a relay, gateway key or issuer that is missing for the transport, or that it does not need."""
@@ -297,7 +303,7 @@ class Collection(Described):
         """The addresses of the parties, by role; None for a role that takes no part."""
         issuer = None if self.issuer is None else self.issuer.url
         page = None if self.page is None else self.page.url
-        served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url}
+        served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url or None}
         return {**served, "issuer": issuer, "page": page, "relay": self.relay}
 
     @property
@@ -310,13 +316,13 @@ class Collection(Described):
 
     def named(self, role: str, *, known_by: str = "") -> str:
         """A party in words: its name, if it has one, with its address or else with ``known_by``."""
-        return self.names.beside(role, known_by or str(self.addresses[role]))
+        return self.names.beside(role, known_by or self.addresses[role] or self.analyzer.words)  # it may have none
 
     def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
         """Parties that people must trust: names, addresses and key fingerprints; for walks there is no shuffler."""
         served = {} if self.directory is not None else {"shuffler": self.shuffler}
         served |= {"analyzer": self.analyzer} | ({} if self.issuer is None else {"issuer": self.issuer})
-        known = {role: each.words if fingerprints else each.url for role, each in served.items()}
+        known = {role: each.words if fingerprints or each.fetches else each.url for role, each in served.items()}
         known |= {} if self.relay is None else {"relay": self.relay}
         known |= {} if self.page is None else {"page": self.page.words}
         told = {"analyzer": "analyst"}

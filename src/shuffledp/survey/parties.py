@@ -10,7 +10,9 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid, one_line
+from shuffledp.parties.wire.keys import Role
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey.addresses import LOCAL, check_address, host_of, same_host
 
@@ -23,26 +25,45 @@ class Service(Described):
     """One of the two parties, as devices and the other party find it.
 
     Args:
-        url: where its service is: https, or http on the machine itself; without a path's last slash.
-        key: the key that it uses, with the successors that may follow it.
+        url: where its service is: https, or http on the machine itself; without a path's last slash. "" for an analyzer
+            without a service, which fetches its batches.
+        key: the key that it uses, with the successors that may follow it; without ``url``, one with a ``request_key``.
     """
 
     title: ClassVar[str] = "a party"
-    url: str
+    url: str = ""
     key: PublishedKey
 
     def __post_init__(self) -> None:
-        check_address(url=self.url)
+        if self.url:
+            check_address(url=self.url)
+        elif self.key.role is not Role.ANALYZER:
+            raise invalid("an address", url=self.url)
+        elif self.key.request_key is None:
+            raise InvalidParameterError(
+                "the analyzer's key must have a request_key where the analyzer has no address and fetches its batches; "
+                "it has none. Make another by `shuffledp keys new --role analyzer`."
+            )
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the party is an analyzer that fetches its batches from the shuffler."""
+        return not self.url
+
+    def to_dict(self) -> dict[str, Any]:
+        """Keys of the file; an address that is not there is left out."""
+        written = super(Service, self).to_dict()
+        return {name: value for name, value in written.items() if name != "url" or value}
 
     @property
     def is_local(self) -> bool:
         """Whether the service is on the caller's own machine."""
-        return host_of(self.url) == LOCAL
+        return bool(self.url) and host_of(self.url) == LOCAL
 
     @property
     def words(self) -> str:
-        """The party in words: its address and the fingerprint of its key."""
-        return f"{self.url}, key {self.key.fingerprint}"
+        """The party in words: its address, if it has one, and the fingerprint of its key."""
+        return f"{self.url}, key {self.key.fingerprint}" if self.url else f"key {self.key.fingerprint}"
 
 
 @dataclass(frozen=True, slots=True)

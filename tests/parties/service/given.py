@@ -52,15 +52,24 @@ class Parties:
             following = {"gateway": self.published(self.gateway_key, **further.pop("gateway_until", {}))}
             further |= {"transport": "oblivious"} | following
         given = {"opens": written(self.now - timedelta(days=1)), "closes": written(self.now + timedelta(days=1))}
+        fetching = {}
+        if not analyzer:
+            fetching["request_key"] = in_text(self.analyzer_key.request_key)
+            given["fetch_by"] = written(self.now + timedelta(days=8))
         self.collection = Collection.new(
             asked or task(),
             shuffler=Service(url=shuffler, key=self.published(self.shuffler_key)),
-            analyzer=Service(url=analyzer, key=self.published(self.analyzer_key)),
+            analyzer=Service(url=analyzer, key=self.published(self.analyzer_key, **fetching)),
             now=self.now,
             **given | further,
         )
         if successor is not None:  # as other software may make them, and devices with wrong clocks read them
             self.collection = replace(self.collection, analyzer=Service(url=analyzer, key=self._of_analyzer()))
+
+    @classmethod
+    def fetching(cls, asked=None, **further):
+        """The analyzer has no address, and fetches its batches."""
+        return cls(asked, analyzer="", **further)
 
     @classmethod
     def with_relay(cls, asked=None, *, relay="https://relay.example", **further):

@@ -194,7 +194,7 @@ def test_what_the_analyzer_finds_malformed_or_twice_is_counted_with_what_the_shu
 
 def test_no_batch_follows_its_address_to_another_place():
     async def test():
-        async with forwarder.analyzer_client() as client:
+        async with forwarder.party_client() as client:
             return client.follow_redirects, client.trust_env
 
     assert run(test) == (False, False)
@@ -435,7 +435,7 @@ def test_a_release_that_was_written_just_before_the_process_ended_is_not_written
 
 @pytest.mark.usefixtures("without_a_page")
 def test_batches_wait_for_an_analyzer_that_is_away_and_none_is_lost_or_doubled_by_lost_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(forwarder, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(forwarder, "FIRST_PAUSE", 0.001)
     parties = Parties()
     moods = iter(["away", "broken", "no answer", "no answer", "well", "no answer"])
 

@@ -14,6 +14,7 @@ from shuffledp.parties.service.batches import (
     Clean,
     CloseAsked,
     Delivered,
+    Destroy,
     Drained,
     End,
     Event,
@@ -28,6 +29,7 @@ from shuffledp.parties.service.batches import (
 
 AT_CLOSE = ReleaseRule(closes=100.0, minimum=10)
 EVERY = ReleaseRule(closes=100.0, minimum=10, every=20)
+FETCHED = ReleaseRule(closes=100.0, minimum=10, fetch_by=200.0)
 ORDER = list(Phase)
 
 
@@ -69,6 +71,14 @@ def test_what_is_left_on_the_disk_goes_when_the_last_batch_is_delivered():
     assert step(Phase.OPEN, Delivered(0), EVERY) == (Phase.OPEN, ())
 
 
+def test_batches_that_nobody_has_fetched_in_time_are_destroyed():
+    assert step(Phase.CLOSED, Tick(199.9), FETCHED) == (Phase.CLOSED, ())
+    assert step(Phase.CLOSED, Tick(200.0), FETCHED) == (Phase.DESTROYED, (Destroy(), Clean()))
+    assert step(Phase.CLOSED, Tick(1e12), AT_CLOSE) == (Phase.CLOSED, ())
+    assert step(Phase.OPEN, Tick(200.0), FETCHED) == (Phase.CLOSING, (StopIntake(),))
+    assert step(Phase.RELEASED, Tick(200.0), FETCHED) == (Phase.RELEASED, ())
+
+
 @pytest.mark.parametrize("phase", ORDER[2:])
 def test_nothing_is_stored_after_the_close(phase):
     with pytest.raises(LocalProtocolError, match="while a collection is open"):
@@ -94,7 +104,7 @@ EVENTS = st.lists(
 )
 
 
-@given(EVENTS, st.sampled_from([AT_CLOSE, EVERY]))
+@given(EVENTS, st.sampled_from([AT_CLOSE, EVERY, FETCHED]))
 def test_whatever_happens_phases_never_go_back_and_no_batch_is_too_small(events, rule):
     phases, phase = [Phase.OPEN], Phase.OPEN
     for event in events:
@@ -108,7 +118,7 @@ def test_whatever_happens_phases_never_go_back_and_no_batch_is_too_small(events,
 
 
 EVENTS = [
-    *(Tick(now) for now in (0.0, 99.9, 100.0, 1e12)),
+    *(Tick(now) for now in (0.0, 99.9, 100.0, 199.9, 200.0, 1e12)),
     CloseAsked(),
     *(Stored(waiting) for waiting in (0, 9, 10, 19, 20, 45)),
     *(Drained(waiting, made) for waiting in (0, 9, 10, 45) for made in (0, 1, 3)),
@@ -116,7 +126,7 @@ EVENTS = [
 ]
 
 
-@pytest.mark.parametrize("rule", [AT_CLOSE, EVERY], ids=["at the close", "every 20"])
+@pytest.mark.parametrize("rule", [AT_CLOSE, EVERY, FETCHED], ids=["at the close", "every 20", "fetched"])
 @pytest.mark.parametrize("phase", Phase)
 def test_the_table_says_of_every_phase_and_event_what_the_step_does(phase, rule):
     assert {type(each) for each in EVENTS} == set(get_args(Event))
@@ -130,7 +140,7 @@ def test_every_row_of_the_table_is_reached():
     reached = {
         each
         for each in TRANSITIONS
-        for rule in (AT_CLOSE, EVERY)
+        for rule in (AT_CLOSE, EVERY, FETCHED)
         for event in EVENTS
         if by_table([each], each.state, event, None, rule=rule) is not None
     }

@@ -159,8 +159,8 @@ def test_a_shuffler_that_is_killed_at_any_moment_stores_a_report_once_and_spends
 
 @pytest.mark.usefixtures("without_a_page")
 def test_an_analyzer_that_is_killed_at_any_moment_releases_once_what_came_with_tokens(tmp_path, monkeypatch):
-    monkeypatch.setattr(forwarder, "_FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(forwarder, "_LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(forwarder, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(forwarder, "LONGEST_PAUSE", 0.1)
     asked = task(release={"delta": 1e-6, "minimum_batch": 2})
     with place(tmp_path, asked, kind=WithTokens, every=2) as where:
         where.start("shuffler")

@@ -146,7 +146,7 @@ def phase(where):
 
 @pytest.mark.usefixtures("without_a_page")
 def test_over_a_link_that_breaks_stalls_and_doubles_each_batch_arrives_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(forwarder, "_FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(forwarder, "FIRST_PAUSE", 0.05)
 
     async def test():
         link = WeakLink(0, ["break", "stall", "break", "double"])
@@ -175,8 +175,8 @@ def test_over_a_link_that_breaks_stalls_and_doubles_each_batch_arrives_once(tmp_
 
 @pytest.mark.usefixtures("without_a_page")
 def test_an_analyzer_that_is_killed_between_any_two_moments_releases_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(forwarder, "_FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(forwarder, "_LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(forwarder, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(forwarder, "LONGEST_PAUSE", 0.1)
     with place(tmp_path) as where:
         collection, config = where.parties.collection, where.parties.analyzer_key.config
         where.start("shuffler")

@@ -138,8 +138,8 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
 
 
 def _party(draft: Collection, role: str) -> str:
-    """Party as people know it: its name in quotation marks, if it has one, and its address."""
-    address, name = str(draft.addresses[role]), draft.names.to_dict().get(role)
+    """Party as people know it: its name in quotation marks, if it has one, and its address or else its key."""
+    address, name = draft.addresses[role] or draft.analyzer.words, draft.names.to_dict().get(role)
     return address if name is None else f'"{printable(name)}" ({address})'
 
 

@@ -101,6 +101,22 @@ class BatchStore(Database):
             found.setdefault(number, []).append((BatchManifest.decode(manifest), self._body(batch)))
         return [batches for batches in found.values() if len(batches) == num_columns]
 
+    def count_before(self, collection_id: bytes, number: int) -> int:
+        """Number of batches of a collection, over all columns, whose number is below this one."""
+        return int(
+            self.rows("SELECT count(*) FROM batches WHERE collection = ? AND number < ?", collection_id, number)[0][0]
+        )
+
+    def is_empty(self, collection_id: bytes) -> bool:
+        """Whether no batch of a collection ever came, not even the empty last one."""
+        return not self.finds("SELECT 1 FROM batches WHERE collection = ?", collection_id)
+
+    def has_ended(self, collection_id: bytes, num_columns: int) -> bool:
+        """Whether the empty last batch of each column came, and everything before it is done."""
+        rows = self.rows("SELECT manifest, done FROM batches WHERE collection = ?", collection_id)
+        last = [manifest for manifest, _ in rows if not BatchManifest.decode(manifest).num_reports]
+        return len(last) == num_columns and all(done for _, done in rows)
+
     def done(self, batches: Iterable[Received]) -> None:
         """Remove the bodies of batches that are released or never will be; the batches stay known."""
         for manifest, path in batches:

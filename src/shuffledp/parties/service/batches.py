@@ -1,8 +1,8 @@
 """State machine that decides when reports leave the shuffler; without clock, disk or network.
 
 A collection is open, until its closing date or until it is closed by hand; closing, until what was being stored is
-stored; closed, until all batches are delivered; then released, or destroyed if there never was a batch. No event leads
-back, whatever a clock says.
+stored; closed, until all batches are delivered; then released. It is destroyed if there never was a batch, or if the
+analyzer has not fetched all batches in time. No event leads back, whatever a clock says.
 """
 
 from dataclasses import dataclass
@@ -32,11 +32,14 @@ class ReleaseRule:
         closes: seconds since 1970 (UTC).
         minimum: fewest reports of a batch, 1 or more.
         every: reports that make a batch, ``minimum`` or more; None makes one batch, at the close.
+        fetch_by: seconds since 1970 after which batches that the analyzer has not fetched are destroyed; None if the
+            shuffler sends them, and goes on until they are delivered.
     """
 
     closes: float
     minimum: int
     every: int | None = None
+    fetch_by: float | None = None
 
     def __post_init__(self) -> None:
         validate.integer_at_least(1, minimum=self.minimum)
@@ -111,8 +114,14 @@ class Clean:
     """Decision: all batches are delivered; leave nothing on the disk but how the collection ended."""
 
 
-Decision = StopIntake | MakeBatch | End | Clean
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """Decision: destroy the batches that nobody has fetched in time."""
 
+
+Decision = StopIntake | MakeBatch | End | Clean | Destroy
+
+_TOO_LATE = "rule.fetch_by is not None and event.now >= rule.fetch_by"
 # Any other event changes nothing, and nothing is decided: a clock that goes back, or what is told again after a crash.
 TRANSITIONS = (
     Transition(Phase.OPEN, Tick, Phase.CLOSING, (StopIntake,), "event.now >= rule.closes"),
@@ -122,6 +131,8 @@ TRANSITIONS = (
     Transition(Phase.CLOSING, Drained, Phase.CLOSED, (MakeBatch, End), "event.waiting >= rule.minimum"),
     Transition(Phase.CLOSING, Drained, Phase.CLOSED, (End,), "event.waiting < rule.minimum and event.batches"),
     Transition(Phase.CLOSING, Drained, Phase.DESTROYED, (End,), "event.waiting < rule.minimum and not event.batches"),
+    Transition(Phase.CLOSED, Tick, Phase.DESTROYED, (Destroy, Clean), _TOO_LATE),
+    Transition(Phase.DESTROYED, Tick, Phase.DESTROYED, (Destroy, Clean), _TOO_LATE),
     Transition(Phase.CLOSED, Delivered, Phase.RELEASED, (Clean,), "not event.left"),
     Transition(Phase.DESTROYED, Delivered, Phase.DESTROYED, (Clean,), "not event.left"),
     *(Transition(each, Stored, None) for each in (Phase.CLOSED, Phase.RELEASED, Phase.DESTROYED)),
@@ -143,6 +154,8 @@ def step(phase: Phase, event: Event, rule: ReleaseRule) -> tuple[Phase, tuple[De
     stay = phase, ()
     match event:
         case Tick(now):
+            if phase in (Phase.CLOSED, Phase.DESTROYED) and rule.fetch_by is not None and now >= rule.fetch_by:
+                return Phase.DESTROYED, (Destroy(), Clean())
             return (Phase.CLOSING, (StopIntake(),)) if phase is Phase.OPEN and now >= rule.closes else stay
         case CloseAsked():
             return (Phase.CLOSING, (StopIntake(),)) if phase is Phase.OPEN else stay

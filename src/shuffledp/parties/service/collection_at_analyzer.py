@@ -22,7 +22,7 @@ from shuffledp.survey import Collection, read_earlier
 
 _AT_ONCE = 2  # batches being received at once
 # Longest manifest with its signature: fixed fields, two texts with their lengths, signature.
-_LONGEST_MANIFEST = COLLECTION_ID_BYTES + 2 + ID_BYTES + 5 * 4 + 32 + 2 * (1 + 255) + SIGNATURE_BYTES
+LONGEST_MANIFEST = COLLECTION_ID_BYTES + 2 + ID_BYTES + 5 * 4 + 32 + 2 * (1 + 255) + SIGNATURE_BYTES
 
 
 class CollectionAtAnalyzer:
@@ -105,7 +105,7 @@ class CollectionAtAnalyzer:
         head = b""
         async for part in parts:
             head += part
-            if len(head) >= _LONGEST_MANIFEST:
+            if len(head) >= LONGEST_MANIFEST:
                 break
         signed, at = SignedManifest.read(head, 0, len(head))
         party = self.collection.shuffler.key
@@ -137,10 +137,18 @@ class CollectionAtAnalyzer:
                 else:
                     await self._store.thread.do(self._store.done, batches)
 
+    async def has_ended(self) -> bool:
+        """Whether the last batch of every column has come, and all that can be released is released."""
+        num_columns = len(self.collection.task.columns)
+        return await self._store.thread.do(self._store.has_ended, self.collection.id, num_columns)
+
     async def _end(self, number: int, released: Sequence[Sequence[Received]]) -> None:
         """End the collection; if several batches were released, write the release over all of them."""
         if number == 0:
             self._log(Happened.NOT_RELEASED)
+        came = await self._store.thread.do(self._store.count_before, self.collection.id, number)
+        if missing := number * len(self.collection.task.columns) - came:
+            self._log(Happened.BATCH_MISSING, missing)  # the shuffler has made it, and left it out
         if len(released) < 2 or await self._is_written(self._folder / "together", released) is not None:
             await self._store.thread.do(self._store.end, self.collection.id)
 

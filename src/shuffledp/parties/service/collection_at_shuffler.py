@@ -21,6 +21,7 @@ from shuffledp.parties.service.batches import (
     CloseAsked,
     Decision,
     Delivered,
+    Destroy,
     Drained,
     End,
     Event,
@@ -88,7 +89,12 @@ class CollectionAtShuffler:
         self._draw = draw_for(collection.task, beside)
         issuer = collection.issuer
         self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
-        self._rule = ReleaseRule(closes=self.terms.closes, minimum=collection.minimum, every=collection.every)
+        self._rule = ReleaseRule(
+            closes=self.terms.closes,
+            minimum=collection.minimum,
+            every=collection.every,
+            fetch_by=None if collection.fetch_by is None else instant(fetch_by=collection.fetch_by).timestamp(),
+        )
         self._wake, self._one_at_a_time = asyncio.Event(), asyncio.Lock()
         self._is_clean, self._phase, self._waiting = False, store.phase, store.waiting
         self.batch_made = asyncio.Event()
@@ -203,7 +209,8 @@ class CollectionAtShuffler:
         """Advance the collection as far as possible now."""
         async with self._one_at_a_time:
             self._phase = self._store.phase  # ahead of ours if the disk failed just after it was written
-            await self._happened(Tick(self._clock()))
+            if not self._is_clean:
+                await self._happened(Tick(self._clock()))
             while self._phase is Phase.OPEN and self._rule.every is not None and self._waiting >= self._rule.every:
                 await self._happened(Stored(self._waiting))
             if self._phase is Phase.CLOSING:
@@ -226,6 +233,11 @@ class CollectionAtShuffler:
             await self._queue.do(self._store.delivered, outgoing)
             self._log(Happened.DELIVERED)
             await self._happened(Delivered(len(await self.outgoing())))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of the collection is left that could be delivered."""
+        return self._is_clean or self._phase is Phase.RELEASED
 
     async def close(self) -> None:
         """Close the store after all accepted submissions are on the disk."""
@@ -252,6 +264,9 @@ class CollectionAtShuffler:
                 if phase is Phase.DESTROYED:
                     self._log(Happened.NOT_RELEASED)
                 self.batch_made.set()
+            case Destroy():
+                await self._queue.do(self._store.destroy_batches)
+                self._log(Happened.NOT_FETCHED)
             case Clean():
                 await self._queue.do(self._store.clean, phase)
                 self._is_clean = True

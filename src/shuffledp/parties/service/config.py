@@ -135,11 +135,14 @@ class AnalyzerConfig(ServiceConfig):
         keys: files of the keys that open reports.
         releases: folder of the releases, with a folder for each collection, named like its file.
         earlier: files ``statement.json`` of earlier releases about the same people, by collection file.
+        shuffler_certificates: file of trusted certificates of shufflers from which batches are fetched, in place of the
+            system's.
     """
 
     keys: tuple[str, ...]
     releases: str
     earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shuffler_certificates: str | None = None
 
     def __post_init__(self) -> None:
         super(AnalyzerConfig, self).__post_init__()
@@ -209,4 +212,5 @@ _PATHS = {
     "invited",
     "releases",
     "analyzer_certificates",
+    "shuffler_certificates",
 }

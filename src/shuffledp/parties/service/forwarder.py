@@ -14,7 +14,7 @@ from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.report_store import Outgoing
 from shuffledp.parties.wire.grammar import BATCH_TYPE
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 300.0  # seconds
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 300.0  # seconds
 _SECONDS = httpx.Timeout(60.0)  # for each part; an unreachable analyzer is detected much faster
 
 
@@ -23,7 +23,7 @@ class Forwarder:
 
     Args:
         at_shuffler: collection whose batches are sent.
-        client: client made by `analyzer_client`.
+        client: client made by `party_client`.
         log: log of failed attempts, without reasons, which may hold addresses.
     """
 
@@ -33,17 +33,17 @@ class Forwarder:
 
     async def run(self) -> None:
         """Send batches as they come, until the task is cancelled."""
-        pause = _FIRST_PAUSE
+        pause = FIRST_PAUSE
         while True:
             self._at_shuffler.batch_made.clear()
             if await self.send_all():
-                pause = _FIRST_PAUSE
+                pause = FIRST_PAUSE
                 await self._at_shuffler.batch_made.wait()
             else:
                 self._log(Happened.DELIVERY_FAILED)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._at_shuffler.batch_made.wait(), _with_jitter(pause))
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                    await asyncio.wait_for(self._at_shuffler.batch_made.wait(), with_jitter(pause))
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     async def send_all(self) -> bool:
         """Whether every batch was acknowledged, after each is sent once; the others must be sent again."""
@@ -73,12 +73,16 @@ async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> Asyn
         number += 1
 
 
-def analyzer_client(certificates: str | None = None) -> httpx.AsyncClient:
-    """HTTP client for the analyzer without redirects or proxies; ``certificates`` is a file of trusted ones."""
-    verify = trusted(None if certificates is None else Path(certificates), name="analyzer_certificates")
+def party_client(certificates: str | None = None, *, name: str = "analyzer_certificates") -> httpx.AsyncClient:
+    """HTTP client for another party without redirects or proxies; ``certificates`` is a file of trusted ones.
+
+    Raises:
+        InvalidParameterError: if the file, which ``name`` calls in the message, holds no certificates.
+    """
+    verify = trusted(None if certificates is None else Path(certificates), name=name)
     return httpx.AsyncClient(verify=verify, follow_redirects=False, trust_env=False)
 
 
-def _with_jitter(seconds: float) -> float:
+def with_jitter(seconds: float) -> float:
     """Pause in seconds times a random factor from 0.5 to 1.5, so that pauses do not reveal their cause."""
     return seconds * (0.5 + secrets.randbelow(1000) / 1000)

@@ -47,6 +47,7 @@ class Problem(Enum):
     NOT_ALLOWED = 405, "methodNotAllowed"
     CONFLICT = 409, "otherLetters"
     STAGE_ENDED = 410, "stageEnded"
+    COLLECTION_ENDED = 410, "collectionEnded"
     TOO_SLOW = 408, "tooSlow"
     TOO_LARGE = 413, "tooLarge"
     WRONG_TYPE = 415, "wrongType"

@@ -283,6 +283,13 @@ class ReportStore(Database):
                 self.run(of, outgoing.number, outgoing.column)
         self.tidy()
 
+    def destroy_batches(self) -> None:
+        """Destroy all batches on their way, which the analyzer has not fetched in time."""
+        with self.transaction():
+            for table in ("parts", "outbox"):
+                self.run(f"DELETE FROM {table}")  # noqa: S608  one of ours
+        self.tidy()
+
     def clean(self, phase: Phase) -> None:
         """Delete everything except the phase and the counts."""
         self.enter(phase)

@@ -14,7 +14,8 @@ from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyze
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
 from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
 from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.forwarder import Forwarder, analyzer_client
+from shuffledp.parties.service.fetcher import Fetcher, fetching_key
+from shuffledp.parties.service.forwarder import Forwarder, party_client
 from shuffledp.parties.service.invited_lists import FileStates, Lists, read_lists, state_of_lists
 from shuffledp.parties.service.issuer_app import CollectionAtIssuer, issuer_app
 from shuffledp.parties.service.issuer_store import IssuerStore
@@ -49,7 +50,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
     pages = read_pages(zip(read, map(Path, config.collections), strict=True))
     served: list[CollectionAtShuffler] = []
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(analyzer_client(config.analyzer_certificates))
+        client = await stack.enter_async_context(party_client(config.analyzer_certificates))
         for collection, beside in collections:
             named_keys([key], collection.shuffler.key)
             if collection.gateway is not None:
@@ -67,7 +68,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
         if config.metrics is not None:
             endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics)))
         working = [each.run() for each in served]
-        sending = [Forwarder(each, client, log=log).run() for each in served]
+        sending = [Forwarder(each, client, log=log).run() for each in served if not each.collection.analyzer.fetches]
         await serve_until_asked(endpoints, [*working, *sending], log, ready)
 
 
@@ -91,7 +92,13 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
         ]
         endpoint = endpoint_of(config, analyzer_app(served, keys, log=log))
         left = [each.release() for each in served]  # left when an earlier process ended
-        await serve_until_asked([endpoint], left, log, ready)
+        async with party_client(config.shuffler_certificates, name="shuffler_certificates") as client:
+            fetching = [
+                Fetcher(each, fetching_key(keys, each.collection), client, log=log).run()
+                for each in served
+                if each.collection.analyzer.fetches
+            ]
+            await serve_until_asked([endpoint], [*left, *fetching], log, ready)
     finally:
         store.close()
 

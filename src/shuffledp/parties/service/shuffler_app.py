@@ -1,8 +1,9 @@
 """Shuffler over HTTP: takes reports in, and tells nothing about their senders.
 
 ``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` tells the collection's phase; ``POST
-/collections/ID/close`` closes it for the holder of the shuffler's key. Uploads of collections with a relay come sealed
-to ``POST /gateway``, and only there; ``GET /ohttp-keys`` shows the keys. Counts are on an address of their own.
+/collections/ID/close`` closes it for the holder of the shuffler's key; ``POST /collections/ID/fetch`` gives batches to
+an analyzer without an address. Uploads of collections with a relay come sealed to ``POST /gateway``, and only there;
+``GET /ohttp-keys`` shows the keys. Counts are on an address of their own.
 """
 
 import json
@@ -17,7 +18,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.connections import TRUSTED
 from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.service.fetched_batches import FetchedBatches
 from shuffledp.parties.service.gateway import ShufflerGateway, content_of, read_request, sealed
 from shuffledp.parties.service.http_messages import (
     Problem,
@@ -34,6 +37,7 @@ from shuffledp.parties.service.intake import Count
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.binary_http import field
 from shuffledp.parties.wire.closing import CLOSE_TYPE
+from shuffledp.parties.wire.fetching import FETCH_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import GatewayKey, in_text
 from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
@@ -41,6 +45,7 @@ from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_R
 MOST_SUBMISSIONS = 1000  # in one upload
 MOST_BYTES = 16 << 20  # bytes of one upload, unless a single submission is longer
 _LENGTH_OF_STATUS = 64
+_LONGEST_FETCH = 1 << 10  # bytes of a request for a batch
 _MOST_AROUND = 1024  # bytes of a sealed request besides its content
 _GATEWAY = "/gateway"
 _FAILURES = (Refused, RemoteProtocolError, StorageError)
@@ -57,8 +62,10 @@ def shuffler_app(
         3. No answer depends on the number of reports, except on whether they are enough.
         4. After a good answer to a close request, the closing phase is on the disk.
         5. Sealed requests get sealed answers, and are handled like direct ones; each collection has one way.
+        6. Batches are fetched by the analyzer's key alone, and of collections whose analyzer has no address.
     """
     known = {in_text(each.collection.id): each for each in served}
+    fetched = {text: FetchedBatches(each) for text, each in known.items() if each.collection.analyzer.fetches}
 
     async def status(request: Request) -> Response:
         phase, enough = of_collection(request, known).status
@@ -71,6 +78,11 @@ def shuffler_app(
         await at_shuffler.stop_intake()
         return ok_response(b"", CLOSE_TYPE)
 
+    async def fetch(request: Request) -> Response:
+        batches = of_collection(request, fetched)
+        body = await whole_body(request.scope, request.receive, media_type=FETCH_TYPE, most=_LONGEST_FETCH)
+        return await batches.answer(body, **request.scope.get("extensions", {}).get(TRUSTED, {}))
+
     async def keys(_: Request) -> Response:
         return ok_response(gateway.published(), OHTTP_KEYS)
 
@@ -80,6 +92,7 @@ def shuffler_app(
     routes = [
         Route("/collections/{id}", status, methods=["GET"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
+        Route("/collections/{id}/fetch", fetch, methods=["POST"]),
         Route("/ohttp-keys", keys, methods=["GET"]),
     ]
     return _Uploads(

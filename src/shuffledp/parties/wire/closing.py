@@ -35,15 +35,26 @@ class CloseRequest(Message):
         Raises:
             RemoteProtocolError: if the collection, the signature or the time (five minutes) does not fit.
         """
-        asked = datetime.fromtimestamp(min(self.time, 1 << 36), UTC)
         if self.collection_id != collection_id or not is_signed_by(
             keys, self.signature, _signed(self.collection_id, self.time)
         ):
             raise RemoteProtocolError("a collection must be closed by its shuffler; somebody else has asked.")
-        if abs(asked - now) > _VALID:
-            raise RemoteProtocolError(
-                "a request to close must be sent within five minutes; it was signed at another time."
-            )
+        require_recent(self.time, now, "a request to close")
+
+
+def require_recent(time: int, now: datetime, what: str) -> None:
+    """Refuse a request of another time than now, give or take five minutes.
+
+    Args:
+        time: seconds since 1970 in the request.
+        now: time here, with a time zone.
+        what: the request in words, with its article.
+
+    Raises:
+        RemoteProtocolError: if the times differ by more.
+    """
+    if abs(datetime.fromtimestamp(min(time, 1 << 36), UTC) - now) > _VALID:
+        raise RemoteProtocolError(f"{what} must be sent within five minutes; it was signed at another time.")
 
 
 def _signed(collection_id: bytes, time: int) -> bytes:

@@ -13,9 +13,10 @@ from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.core.validate import invalid, one_of
@@ -24,6 +25,7 @@ from shuffledp.parties.wire.kems import AEAD_ID, KDF_ID, KEMS, X25519, Kem, Part
 
 _FINGERPRINT_BYTES = 10
 _BATCH_CONTEXT = b"shuffledp-1 batch"
+_REQUEST_CONTEXT = b"shuffledp-1 request key"
 _END = "-----END PRIVATE KEY-----\n"
 # DER prefix of a 2048-bit RSA key that is for RSASSA-PSS with SHA-384 throughout and a salt of 48 bytes.
 _PSS_PREFIX = bytes.fromhex(
@@ -99,10 +101,28 @@ class HpkeKey(PrivateKey):
 
 
 class AnalyzerKey(HpkeKey):
-    """Private key of the analyzer, which opens reports."""
+    """Private key of the analyzer, which opens reports, and signs requests for batches by a key derived from it.
 
-    __slots__ = ()
+    The signing key is Ed25519, its seed HKDF-SHA256 (RFC 5869) of the private key, so that one file holds both.
+    """
+
+    __slots__ = ("_signing",)
     role = Role.ANALYZER
+
+    def __init__(self, kem: Kem, parts: Parts) -> None:
+        super().__init__(kem, parts)
+        secret = b"".join([part.private_bytes_raw() for part in parts])
+        seed = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=_REQUEST_CONTEXT).derive(secret)
+        self._signing = Ed25519PrivateKey.from_private_bytes(seed)
+
+    @property
+    def request_key(self) -> bytes:
+        """Public Ed25519 key, 32 bytes, that verifies ``signature``."""
+        return self._signing.public_key().public_bytes_raw()
+
+    def signature(self, message: bytes) -> bytes:
+        """Signature of a message; the message must begin with a context of its own."""
+        return self._signing.sign(message)
 
 
 class GatewayKey(HpkeKey):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
@@ -11,9 +11,10 @@ from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
 from shuffledp.parties.wire.grammar import HpkeConfig
 from shuffledp.parties.wire.kems import kem_of
-from shuffledp.parties.wire.keys import Role, check_public, fingerprint, from_text
+from shuffledp.parties.wire.keys import AnalyzerKey, PrivateKey, Role, check_public, fingerprint, from_text, in_text
 
 _SEALED_TO = (Role.ANALYZER, Role.GATEWAY)
+_REQUEST_KEY_BYTES = 32
 
 
 class KeyState(StrEnum):
@@ -38,6 +39,8 @@ class PublishedKey(Described):
         active_from: as `shuffledp.core.instants` writes it.
         expires: in the form of ``active_from``, and later; None if no successor is named.
         successors: public keys that may follow this one, in their order, in base64url.
+        request_key: of an analyzer, the Ed25519 key in base64url that verifies its requests for batches; None in files
+            from before there were such requests, and in collections whose shuffler sends batches.
     """
 
     title: ClassVar[str] = "a public key"
@@ -46,8 +49,14 @@ class PublishedKey(Described):
     active_from: str
     expires: str | None = None
     successors: tuple[str, ...] = ()
+    request_key: str | None = None
 
     def __post_init__(self) -> None:
+        if self.request_key is not None:
+            if self.role is not Role.ANALYZER:
+                raise invalid(f"left out for the {self.role.value}, who fetches nothing", request_key=self.request_key)
+            if len(from_text(self.request_key, name="request_key")) != _REQUEST_KEY_BYTES:
+                raise InvalidParameterError(f"request_key must be {_REQUEST_KEY_BYTES} bytes; it is of another length.")
         for name, texts in {"key": (self.key,), "successors": self.successors}.items():
             for text in texts:
                 check_public(self.role, from_text(text, name=name), name=name)
@@ -57,6 +66,17 @@ class PublishedKey(Described):
         begins = instant(active_from=self.active_from)
         if self.expires is not None and instant(expires=self.expires) <= begins:
             raise invalid(f"after active_from={self.active_from}", expires=self.expires)
+
+    @classmethod
+    def of(cls, key: PrivateKey, **further: Any) -> Self:
+        """Public part of a private key; ``further`` are fields of the class, ``active_from`` among them."""
+        request_key = in_text(key.request_key) if isinstance(key, AnalyzerKey) else None
+        return cls(role=key.role, key=in_text(key.public), request_key=request_key, **further)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Keys of the file; ``request_key`` is left out if there is none, as in earlier files."""
+        written = super(PublishedKey, self).to_dict()
+        return {name: value for name, value in written.items() if name != "request_key" or value is not None}
 
     @property
     def public(self) -> bytes:

@@ -1,0 +1,154 @@
+"""Release of a collection on the machine of an analyst without a service: fetched, opened and written by a command."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from shuffledp.core.errors import BatchTooSmallError, InputDataError
+from shuffledp.parties.service.batch_release import is_released
+from shuffledp.parties.service.batch_store import BatchStore
+from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
+from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
+from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, party_client, with_jitter
+from shuffledp.parties.wire.fetching import LONGEST_WAIT
+from shuffledp.parties.wire.keys import AnalyzerKey
+from shuffledp.survey import Collection
+
+STATE, RELEASE = "state", "release"  # folders in that of the command
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedRelease:
+    """Outcome of fetching a collection.
+
+    Args:
+        has_ended: whether the shuffler has no more batches.
+        releases: content of ``statement.json`` by the folder of each release, in their order; empty if there is none.
+        missing: batches that the shuffler made and did not hand over.
+    """
+
+    has_ended: bool
+    releases: Mapping[Path, Mapping[str, Any]]
+    missing: int
+
+
+async def fetch_release(
+    collection: Collection,
+    keys: Sequence[AnalyzerKey],
+    folder: Path,
+    *,
+    once: bool = False,
+    certificates: Path | None = None,
+    earlier: Sequence[Path] = (),
+    waiting: Callable[[bool], None] = lambda _: None,
+) -> FetchedRelease:
+    """Fetch the batches of a collection until it has ended, and write their release.
+
+    Whatever is interrupted goes on where it was: batches are stored before they are acknowledged.
+
+    Args:
+        collection: collection whose analyzer has no address.
+        keys: private keys of the analyzer.
+        folder: folder of the state and the release, made if it is not there.
+        once: take what is there now, in place of waiting for the end.
+        certificates: file of certificates to trust in place of the system's.
+        earlier: the ``statement.json`` of earlier releases about the same people that the task names.
+        waiting: called before each wait, with whether the shuffler could be reached.
+
+    Raises:
+        InvalidParameterError: if the keys are not the collection's, or ``earlier`` does not fit the task.
+        BatchTooSmallError: if fewer answered than make a batch.
+        InputDataError: if reports were opened, and a release of them is not possible or could not be written; or if
+            the batches were fetched into another folder, or not in time.
+        RemoteProtocolError: if the shuffler refuses, or what it sends is no batch of the collection.
+        StorageError: if the disk did not take a batch.
+        httpx.HTTPError: if the shuffler cannot be reached; only with ``once``.
+    """
+    key, happened = fetching_key(keys, collection), _Happened()
+    folder.mkdir(parents=True, exist_ok=True)
+    store = BatchStore(folder / STATE)
+    try:
+        at_analyzer = CollectionAtAnalyzer(collection, keys, store, folder / RELEASE, log=happened, earlier=earlier)
+        await at_analyzer.release()  # of batches that an earlier process took
+        has_ended = await at_analyzer.has_ended()
+        if not has_ended:
+            async with party_client(None if certificates is None else str(certificates), name="ca") as client:
+                fetcher = Fetcher(at_analyzer, key, client, log=happened)
+                has_ended = await _fetched(fetcher, once=once, waiting=waiting) is Fetched.ENDED
+        found = _released(collection, folder / RELEASE)
+        if has_ended and not found:
+            if await store.thread.do(store.is_empty, collection.id):
+                raise InputDataError(
+                    "the shuffler must have batches of the collection; it has none any more. They were fetched into "
+                    f"another folder than {folder}, or destroyed at {collection.fetch_by}, since nobody fetched them."
+                )
+            _refuse(collection, await at_analyzer.has_ended(), happened)
+        return FetchedRelease(has_ended, found, happened.counts[Happened.BATCH_MISSING])
+    finally:
+        store.close()
+
+
+class _Happened(EventLog):
+    """Log that only counts, for a command that says at the end what has happened."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: None)
+        self.counts: Counter[Happened] = Counter()
+
+    def __call__(self, event: Happened, count: int = 1) -> None:
+        """Add to the count of an event."""
+        self.counts[event] += count
+
+
+async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None]) -> Fetched:
+    """Outcome of the last request: the end, or, with ``once``, the first without a batch."""
+    pause, is_reached = FIRST_PAUSE, True
+    while True:
+        waiting(is_reached)
+        try:
+            found = await fetcher.fetch(wait=0 if once else LONGEST_WAIT)
+        except httpx.HTTPError:
+            if once:
+                raise
+            is_reached = False
+            await asyncio.sleep(with_jitter(pause))
+            pause = min(2 * pause, LONGEST_PAUSE)
+            continue
+        pause, is_reached = FIRST_PAUSE, True
+        if found is Fetched.ENDED or (once and found is Fetched.NOTHING):
+            return found
+
+
+def _released(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
+    """Statements of the releases of a collection: of each batch, and of all together, where it has several."""
+    several = [folder]
+    if collection.every is not None:
+        batches = [each for each in folder.glob("batch-*") if each.name.removeprefix("batch-").isdigit()]
+        several = [*sorted(batches, key=lambda each: int(each.name.removeprefix("batch-"))), folder / "together"]
+    return {
+        each: json.loads((each / "statement.json").read_bytes()) for each in several if is_released(each, collection)
+    }
+
+
+def _refuse(collection: Collection, is_done: bool, happened: _Happened) -> None:
+    """Raise the error of a collection that ended without a release."""
+    if not is_done or happened.counts[Happened.RELEASE_FAILED]:
+        raise InputDataError(
+            "the release must be written, and could not be; the batches are kept. Try the command again."
+        )
+    if happened.counts[Happened.SEEN_NOT_RELEASED]:
+        raise InputDataError(
+            "the reports must make a release, and do not; the folder of the release says why, and other releases "
+            "about the same people must count it by --earlier."
+        )
+    raise BatchTooSmallError(
+        f"a release needs at least minimum_batch = {collection.minimum} reports; there were fewer. The shuffler has "
+        "destroyed them, and nothing was released."
+    )

@@ -1,0 +1,126 @@
+"""Fetcher of batches for an analyzer without an address: asks the shuffler, stores, releases, and acknowledges."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+
+import httpx
+
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST, CollectionAtAnalyzer
+from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, with_jitter
+from shuffledp.parties.wire.fetching import FETCH_TYPE, LONGEST_WAIT, FetchRequest, batch_digest
+from shuffledp.parties.wire.grammar import BATCH_TYPE, SignedManifest
+from shuffledp.parties.wire.keys import AnalyzerKey, in_text
+from shuffledp.survey import Collection
+
+_SECONDS = httpx.Timeout(60.0)  # for each part; longer than the shuffler waits for a batch
+
+
+class Fetched(Enum):
+    """Outcome of one request for a batch."""
+
+    BATCH = "a batch is on the disk"
+    NOTHING = "there is no batch yet"
+    ENDED = "the shuffler has no more batches"
+
+
+class Fetcher:
+    """Fetcher of one collection's batches, each stored before the next request acknowledges it.
+
+    Guarantees:
+        1. The shuffler is asked to delete a batch only when it is on this disk.
+        2. A batch that comes twice is released once.
+
+    Args:
+        at_analyzer: collection at the analyzer, whose store takes the batches.
+        key: private key whose request key the collection names.
+        client: client made by `shuffledp.parties.service.forwarder.party_client`.
+        log: log of failed attempts, without reasons, which may hold addresses.
+    """
+
+    def __init__(
+        self, at_analyzer: CollectionAtAnalyzer, key: AnalyzerKey, client: httpx.AsyncClient, *, log: EventLog
+    ) -> None:
+        self._at_analyzer, self._key, self._client, self._log = at_analyzer, key, client, log
+        self._url = f"{at_analyzer.collection.shuffler.url}{at_analyzer.collection.path}/fetch"
+        self._taken = b""
+
+    async def run(self) -> None:
+        """Fetch until the collection has ended, and repeat what fails after growing pauses."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                if await self.fetch() is Fetched.ENDED:
+                    return
+                pause = FIRST_PAUSE
+            except Exception:  # for any error, such as an unknown address, other collections go on
+                self._log(Happened.FETCH_FAILED)
+                await asyncio.sleep(with_jitter(pause))
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def fetch(self, *, wait: int = LONGEST_WAIT) -> Fetched:
+        """Ask once: acknowledge the batch before, wait for the next, store it, and release what is complete.
+
+        Args:
+            wait: seconds for which the shuffler waits for a batch.
+
+        Returns:
+            Whether a batch came, and whether more can come.
+
+        Raises:
+            RemoteProtocolError: if the shuffler refuses, or what comes is no batch of the collection.
+            StorageError: if the disk did not take the batch.
+            httpx.HTTPError: if the shuffler cannot be reached, or the answer ends early.
+        """
+        collection_id = self._at_analyzer.collection.id
+        request = FetchRequest.by(self._key, collection_id, datetime.now(UTC), taken=self._taken, wait=wait)
+        async with self._client.stream(
+            "POST", self._url, content=request.encode(), headers={"content-type": FETCH_TYPE}, timeout=_SECONDS
+        ) as answer:  # the body is read as a batch alone, since it could be endless
+            if answer.status_code == httpx.codes.NO_CONTENT:
+                return Fetched.NOTHING
+            if answer.status_code == httpx.codes.GONE:
+                return Fetched.ENDED
+            if answer.is_server_error:  # also of a proxy before a shuffler that starts again
+                answer.raise_for_status()
+            if answer.status_code != httpx.codes.OK or answer.headers.get("content-type") != BATCH_TYPE:
+                raise _refusal(self._at_analyzer.collection, answer.status_code)
+            head = bytearray()
+            await self._at_analyzer.take(_kept(answer.aiter_raw(), head))
+        signed, _ = SignedManifest.read(bytes(head), 0, len(head))
+        self._taken = batch_digest(signed.encode())
+        await self._at_analyzer.release()
+        return Fetched.BATCH
+
+
+def fetching_key(keys: Sequence[AnalyzerKey], collection: Collection) -> AnalyzerKey:
+    """Key among these whose request key the collection names.
+
+    Raises:
+        InvalidParameterError: if there is none.
+    """
+    for key in keys:
+        if in_text(key.request_key) == collection.analyzer.key.request_key:
+            return key
+    raise InvalidParameterError("the analyzer's key must be the one that the collection names; it is another.")
+
+
+def _refusal(collection: Collection, status: int) -> RemoteProtocolError:
+    if status == httpx.codes.FORBIDDEN:
+        why = "it refuses the request. Is the clock of this machine right to five minutes?"
+    elif status == httpx.codes.NOT_FOUND:
+        why = "it does not know the collection."
+    else:
+        why = f"it answers with status {status}."
+    return RemoteProtocolError(f"the shuffler at {collection.shuffler.url} must give batches to their analyzer; {why}")
+
+
+async def _kept(parts: AsyncIterator[bytes], head: bytearray) -> AsyncIterator[bytes]:
+    """These parts as they come; the first bytes, which hold the manifest, are added to ``head``."""
+    async for part in parts:
+        if len(head) < LONGEST_MANIFEST:
+            head += part
+        yield part
