@@ -14,8 +14,8 @@ from shuffledp.core.validate import integer_at_least, one_of
 from shuffledp.randomizers import model_of_kind, parameters_of_kind
 
 if TYPE_CHECKING:
-    from shuffledp.people.graphs.connected_parts import Contacts
     from shuffledp.protocols.d_sigma.survey.groups import Grouping
+    from shuffledp.protocols.network.people.overlays import Contacts
     from shuffledp.protocols.strata.people.strata import Strata
     from shuffledp.survey import Column, Task
 

@@ -22,10 +22,10 @@ from shuffledp.files.randomizing import PublicReader
 from shuffledp.files.reading import guarded, open_parquet, read_batches
 from shuffledp.files.row_problems import is_number, is_text, plain
 from shuffledp.people.graphs import Graph
-from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import rows_of
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
 from shuffledp.protocols.network.survey.network_section import NetworkSection, Walked

@@ -21,11 +21,11 @@ from shuffledp.core.statement_terms import Kind
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.leakage.protocol_leakage import least_hidden
-from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
 from shuffledp.protocols.d_sigma.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
+from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.randomness.sources import RandomSource

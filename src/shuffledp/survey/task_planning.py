@@ -16,7 +16,6 @@ from shuffledp.core.flow import Progress, Shuffler
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
-from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
 from shuffledp.planning.trusted_curator import TrustedCurator
 from shuffledp.protocols.d_sigma.people.assignment import Groups
@@ -26,6 +25,7 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.network import NetworkSection, Overlay, RandomWalkShuffler
 from shuffledp.protocols.network.laws.walk_distributions import people_of
+from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan, ProtocolSection
 from shuffledp.protocols.strata import Strata, StrataPlan, StratifiedSection, StratifiedShuffler
 from shuffledp.survey.budget import composed_columns, composed_with

@@ -21,9 +21,8 @@ from shuffledp.parties.wire.hpke import sealed_lengths
 from shuffledp.parties.wire.kems import TAG_BYTES
 from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.people.graphs import Graph
-from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.protocols.network.laws.walk_distributions import Round, graphs_of_rounds
-from shuffledp.protocols.network.people.overlays import Overlay, OverlayRound
+from shuffledp.protocols.network.people.overlays import Contacts, Overlay, OverlayRound
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.protocols.network.survey.network_section import NetworkSection

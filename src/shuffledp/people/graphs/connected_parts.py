@@ -10,11 +10,9 @@ from shuffledp.core.described import Described
 from shuffledp.core.table import Integers
 from shuffledp.people.graphs.graph import Graph, union
 from shuffledp.people.graphs.spectrum import mixing_time
-from shuffledp.protocols.network.people.overlays import Overlay
 
 Parts = list[tuple[Integers, Graph]]
 Graphs = tuple[Graph, ...]
-Contacts = Graphs | Overlay  # possible recipients of each person's reports
 
 _MOST_PARTS = 16  # that are described each
 _MOST_CUT = 2  # graphs, or sequences of them

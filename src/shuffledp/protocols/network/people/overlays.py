@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.table import Integers
 from shuffledp.core.validate import instance_of, integer_at_least, invalid
+from shuffledp.people.graphs.connected_parts import Graphs
 
 _MOST_USERS = 2**31 - 1
 _MOST_ENTRIES = 10**8  # of the matrix of one round
@@ -169,6 +170,9 @@ class Overlay:
     def digest(self) -> str:
         """SHA-256 of the number of people and the sizes, in hexadecimal."""
         return hashlib.sha256(repr(("overlay", self.num_users, *self.sizes)).encode()).hexdigest()
+
+
+Contacts = Graphs | Overlay  # possible recipients of each person's reports
 
 
 @dataclass(frozen=True)

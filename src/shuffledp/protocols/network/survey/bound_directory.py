@@ -7,7 +7,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph
-from shuffledp.people.graphs.connected_parts import Contacts
+from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.network.survey.network_section import AUTO, LINKS, NetworkSection
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.survey.section import require_sha256

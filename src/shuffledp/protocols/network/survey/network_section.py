@@ -13,11 +13,9 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.validate import invalid
-from shuffledp.people.graphs.connected_parts import Contacts
 from shuffledp.protocols import network
-from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.network.laws.walk_distributions import MOST_ROUNDS, people_of
-from shuffledp.protocols.network.people.overlays import Overlay
+from shuffledp.protocols.network.people.overlays import Contacts, Overlay
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.shufflers.walk_model import (
     PROTOCOLS,
@@ -28,7 +26,6 @@ from shuffledp.protocols.network.shufflers.walk_model import (
 )
 from shuffledp.protocols.network.shufflers.walk_ways import check_churn
 from shuffledp.protocols.network.theorems.network_gate import walk_gate
-from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
@@ -236,7 +233,7 @@ class NetworkSection(ShufflerSection):
         key, other = f"{self.title} graph", ", or random-regular:DEGREE"
         return replace(self, sha256=digest_of_files(folder, self.files, self.sha256, key=key, other=other))
 
-    def shuffler(self, grouping: Grouping | Strata | None = None) -> RandomWalkShuffler:
+    def shuffler(self, grouping: object = None) -> RandomWalkShuffler:
         """Refuse to make a shuffler without a graph; `walking` makes one."""
         del grouping
         accounted = "an overlay, for which `shuffledp plan TASK.toml --users N` accounts"
