@@ -18,6 +18,7 @@ import shuffledp as sdp
 from cli.running import stub_pages, task_with
 from documents.reading import Page
 from shuffledp.attacks import audit
+from shuffledp.attacks.guessing_game import guess_answers
 from shuffledp.core import shown
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shown import ABOVE, DOCUMENTS, SAVED, Shown
@@ -25,7 +26,6 @@ from shuffledp.core.statements import Statements
 from shuffledp.documents.release_document import release_top, write_release
 from shuffledp.files import new_folder, stages
 from shuffledp.leakage import compare_ways, examine_target
-from shuffledp.protocols.d_sigma.attacks.guessing_game import guess_answers
 from shuffledp.survey import Task
 from shuffledp.survey.task_audit import audit_task
 from shuffledp.testing import SeededSource

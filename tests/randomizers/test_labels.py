@@ -20,9 +20,9 @@ from shuffledp import (
     UniformShuffler,
 )
 from shuffledp.attacks import Verdict, audit
+from shuffledp.attacks.guessing_game import guess_answers
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.protocols.d_sigma.attacks.guessing_game import guess_answers
 from shuffledp.protocols.d_sigma.attacks.reidentification_adversaries import KnownAnswers
 from shuffledp.protocols.d_sigma.attacks.reidentification_game import LearnedSlots, name_slots
 from shuffledp.randomizers.inputs import as_numbers_of

@@ -8,10 +8,10 @@ import pytest
 import shuffledp as sdp
 from shuffledp import randomizers
 from shuffledp.attacks import Verdict
+from shuffledp.attacks.guessing_game import guess_answers
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.statement_terms import Kind
 from shuffledp.leakage import target_vulnerability
-from shuffledp.protocols.d_sigma.attacks.guessing_game import guess_answers
 from shuffledp.testing import SeededSource
 from statistical.thresholds import SIGNIFICANCE
 

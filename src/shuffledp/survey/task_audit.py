@@ -12,6 +12,7 @@ from shuffledp._version import __version__
 from shuffledp.accounting import account_all
 from shuffledp.attacks import AuditReport, Verdict, audit
 from shuffledp.attacks.findings import counted, outcome_of, tally
+from shuffledp.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
@@ -23,7 +24,6 @@ from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.leakage.protocol_leakage import least_hidden
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
-from shuffledp.protocols.d_sigma.attacks.guessing_game import DEFAULT_GUESSES, Guessing, guess_answers
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.network.survey.network_section import NetworkSection

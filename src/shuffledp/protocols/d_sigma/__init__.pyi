@@ -7,9 +7,6 @@ from .analyzers.regional import RegionalSummary as RegionalSummary
 from .attacks.evaluation import InferenceEvaluation as InferenceEvaluation
 from .attacks.evaluation import MajorityVote as MajorityVote
 from .attacks.evaluation import evaluate as evaluate
-from .attacks.guessing_game import DEFAULT_GUESSES as DEFAULT_GUESSES
-from .attacks.guessing_game import Guessing as Guessing
-from .attacks.guessing_game import guess_answers as guess_answers
 from .attacks.order_game import OrderGame as OrderGame
 from .attacks.reidentification_adversaries import KnownAnswers as KnownAnswers
 from .attacks.reidentification_adversaries import LikeliestSlots as LikeliestSlots

@@ -6,9 +6,9 @@ import pytest
 import shuffledp as sdp
 from attacks.twins import InArrivalOrder, InOneOrder, LastIsPutBack, LastStays, TooTruthful, UnderNames, pipeline
 from shuffledp.attacks import Verdict
+from shuffledp.attacks.guessing_game import guess_answers
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.leakage import target_vulnerability
-from shuffledp.protocols.d_sigma.attacks.guessing_game import guess_answers
 from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler
 from shuffledp.testing import SeededSource
 
