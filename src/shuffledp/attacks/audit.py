@@ -34,7 +34,7 @@ Games = Mapping[str, type[Game]]
 
 
 def _known_games() -> tuple[type[Game], ...]:
-    """Known games: of those about one type of guarantee, the first that suits is played."""
+    """All games; for each type of guarantee an audit plays the first that suits."""
     of_families: list[type[Game]] = [game for family in families() for game in family.games()]
     return (*of_families, LocalGame, SlotGame, RowGame, CentralGame)
 
@@ -45,8 +45,8 @@ DEFAULT_TRIALS = LazyMapping(
 )
 
 _TAILS = 4  # two limits of each of two probabilities
-_WRONG = 0.1  # the loss that must be told from no loss
-_COUNTABLE = 1e15  # runs; larger numbers are not written out
+_WRONG = 0.1  # true loss that the trials must reveal where no loss is claimed
+_COUNTABLE = 1e15  # largest number of runs that is written out in full
 _PEOPLE = re.compile(r"\bnum_users=(\d+)")  # as hypotheses show it
 
 
@@ -152,7 +152,7 @@ def audit(
 
 
 def _games(shuffler: Shuffler, model: ProtocolModel, mode: Mode) -> Games:
-    """Games that are played, by type of guarantee."""
+    """Game to play for each type of guarantee."""
     played: dict[str, type[Game]] = {}
     for game in GAMES:
         if game.guarantee not in played and game.suits(shuffler, model):
@@ -224,18 +224,18 @@ def _check_people(claims: Sequence[PrivacyStatement], num_users: int, parts: Seq
 
 
 def _delta_of(claim: PrivacyStatement) -> float:
-    """Remainder of a claim that has a game."""
+    """Delta of a claim about which a game can be played."""
     return cast(DifferentialPrivacy | DSigmaPrivacy, claim.guarantee).delta
 
 
 def _loss_of(claim: PrivacyStatement) -> float:
-    """Loss of a claim that has a game: epsilon, or the alpha of orders."""
+    """Loss of a claim about which a game can be played: epsilon, or the alpha of orders."""
     guarantee = claim.guarantee
     return guarantee.alpha if isinstance(guarantee, DSigmaPrivacy) else cast(DifferentialPrivacy, guarantee).epsilon
 
 
 def _why_no_claim(claim: PrivacyStatement, games: Games) -> str:
-    """Reason why a statement has nothing to refute, or no game that could refute it; else ""."""
+    """Reason why a statement claims nothing, or why no game is about its type of guarantee; else ""."""
     if claim.withdrawn is not None:
         return f"The statement is withdrawn and promises nothing: {claim.withdrawn.text}."
     if claim.kind is Kind.LOWER_BOUND:
@@ -275,7 +275,7 @@ def _why_no_attack(
 
 
 def _why_too_few(claim: PrivacyStatement, games: Games, trials: int | None, tail: float) -> str:
-    """Reason why even an attack that never errs could not refute the claim; else ""."""
+    """Reason why these trials are too few for any attack to refute the claim; else ""."""
     claimed, delta, runs = _loss_of(claim), _delta_of(claim), trials or games[claim.guarantee.type].trials
     most = most_shown(runs, delta, tail=tail)
     if most > claimed:

@@ -81,7 +81,7 @@ def to_width(value: float, lower: float, upper: float, *, percent: bool = False)
 
 
 def others_of(detected: float, mistaken: float) -> float:
-    """Shape of an event: the number of other reports, each e^epsilon times less likely, that share what it misses.
+    """Shape of an event: the number of other reports of the randomized response with the same two probabilities.
 
     k-ary randomized response sends the truth with p = e^epsilon q and each of m = k - 1 other reports with q, so that
     m = (1 - p) / q. It is 1 at the corner of all that (epsilon, delta) allows, where an event shows most, and taken for
@@ -114,7 +114,9 @@ def chance_to_refute(
 
 
 def least_found(claimed: float, runs: int, delta: float, *, tail: float, others: float = 1.0) -> float:
-    """Detectable loss: the smallest that refutes a claim with probability ``POWER`` in these runs; arguments as above.
+    """Detectable loss: the smallest true loss at which a claim is refuted with probability ``POWER`` in these runs.
+
+    The arguments are those of `chance_to_refute`.
 
     Returns:
         Above ``claimed``; infinity if not even an event that never errs could refute it.

@@ -35,7 +35,7 @@ MOST_TRIALS = 10_000_000  # the scores of all runs are held in memory: hundreds 
 
 _REPORTS_AT_A_TIME = 1 << 16
 _VIEWS_AT_A_TIME = 1 << 8
-LARGEST_CHANNEL = 256  # answers of randomizers whose matrix is written out
+LARGEST_CHANNEL = 256  # most answers of a randomizer whose matrix is written out
 _RUNS_AT_A_TIME = 1 << 14
 
 
@@ -250,7 +250,7 @@ class CentralGame(Game):
 
 
 def views_at_a_time(num_users: int) -> int:
-    """Number of views of this many people that fit in memory together."""
+    """Number of views that fit in memory together, each of ``num_users`` people."""
     return max(1, min(_VIEWS_AT_A_TIME, _REPORTS_AT_A_TIME // num_users))
 
 
@@ -262,7 +262,7 @@ def views_at_a_time(num_users: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classes:
-    """Classes of outputs that are equally likely under each of the three answers, with their chances."""
+    """Outputs in classes of equal likelihoods, with the chance of each class under each of the three answers."""
 
     first: Floats
     second: Floats

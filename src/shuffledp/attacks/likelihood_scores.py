@@ -166,7 +166,7 @@ def log_likelihood_of(model: LocalModel, columns: Mapping[str, NDArray[Any]], an
 
 
 def sum_per_view(terms: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log of the sum of exponentials from each start to the next one."""
+    """Logarithm, for each view, of the sum of the exponentials of its terms."""
     largest = np.maximum.reduceat(terms, starts)
     lengths = np.diff(starts, append=len(terms))
     total: NDArray[np.float64] = largest + np.log(np.add.reduceat(np.exp(terms - np.repeat(largest, lengths)), starts))

@@ -29,11 +29,11 @@ DISTINCT = (LabelMeaning.SLOT, LabelMeaning.POSITION)  # a different label besid
 
 PROBES = 1_000  # shuffles from which the law of one person's place is learned
 _FEW_PROBES = 100  # enough to show a fixed order
-_NOT_SEEN = 0.5  # count for a place in which no probe ended
-_LARGEST_SEARCH = 1024  # most people among whom the surest row is searched
+_NOT_SEEN = 0.5  # added to the count of each place, so that no chance is 0
+_LARGEST_SEARCH = 1024  # most people among whom the most predictable row is searched
 _UNEVEN = 4.0  # standard errors from which on rows do not count as even
 _BY_CHANCE = 1e-6  # even rows would reach a count with this probability: beyond it they are not even
-_SURER = 1.25  # ratio by which another row must be surer than that of the named person
+_SURER = 1.25  # another person's likeliest place must be this many times as likely as the named person's
 
 Counts = NDArray[np.int64]
 
@@ -51,7 +51,7 @@ class _PlaceGame(CentralGame):
         self._rows = self.source.substream("rows")  # its own stream: reading rows does not change the runs
 
     def different(self, pairs: Sequence[NeighboringInputs]) -> Sequence[NeighboringInputs]:
-        """Pairs of answers, each for the named person and for the person with the surest place."""
+        """Pairs of answers, each for the named person and for the person whose place is the easiest to predict."""
         people = sorted({pair.person for pair in pairs})
         counts = place_counts(self.pipeline.shuffler, self.num_users, people, probes_for(self.training), self._rows)
         self._counts = dict(zip(everybody(self.num_users, people), counts, strict=True))
@@ -153,12 +153,12 @@ def probes_for(runs: int) -> int:
 
 
 def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
-    """People to follow in the search for the surest place: all, or only ``people`` in a large batch."""
+    """People to follow in the search for the most predictable place: all, or only ``people`` in a large batch."""
     return range(num_users) if num_users <= _LARGEST_SEARCH else people
 
 
 def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
-    """Person with the surest place, by `place_counts`; the named one if the difference may be chance."""
+    """Person whose place is the easiest to predict, by `place_counts`; the named one if that may be chance."""
     from scipy.stats import binom  # slow to import
 
     surest = {person: int(found.max()) for person, found in counts.items()}

@@ -61,7 +61,7 @@ def lost() -> Decimal:
 def settled_floor(
     value: Callable[[Decimal], Decimal], word: int, source: RandomSource, *, most: int, digits: int = 0
 ) -> int:
-    """Integer part of ``value(u)``, at most ``most``, for a uniform u whose first 64 bits are known.
+    """Integer part of ``value(u)``, at most ``most``, for a uniform u whose first 64 bits are drawn already.
 
     ``value`` is nondecreasing, computed in the precision of the decimal context, to within `lost`; it may need more
     ``digits`` than the usual ones.

@@ -169,7 +169,7 @@ def draw_num_kept(num_items: int, concentration: float, source: RandomSource) ->
 
 
 def _count_between(ends: tuple[Decimal, Decimal], num_items: int, concentration: float) -> int | None:
-    """Count at which the distribution function passes both ends, or None if the ends differ in it.
+    """Count at which the distribution function first exceeds a probability; None if the two ``ends`` of it disagree.
 
     All weights come from the largest by products of quotients. Every product errs by a few units of the last digit, so
     that a sum errs by less than ten units for each step; and weights are left out only where all of them together are

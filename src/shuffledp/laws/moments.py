@@ -55,7 +55,7 @@ def _log_hamming(num_items: int, theta: float) -> float:
 
 
 def _log_integers(count: int, theta: float) -> Floats:
-    """Values log((1 - q^m) / (1 - q)) for m = 1, ..., count: log constants of truncated geometric laws."""
+    """Values of log((1 - q^m) / (1 - q)) for m = 1, ..., count: log constants of truncated geometric laws."""
     m = np.arange(1, count + 1, dtype=np.float64)
     if theta * count < 1e-12:
         return np.log(m)
@@ -97,7 +97,7 @@ def _over_expm1(x: float | Floats) -> Floats:
 
 
 def _squared(x: float | Floats) -> Floats:
-    """Value exp(-x) / (1 - exp(-x))^2."""
+    """Value of exp(-x) / (1 - exp(-x))^2."""
     out: Floats = np.exp(-x) / np.expm1(-x) ** 2
     return out
 

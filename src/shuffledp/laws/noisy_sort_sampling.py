@@ -131,7 +131,7 @@ def _keys(at: Floats, words: NDArray[np.uint64], noise: str) -> tuple[Floats, Fl
 
 
 def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[int, int]]:
-    """Runs of keys, sorted by block, that may be in the wrong order."""
+    """Runs of neighboring keys that float errors may have put in the wrong order."""
     highest, lowest = keys + margins, keys - margins
     wide = np.flatnonzero(np.isinf(margins))
     if wide.size:  # such a key may lie anywhere in its block
@@ -156,7 +156,7 @@ class _Key:
         self._negative, self.bits = bool(word & 1), Bits(word >> 1, 63)
 
     def interval(self) -> tuple[Decimal, Decimal]:
-        """Two numbers that enclose the key."""
+        """Lower and upper bound of the key."""
         center = self._position / self._scale
         most, least = (_magnitude(u, self._noise) for u in self.bits.ends())
         if self._negative:

@@ -75,7 +75,7 @@ def binomial(counts: ArrayLike, trials: ArrayLike, chance: float) -> Floats:
 
 
 def window(trials: float, chance: float, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
-    """First and last count of a window; beyond either lies at most exp(-nats) of Bin(trials, chance).
+    """First and last likely count: beyond either lies a probability of at most exp(-nats) under Bin(trials, chance).
 
     The same holds for the Poisson law of mean ``trials * chance`` (Bernstein), of which counts may exceed ``trials``.
     """

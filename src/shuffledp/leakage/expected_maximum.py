@@ -15,9 +15,9 @@ from shuffledp.leakage.guess_scores import Slots
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _TINY = 1e-300
-_SMALLEST = 1e-24  # probability of a histogram that is left out where there are too many
+_SMALLEST = 1e-24  # less likely histograms are left out where there are too many
 _CHUNK = 1_000_000  # numbers held at a time
-FEW = 500_000  # histograms, up to which none is left out
+FEW = 500_000  # up to this number of histograms none is left out
 CONFIDENCE = 0.999
 _DRAWS, _FEWEST_DRAWS = 200_000, 2_000
 _MOST_DRAWN = 40_000_000  # histograms, one for each weight and draw
@@ -197,7 +197,7 @@ def _from_normal(chances: Floats, centered: Floats, slots: Slots) -> float:
 
 
 def _law_on_grid(chances: Floats, steps: Floats, slots: Slots, points: int) -> Floats:
-    """Law of the sum, in steps from the middle of the grid."""
+    """Probabilities of the weighted sum on the grid, whose middle point is 0."""
     product = np.ones(points // 2 + 1, dtype=np.complex128)
     for weight, count in slots:
         law, sums, power = chances, weight * steps, count
@@ -246,7 +246,7 @@ def by_sampling(
 
 
 def _hardly_exceeded(chances: Floats, relative: Floats, slots: Slots) -> float:
-    """Bound that each guess's sum exceeds with probability at most exp(-46); never above one report's."""
+    """Bound that the sum of a guess exceeds with probability exp(-46) at most, and never above one report's worth."""
     mean = chances @ relative
     centered = relative - mean
     squares = sum(count * weight**2 for weight, count in slots)
@@ -265,12 +265,12 @@ def by_normal_limit(chances: Floats, values: Floats, slots: Slots) -> float:
 
 
 def normal_excess(mean: float, deviation: float) -> float:
-    """Expected positive part of a normal number."""
+    """Expected positive part of a random number with a normal law."""
     return float(normal_excesses(np.array([mean]), np.array([deviation]))[0])
 
 
 def normal_excesses(means: Floats, deviations: Floats) -> Floats:
-    """Expected positive parts of several normal numbers."""
+    """Expected positive parts of several random numbers with normal laws."""
     from scipy.special import erfc
 
     known = np.where(deviations > 0, deviations, 1.0)

@@ -149,7 +149,7 @@ def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts]
 
 
 def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
-    """Matrix, prior and gain of a problem, checked, as floats."""
+    """Checked channel matrix, prior and gain, as floats."""
     matrix = matrix_of(channel).astype(np.float64)
     given = checked_prior(prior, len(matrix)).astype(np.float64)
     worth = checked_gain(gain, len(matrix)).astype(np.float64)
@@ -158,7 +158,7 @@ def _about(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None) ->
 
 
 def _best(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **choices: Any) -> Best:
-    """Best guess if ``known`` counts the others who hold each value."""
+    """Best guess of an adversary who knows how many others hold each value, which is ``known``."""
     if sum(known) == 0:
         return Best.exact(_local_excess(matrix, prior, gain), "one report")
     if sum(count > 0 for count in known) == 1:
@@ -219,7 +219,7 @@ def _among_equals(matrix: Floats, prior: Floats, gain: Floats, known: Counts, **
 
 
 def _among_some(matrix: Floats, prior: Floats, gain: Floats, known: Counts) -> Best:
-    """Upper bound as if all others' reports were known, except for others who hold one common value."""
+    """Upper bound by an adversary who also knows all others' reports, but for others who hold one common value."""
     alike = [tuple(count if place == value else 0 for place in range(len(known))) for value, count in enumerate(known)]
     excess = min(_bound_among_fewer((matrix, prior, gain), [each], "auto") for each in alike if sum(each))
     return Best(excess=excess, lower=0.0, upper=excess, kind=Kind.UPPER_BOUND, method="one value", note=_FEWER_KNOWN)
@@ -295,7 +295,7 @@ def _vulnerability(
 
 
 def pair_of(prior: Floats) -> tuple[float, float] | None:
-    """Probabilities of two values; None if the prior allows others."""
+    """Prior of two values, if it excludes all other values; else None."""
     possible = prior[prior > 0].tolist()
     return (possible[0], possible[1]) if len(possible) == _PAIR else None
 

@@ -275,7 +275,7 @@ def _num_records(channel: Channel) -> int:
 
 
 def _values_of(channel: Channel, person: int) -> list[Hashable]:
-    """Value of one person in every data set."""
+    """Value of one person in each data set."""
     records = _num_records(channel)
     integer_at_least(0, person=person)
     if person >= records:

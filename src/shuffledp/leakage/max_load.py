@@ -141,7 +141,7 @@ def expected_highest(balls: int, kinds: tuple[Cells, ...]) -> float:
 
 
 def _contenders(balls: int, kinds: tuple[Cells, ...]) -> tuple[tuple[Cells, ...], float]:
-    """Kinds of bins of which one may be the fullest, and the probability of all other bins together.
+    """Kinds of bins that may hold the fullest bin, and the probability of all other bins together.
 
     By Chernoff's bound for the difference of two loads, all others together add less than 1e-16 of the expectation.
     """
@@ -224,13 +224,13 @@ class _Loads:
         return first + float(((1 - within) * weights).sum())
 
     def _range(self) -> tuple[int, int]:
-        """Range of m, from the least that has a chance to one that is hardly ever exceeded."""
+        """First and last load of the fullest bin that are likely enough to count."""
         windows = self.windows[: len(self.fullest)]
         first = max(self._edge(), *(low - 1 for low, _ in windows))
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
 
     def _edge(self) -> int:
-        """Least maximum of the bins that may be the fullest, if the other bins hold the most they may."""
+        """Least possible load of the fullest bin, if the bins that cannot be the fullest hold the most they may."""
         held = min(self.balls, self.windows[-1][1]) if self.rest else 0
         return -(-(self.balls - held) // sum(kind.count for kind in self.fullest))
 
@@ -246,7 +246,7 @@ class _Loads:
         return _BLOCK * math.sqrt(self.balls * least) / math.sqrt(2 * math.log(count) + 1)
 
     def _thresholds(self) -> Floats:
-        """Thresholds: all values that the maximum can take, from a lower bound of it on."""
+        """Thresholds: all likely values of the maximum, in ascending order after a lower bound."""
         each = list(zip(self.windows, self.fullest, strict=False))
         every = np.unique(
             np.concatenate([kind.offset + np.arange(low, high + 1) * kind.weight for (low, high), kind in each])
@@ -281,7 +281,7 @@ class _Loads:
         return np.clip(total / (self.size * self.at_sum), 0.0, 1.0)
 
     def _doubled(self, frequencies: Integers) -> Floats:
-        """Weights of frequencies: each also stands for its negative, except for 0 and half of all."""
+        """Weights of frequencies: 2, as each stands for its negative too, but 1 for zero and for half of the circle."""
         alone = (frequencies == 0) | (2 * frequencies == self.size)
         return np.where(alone, 1.0, 2.0)
 

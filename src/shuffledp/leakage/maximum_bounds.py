@@ -79,7 +79,7 @@ def _chernoff(chances: Floats, differences: Floats, slots: Slots) -> Floats:
 
 
 def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
-    """Bounds by guesses one at a time; from below, by the best guess and one other.
+    """Bounds by pairs of guesses: from above a sum over all guesses, from below the best guess and one other.
 
     A is the mean of all scores, or the best guess beforehand, plus the constant that is best for normal laws.
     """
@@ -190,7 +190,7 @@ def _evened(small: Scores, heaviest: Sequence[tuple[float, int]]) -> Slots:
 
 
 def _owners(chances: Floats, values: Floats) -> NDArray[np.int64] | None:
-    """Report that favors each guess most; None if one report favors two guesses."""
+    """For each guess, the report that speaks for it most; None if that is one report for two guesses."""
     centered = values - values.mean(axis=0)
     owner = (centered - (centered @ chances)[:, None]).argmax(axis=1)
     return owner if np.unique(owner).size == owner.size else None

@@ -77,7 +77,7 @@ def best_at(found: Scores, slots: Slots, *, method: str = "auto", source: Random
 
 
 def _grouped(slots: Slots) -> tuple[Slots, Slots]:
-    """Laws of a few dozen weights around a law: one more concentrated, one less."""
+    """Two laws of a few dozen weights each: one more concentrated than the given law, one less."""
     ordered = sorted(slots, reverse=True)
     kept, rest = ordered[: _MOST_WEIGHTS // 4], ordered[_MOST_WEIGHTS // 4 :]
     above, below = list(kept), list(kept)
@@ -128,7 +128,7 @@ def _corner(size: int, heavy: int, cost: float) -> Slots:
 
 
 def _is_moderate(size: int, cost: float) -> bool:
-    """Whether the worst corner has several heavy places: about size / (1 + exp(cost / 2))."""
+    """Whether the law that leaks most has several heavy places: about size / (1 + exp(cost / 2))."""
     return cost < 2 * math.log(size)
 
 
@@ -169,7 +169,7 @@ def _above_corners(size: int, low: int, high: int, cost: float) -> Slots:
 
 
 def _uniform(small: Scores) -> Callable[[int], float]:
-    """Excess of a uniform shuffle as a function of the number of people, or an upper bound of it."""
+    """Function from a number of people to the excess of their uniform shuffle, or to an upper bound of it."""
     kept: dict[int, float] = {}
     method = "quick" if len(small.values) > 2 else "auto"  # for a few dozen sizes
 

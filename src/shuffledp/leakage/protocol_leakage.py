@@ -307,14 +307,14 @@ def shows_all(shuffle: ShuffleModel) -> bool:
 
 
 def _in_any_order(shuffle: ShuffleModel, found: Scores) -> float:
-    """Least excess of reports in any order: that of their histogram, as after a uniform shuffle."""
+    """Lower bound on the excess: that of the histogram of reports, which is seen in any order."""
     if not shows_all(shuffle):
         return 0.0
     return best_guess(found, ((1 / shuffle.num_users, shuffle.num_users),), method="quick").lower
 
 
 def _least(found: Scores, sizes: tuple[int, ...], costs: tuple[float, ...], local: float) -> float:
-    """Least bound of several windows around one person; only promising ones are tried, as any window is valid."""
+    """Least of the upper bounds by windows around one person; each is valid, so that only promising ones are tried."""
     order = sorted(
         zip(sizes, costs, strict=True), key=lambda window: math.cosh(min(window[1], 700.0) / 2) / window[0] ** 0.5
     )

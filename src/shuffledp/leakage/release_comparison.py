@@ -81,7 +81,7 @@ class Comparison(Described, Shown):
         return f"{', '.join(way.name for way in self.ways)}; {count_of(self.num_users, 'person', 'people')}"
 
     def way(self, name: str) -> Way | None:
-        """Way of this name; None if it was left out."""
+        """Way to publish that has this name; None if it was left out."""
         return next((way for way in self.ways if way.name == name), None)
 
 
@@ -197,7 +197,7 @@ class _Asked:
         return as_vulnerability(mixed, best, hypotheses=assumed, decay=decay(mixed), counts_right=right)
 
     def _sample_and_strong(self, share: float) -> Vulnerability:
-        """Upper bound as if the sample's members were known; exact for a uniform prior and others of one value."""
+        """Upper bound by an adversary who knows who is sampled; exact for a uniform prior and others of one value."""
         exact = self.about["prior"] is None and self.about["gain"] is None
         excess = share * self.openly.additive_leakage
         prior = self.openly.prior
@@ -214,7 +214,7 @@ class _Asked:
         )
 
     def both(self, reasons: list[str]) -> Way:
-        """Way of the protocol itself."""
+        """Publication by the protocol itself, which randomizes and shuffles."""
         uninformed, strong = (
             _tried(
                 f"both, for the {adversary} adversary",

@@ -37,7 +37,7 @@ _TIED = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestGuess(Described):
-    """Best guess after one view.
+    """Best guess about the target after one view.
 
     Args:
         seen: how many reports of each kind are seen; a single one, where it is known which report is the target's.
@@ -96,7 +96,7 @@ def best_guesses(
 
 
 def _after(seen: NDArray[Any], law: NDArray[np.float64], joint: NDArray[np.float64]) -> BestGuess:
-    """Best guess by Bayes' rule: the worth of a report if it is the target's, averaged over the reports seen."""
+    """Best guess after some reports, by Bayes' rule: the one with the largest mean score of these reports."""
     comes = seen > 0
     ways = math.factorial(int(seen.sum())) // math.prod(math.factorial(count) for count in seen.tolist())
     probability = ways * float(np.prod(law[comes] ** seen[comes]))

@@ -182,12 +182,12 @@ def check_people(num_users: int) -> None:
 
 
 def _is_finite(best: Best) -> bool:
-    """Whether no number overflowed in between; the upper end may be infinite where nothing bounds it."""
+    """Whether the result is finite, so that nothing overflowed; an upper end without a bound may be infinite."""
     return math.isfinite(best.excess) and math.isfinite(best.lower) and not math.isnan(best.upper)
 
 
 def _as_if_alone(small: Scores) -> Best:
-    """Upper bound as if the target's report were known."""
+    """Upper bound: the excess of an adversary who knows which report is the target's."""
     alone = float((small.values - small.values[0]).max(axis=0) @ small.chances)
     if not math.isfinite(alone):
         raise InvalidParameterError("gain must have entries of usual size; sums of these overflow.")
@@ -219,7 +219,7 @@ def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
 
 
 def _between(small: Scores, slots: Slots, *, quick: bool) -> Interval:
-    """Tighter of two kinds of bounds, or the best of both."""
+    """Bounds by fullest bins or by pairs of guesses, or the best ends of both."""
     people = sum(count for _, count in slots)
     bins = None
     if len(slots) == 1 and people <= (_QUICK_BINS if quick else _MOST_BINS):
@@ -241,7 +241,7 @@ def _too_long(small: Scores, slots: Slots) -> str:
 
 
 def _feasible(small: Scores) -> int:
-    """Largest number of people whose histograms can be enumerated."""
+    """Largest number of people for whom all histograms of reports can be enumerated."""
 
     def states(people: int) -> float:
         return num_states(len(small.chances), ((1 / people, people),), small.chances) * len(small.values)
@@ -319,7 +319,7 @@ def _chosen(small: Scores, slots: Slots, *, quick: bool) -> str | None:
 
 
 def _is_slow(small: Scores, slots: Slots) -> bool:
-    """Whether the sum over the largest load is slow: cells of several kinds, and very many people."""
+    """Whether the exact sum over the fullest bin's load is slow: bins of several kinds, and very many people."""
     pattern = _pattern(small)
     alike = pattern is not None and max(np.ptp(small.chances), np.ptp(pattern[1])) <= _ALIKE
     return sum(count for _, count in slots) > _QUICK_PEOPLE and not alike
@@ -361,9 +361,9 @@ def _by_max_load(small: Scores, slots: Slots) -> float:
 
 
 def _pattern(small: Scores) -> tuple[Floats, Floats, NDArray[np.int64] | None] | None:
-    """Base and extra of each report if it favors one guess and scores all others alike, each guess being favored.
+    """Score of each report for most guesses, and what it adds for one guess, if all reports are of this form.
 
-    Then the largest sum is the sum of the bases plus the largest, over guesses, of extra times load.
+    Then the largest sum is the sum of these scores plus the largest, over guesses, of what is added times load.
     """
     values = small.values
     if len(values) < _LEAST_FOR_A_PATTERN:

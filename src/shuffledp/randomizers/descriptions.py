@@ -223,5 +223,5 @@ class LdpModel(_Description):
 
     @property
     def guarantee(self) -> LocalDP:
-        """Guarantee that was given."""
+        """Guarantee with the given epsilon and delta."""
         return LocalDP(epsilon=self.epsilon0, delta=self.delta0)

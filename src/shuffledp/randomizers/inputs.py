@@ -170,7 +170,7 @@ def check_categories(values: NDArray[Any], domain_size: int, name: str) -> None:
 
 
 def check_integer_columns(columns: Mapping[str, NDArray[Any]], *names: str) -> None:
-    """Refuse columns other than one or two integer columns of these names, in this order."""
+    """Refuse columns that are not integers with exactly these names (one or two), in this order."""
     wrong = any(array.dtype.kind not in "iu" or array.ndim != 1 for array in columns.values())
     if wrong or tuple(columns) != names:
         wanted = (

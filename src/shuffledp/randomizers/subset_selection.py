@@ -269,7 +269,7 @@ _Sets = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[n
 
 
 def _add_plainly(sets: _Sets, row: int, words: NDArray[np.uint64], others: int) -> int:
-    """Plain form of `_add`, in integers without limit."""
+    """Interpreted form of `_add`, in Python's integers."""
     bits, answers, missing, spare = sets
     for word in words.tolist():
         product = word * others

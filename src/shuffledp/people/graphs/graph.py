@@ -303,7 +303,7 @@ class Graph(Shown):
         return text.hexdigest()
 
     def balls(self, hops: int) -> tuple[Integers, Integers]:
-        """Ball of each node: all nodes within ``hops`` edges, itself included.
+        """Balls: the nodes within ``hops`` edges of each node, which is among them.
 
         Time and memory grow with the sum of the balls' sizes. The ball of v is ``members[starts[v] : starts[v + 1]]``,
         ascending, of the starts and the members that are returned.

@@ -161,7 +161,7 @@ def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
 
 
 def _ritz_ends(diagonal: list[float], beside: list[float]) -> tuple[tuple[float, float], float]:
-    """Ends of the tridiagonal matrix's spectrum, and the larger of their residuals."""
+    """Smallest and largest eigenvalue of the tridiagonal matrix, and the larger of their residuals."""
     from scipy.linalg import eigh_tridiagonal
 
     if len(diagonal) == 1:
