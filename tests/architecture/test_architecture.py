@@ -83,7 +83,6 @@ DOORS_TO_COME: dict[str, set[str]] = {
     "files/randomizing.py": {"strata"},
     "files/releases.py": {"d_sigma", "strata"},
     "files/shuffling.py": {"d_sigma", "strata"},
-    "protocols/strata/survey/stratified_section.py": {"d_sigma"},
     "survey/budget.py": {"d_sigma"},
     "survey/collection.py": {"network"},
     "survey/columns.py": {"d_sigma", "shares", "strata"},

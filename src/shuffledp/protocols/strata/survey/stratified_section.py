@@ -24,7 +24,6 @@ from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.d_sigma.survey.groups import Grouping
     from shuffledp.survey.columns import Column
 
 _CLOSE = 1e-9
@@ -85,7 +84,7 @@ class StratifiedSection(ShufflerSection):
         """All public columns that strata are not made from."""
         return tuple(column for column in public if column not in self.beside)
 
-    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> StratifiedShuffler:
+    def shuffler(self, grouping: object = None) -> StratifiedShuffler:
         """The shuffler for these strata; refused without strata."""
         if not isinstance(grouping, Strata):
             raise InvalidParameterError(
