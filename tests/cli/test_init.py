@@ -9,17 +9,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.running import refused, shuffledp, write_csv
-from shuffledp.cli.init_command import TaskKind
 from shuffledp.survey import Task
-from shuffledp.survey.task_templates import FORM_OF_KIND, KINDS, Asked, task_text
+from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of, task_text, titles
+
+KINDS = tuple(titles())
 
 
 def init(*arguments, output="made.toml"):
     return shuffledp("init", *arguments, "--output", output)
 
 
-def test_there_is_a_template_for_each_kind():
-    assert set(KINDS) == set(TaskKind)
+def test_each_kind_stands_in_the_help_and_others_are_refused():
+    assert f"<{'|'.join(KINDS)}>" in " ".join(shuffledp("init", "--help").out.split()).replace("| ", "|")
+    said = shuffledp("init", "--kind", "poll", "--output", "made.toml")
+    assert said.code == 2
+    assert "'poll' is not one of 'survey', 'histogram', 'cross', 'mean', 'regions'" in " ".join(said.err.split())
 
 
 @pytest.mark.parametrize(
@@ -149,9 +153,10 @@ def test_the_remainder_is_far_below_one_in_the_number_of_people(folder):
 def test_a_task_about_any_column_is_a_task_about_that_column():
     for column in ("two\nlines", "tab\t", "bell\x07 and delete\x7f", 'x"]\n[people]', "=1+1", "$people", "$by"):
         for kind in KINDS:
-            form = FORM_OF_KIND.get(kind, "category")
-            lists = {"pair": (("No", "Yes"),) * 2, "category": (("No", "Yes"),)}.get(form, ())
-            asked = Asked(columns=(column, "other") if form == "pair" else (column,), form=form, categories=lists)
+            form = form_of(kind)
+            num_columns, num_lists = columns_and_lists(form)
+            lists = (("No", "Yes"),) * num_lists
+            asked = Asked(columns=(column, "other")[:num_columns], form=form, categories=lists)
             text = task_text(kind, [asked], people=200, by=("$value by", "$people by")[: 1 + (kind == "places")])
             assert Task.from_dict(tomllib.loads(text)).column.inputs == asked.columns
             several = [replace(asked, columns=(f"{name}{column}",)) for name in "ab"]

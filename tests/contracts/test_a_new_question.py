@@ -31,6 +31,10 @@ class Rating(CategoryQuestion):
 
     answers: ClassVar[str] = "rating"
     beside: ClassVar[tuple[str, ...]] = ("stars",)
+    head: ClassVar[str] = 'kind = "rating"\\nstars = 5  # the best rating\\n'
+    template: ClassVar[str] = 'kind = "k-rr"\\n$epsilon0'
+    init_kind: ClassVar[str] = "rating"
+    init_title: ClassVar[str] = "A rating"
     epsilon0: float
     stars: int
     missing_category: bool = False
@@ -108,6 +112,15 @@ def test_a_task_names_it_and_is_written_as_it_was_read():
 def test_an_unknown_question_is_refused_by_name():
     with pytest.raises(InvalidParameterError, match=r"the task kind must be one of .*, 'rating'; got kind='quiz'"):
         Task.from_dict(Task.read("task.toml").to_dict() | {"kind": "quiz"})
+
+
+@pytest.mark.parametrize("values", [(), ("--value", "meal"), ("--value", "meal", "--value", "room")])
+def test_a_first_task_file_asks_it(values):
+    made = shuffledp("init", "--kind", "rating", *values, "--output", "made.toml")
+    assert (made.code, made.err) == (0, "")
+    written = Task.read("made.toml")
+    assert written.name.startswith("A rating: ")
+    assert [column.randomizer.answers for column in written.columns] == ["rating"] * max(1, len(values) // 2)
 
 
 def test_it_goes_through_plan_and_run(tmp_path):

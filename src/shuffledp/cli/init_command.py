@@ -1,9 +1,8 @@
 """The command that writes a first task file: `init`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,34 +14,30 @@ from shuffledp.core.errors import InputDataError, InvalidParameterError, Shuffle
 if TYPE_CHECKING:
     from shuffledp.files.looked_through import Found
     from shuffledp.survey import Task
-    from shuffledp.survey.task_templates import Asked, Category
+    from shuffledp.survey.task_templates import Asked
 
 _PEOPLE = 1000
 
 
-class TaskKind(StrEnum):
-    """Kind of task; each has its own template."""
-
-    SURVEY = "survey"
-    HISTOGRAM = "histogram"
-    CROSS = "cross"
-    MEAN = "mean"
-    REGIONS = "regions"
-    GROUPS = "groups"
-    PLACES = "places"
-    WALK = "walk"
-    SUM = "sum"
+_KINDS = "<survey|histogram|cross|mean|regions|groups|places|walk|sum>"  # as the help shows them
+_BY = {"places": 2, "groups": 1, "regions": 1}  # public columns
+_TIMES = {1: "once", 2: "twice"}
 
 
-_ONE_QUESTION = (TaskKind.CROSS, TaskKind.SUM)
-_BY = {TaskKind.PLACES: 2, TaskKind.GROUPS: 1, TaskKind.REGIONS: 1}  # public columns
+def _known_kind(typed: str) -> str:
+    """A kind of first task file; others are refused as an option with a list of choices refuses them."""
+    from shuffledp.survey.task_templates import titles
+
+    if typed not in (known := titles()):
+        raise typer.BadParameter(f"{typed!r} is not one of {', '.join(map(repr, known))}.")
+    return typed
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """Options of `init`: kind (None: chosen by the columns), private and public columns, categories, people."""
 
-    kind: TaskKind | None
+    kind: str | None
     values: tuple[str, ...]
     by: tuple[str, ...]
     categories: tuple[str, ...] | None
@@ -51,7 +46,7 @@ class _Wanted:
     @property
     def title(self) -> str:
         """Name of the template."""
-        return self.kind or TaskKind.SURVEY
+        return self.kind or "survey"
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -63,57 +58,55 @@ class _Wanted:
     def check(self, table: Path | None) -> None:
         """Refuse options that do not fit together."""
         from shuffledp.core.validate import integer_at_least
-        from shuffledp.survey.task_templates import FORM_OF_KIND
+        from shuffledp.survey.task_templates import columns_and_lists, form_of
 
-        kind, most = str(self.title), _BY.get(TaskKind(self.title), 0)
-        if self.categories is not None and (kind in FORM_OF_KIND or len(self.values) > 1):
-            what = f"for kind {kind!r}" if kind in FORM_OF_KIND else "beside several --value"
+        kind, most = self.title, _BY.get(self.title, 0)
+        num_columns, num_lists = columns_and_lists(form_of(kind))
+        if self.categories is not None and (num_lists != 1 or len(self.values) > 1):
+            what = f"for kind {kind!r}" if num_lists != 1 else "beside several --value"
             raise InvalidParameterError(f"--categories must be left out {what}: it is the answers to one question.")
         if table is not None and not self.values:
             raise InvalidParameterError("--value COLUMN must be given beside a table of answers: the private column.")
-        if self.kind is TaskKind.CROSS and len(self.values) not in (0, 2):
-            raise InvalidParameterError("--value must be given twice for kind 'cross', the table of two columns.")
-        if self.kind is TaskKind.SUM and len(self.values) > 1:
+        if num_columns == 2 and len(self.values) not in (0, 2):
+            raise InvalidParameterError(f"--value must be given twice for kind {kind!r}, the table of two columns.")
+        if kind == "sum" and len(self.values) > 1:
             raise InvalidParameterError("--value must be given once for kind 'sum'.")
         if len(set(self.values)) != len(self.values):
             raise InvalidParameterError("--value must be given once for each private column; one is given twice.")
         if self.by and len(self.by) != most:
-            allowed = f"given {'twice' if most == 2 else 'once'}" if most else "left out"
+            allowed = f"given {_TIMES[most]}" if most else "left out"
             raise InvalidParameterError(f"--by must be {allowed} for kind {kind!r}.")
         if self.users is not None:
             integer_at_least(2, users=self.users)  # a batch of one hides nobody
 
-    def forms(self, found: "Sequence[Found]") -> Iterator[str]:
-        """Form of the answers in each column, from the content of a table if there is one."""
-        from shuffledp.survey.task_templates import FORM_OF_KIND
-
-        for each in found:
-            is_open = self.kind is not TaskKind.SURVEY and self.categories is None
-            yield FORM_OF_KIND.get(self.title, "bin" if is_open and each.wants_bins else "category")
-
     def asked(self, found: "Sequence[Found]") -> "list[Asked]":
-        """The questions of the task."""
-        from shuffledp.survey.task_templates import FORM_OF_KIND, Asked
+        """The questions of the task, from the content of a table if there is one."""
+        from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
 
-        form = FORM_OF_KIND.get(self.title, "category")
-        named: tuple[Category, ...] = self.categories or ("No", "Yes")
+        form = form_of(self.title)
+        num_columns, num_lists = columns_and_lists(form)
         if not found:
             of_pair = self.values or ("first", "second")
-            columns = [of_pair] if form == "pair" else [(name,) for name in self.values or ("answer",)]
-            lists = {"pair": (named, named), "category": (named,)}.get(form, ())
+            columns = [of_pair] if num_columns == 2 else [(name,) for name in self.values or ("answer",)]
+            lists = (self.categories or ("No", "Yes"),) * num_lists
             return [Asked(columns=each, form=form, categories=lists) for each in columns]
-        if form == "pair":
+        if num_columns == 2:
             both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
             return [Asked(columns=self.values, form=form, categories=both, read=True, alike=alike)]
-        asked = []
-        for each, taken in zip(found, self.forms(found), strict=True):
-            question = Asked(columns=(each.column,), form=taken, integer=each.is_whole)
-            if taken == "category" and self.categories is not None:
-                question = replace(question, categories=(self.categories,))
-            elif taken == "category":
-                question = replace(question, categories=(each.categories(),), read=True, alike=each.alike)
-            asked.append(question)
-        return asked
+        return [self._asked_of(each) for each in found]
+
+    def _asked_of(self, found: "Found") -> "Asked":
+        """The question for a column of a table."""
+        from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
+
+        is_open = self.kind != "survey" and self.categories is None
+        form = form_of(self.title, many_numbers=is_open and found.wants_bins)
+        question = Asked(columns=(found.column,), form=form, integer=found.is_whole)
+        if not columns_and_lists(form)[1]:
+            return question
+        if self.categories is not None:
+            return replace(question, categories=(self.categories,))
+        return replace(question, categories=(found.categories(),), read=True, alike=found.alike)
 
 
 def init(
@@ -124,11 +117,13 @@ def init(
     *,
     output: Annotated[Path, typer.Option(help="The task file to write.")],
     kind: Annotated[
-        TaskKind | None,
+        str | None,
         typer.Option(
+            parser=_known_kind,
+            metavar=_KINDS,
             help="survey: shares of answers. histogram: of numbers in bins. cross: of two columns. mean: of numbers. "
             "regions, groups, places: shares by a public column. walk: without a shuffler. sum: exact, but for some "
-            "noise. If left out, survey, or for a column of many numbers histogram."
+            "noise. If left out, survey, or for a column of many numbers histogram.",
         ),
     ] = None,
     value: Annotated[
@@ -159,7 +154,7 @@ def init(
     )
     from shuffledp.files.looked_through import looked_through
     from shuffledp.files.writing import new_file
-    from shuffledp.survey.task_templates import FORM_OF_KIND
+    from shuffledp.survey.task_templates import columns_and_lists, form_of
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
     wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users)
@@ -168,8 +163,8 @@ def init(
     asked = wanted.asked(found)
     with new_file(output, force=force, is_ours=_is_task) as file:
         _write(file, wanted, asked, found, answers)
-    show_document(lambda: written_task(str(output), needs_table=wanted.kind in (TaskKind.PLACES, TaskKind.GROUPS)))
-    note = range_to_set if wanted.title in FORM_OF_KIND else put_into_bins
+    show_document(lambda: written_task(str(output), needs_table=wanted.kind in ("places", "groups")))
+    note = put_into_bins if columns_and_lists(form_of(wanted.title))[1] == 1 else range_to_set
     notes = [note(each.columns[0]) for each in asked if found and not each.categories]
     notes += [looked_alike(names) for each in asked for names in each.alike]
     if any(each.read for each in asked):
@@ -211,7 +206,7 @@ def _write(
             f"{answers} must hold two answers or more in each column that is named by --value; one has fewer."
         )
     if wanted.users is None:
-        write(fit.people if wanted.kind is TaskKind.SUM else rows, fit.of_region)
+        write(fit.people if wanted.kind == "sum" else rows, fit.of_region)
     else:
         write(people, None)
 

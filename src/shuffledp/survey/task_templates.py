@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shuffledp.core.text import printable
 from shuffledp.survey.questions.number import CLIPPING, RANGE
-from shuffledp.survey.questions.question_kinds import question_type
+from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
 Category = str | int | bool
 _FIRST = "# What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.\n"
@@ -52,22 +52,53 @@ _BESIDE = {  # at the top: the public columns that the kind works by
     '# weight = "column"  # survey weights, by which people count\n',
 }
 BY_DEFAULT = {"places": ("lat", "lon"), "groups": ("region",), "regions": ("region",)}
-_TITLES = {
-    "survey": "A survey",
-    "histogram": "A histogram",
-    "cross": "A cross table",
-    "mean": "A mean",
+_USUAL = "category"  # the question of all kinds of task that are not about another one
+_SUM_OF_SHARES = "sum"
+_TITLES = {  # of the kinds that are not about a type of question, but about how its answers are shuffled
     "regions": "A survey by region",
     "groups": "A survey in groups",
     "places": "A survey by place",
     "walk": "A survey from hand to hand",
-    "sum": "A sum",
+    _SUM_OF_SHARES: "A sum",
 }
-KINDS = tuple(_TITLES)
-FORM_OF_KIND = {"histogram": "bin", "cross": "pair", "mean": "number", "sum": "sum"}  # of others: "category"
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
 _LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
+
+
+def titles() -> dict[str, str]:
+    """Kinds of first task file, with how the names of such tasks begin: those of questions, and then the others."""
+    questions = map(question_type, QUESTIONS)
+    return {each.init_kind: each.init_title for each in questions if each.init_kind} | _TITLES
+
+
+def form_of(kind: str, *, many_numbers: bool = False) -> str:
+    """Form of the answers in a task of this kind; a kind of all forms takes the one for ``many_numbers`` if asked to.
+
+    Example:
+        >>> form_of("histogram"), form_of("regions"), form_of("regions", many_numbers=True)
+        ('bin', 'category', 'bin')
+    """
+    if kind == _SUM_OF_SHARES:
+        return kind
+    types = {name: question_type(name) for name in QUESTIONS}
+    form = next((name for name, each in types.items() if each.init_kind == kind), _USUAL)
+    if form == _USUAL and many_numbers:
+        return next(name for name, each in types.items() if each.fits_many_numbers)
+    return form
+
+
+def columns_and_lists(form: str) -> tuple[int, int]:
+    """Number of private columns of one question of this form, and of lists of categories in its table.
+
+    Example:
+        >>> columns_and_lists("pair"), columns_and_lists("bin")
+        ((2, 2), (1, 0))
+    """
+    if form == _SUM_OF_SHARES:
+        return 1, 0
+    question = question_type(form)
+    return question.num_columns, question.num_lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +124,19 @@ class Asked:
     @property
     def key(self) -> str:
         """The table of the task file that holds the randomizer or protocol."""
-        return "protocol" if self.form == "sum" else "randomizer"
+        return "protocol" if self.form == _SUM_OF_SHARES else "randomizer"
 
     def named(self, key: str) -> str:
-        """The line that names the column under this key, or the line that names both columns."""
+        """The line that names the column under this key, or both columns, and the lines beside the table."""
+        head = "" if self.form == _SUM_OF_SHARES else question_type(self.form).head
         if len(self.columns) > 1:
-            return (
-                f"columns = {_toml(self.columns)}  # the private columns in the table of answers, randomized jointly\n"
-            )
-        return f"{key} = {_toml(self.columns[0])}  # the private column in the table of answers\n"
+            jointly = "# the private columns in the table of answers, randomized jointly"
+            return f"columns = {_toml(self.columns)}  {jointly}\n{head}"
+        return f"{key} = {_toml(self.columns[0])}  # the private column in the table of answers\n{head}"
 
     def table(self) -> str:
         """The lines of the question's table."""
-        if self.form == "sum":
+        if self.form == _SUM_OF_SHARES:
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
             return _SUM.replace("$integer", whole)
         lines = question_type(self.form).template.replace("$epsilon0", _EPSILON0)
@@ -133,7 +164,7 @@ def task_text(
     """A task file of a kind, as text for people to edit.
 
     Args:
-        kind: one of ``KINDS``.
+        kind: one of `titles`.
         asked: the questions, one or more.
         people: how many will take part, 2 or more.
         by: the public columns that the kind works by, if it does; none are ``BY_DEFAULT``.
@@ -144,7 +175,7 @@ def task_text(
     public = tuple(by) or BY_DEFAULT.get(kind, ())
     place = _toml(list(public) if kind == "places" else "".join(public[:1]))
     together = " and ".join(name for each in asked for name in each.columns)
-    head = f"{_FIRST}name = {_toml(printable(f'{_TITLES[kind]}: {together}'))}\n"
+    head = f"{_FIRST}name = {_toml(printable(f'{titles()[kind]}: {together}'))}\n"
     question = '# question = "what people read, where they answer on a page"\n'
     questions = ""
     if len(asked) == 1:

@@ -27,6 +27,9 @@ class NumberInBins(Ranged, CategoryQuestion):
 
     answers: ClassVar[str] = "bin"
     template: ClassVar[str] = f"{TEMPLATE}{RANGE}bins = 10  # each answer becomes the bin that it falls in\n{CLIPPING}"
+    init_kind: ClassVar[str] = "histogram"
+    init_title: ClassVar[str] = "A histogram"
+    fits_many_numbers: ClassVar[bool] = True
     epsilon0: float
     lower: float | None = None
     upper: float | None = None

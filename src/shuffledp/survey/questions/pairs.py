@@ -24,6 +24,9 @@ class PairOfChoices(CategoryQuestion):
     answers: ClassVar[str] = "pair"
     num_columns: ClassVar[int] = 2
     template: ClassVar[str] = TEMPLATE
+    num_lists: ClassVar[int] = 2
+    init_kind: ClassVar[str] = "cross"
+    init_title: ClassVar[str] = "A cross table"
     epsilon0: float
     categories: tuple[tuple[Category, ...], ...]
     missing_category: bool = False

@@ -68,6 +68,11 @@ class Question(Section):
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {}  # the planner's numbers, each with its least and largest
     template: ClassVar[str] = ""  # table of a first task file, but for categories; $epsilon0 is its line
+    head: ClassVar[str] = ""  # the lines beside that table: `kind`, and the keys `beside`
+    num_lists: ClassVar[int] = 0  # lists of categories that follow it there
+    init_kind: ClassVar[str] = ""  # by which `init` offers it; "" if it does not
+    init_title: ClassVar[str] = ""  # how the name of such a task begins
+    fits_many_numbers: ClassVar[bool] = False  # whether `init` takes it for a column with many different numbers
     keeps_missing: ClassVar[bool] = False  # whether not having answered can be an answer too
     missing_category: bool  # whether it is
 

@@ -45,10 +45,10 @@ class Listed:
 
 QUESTIONS: dict[str, Listed] = {
     "category": Listed("shuffledp.survey.questions.single_choice.SingleChoice"),
-    "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
-    "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),
     "bin": Listed("shuffledp.survey.questions.bins.NumberInBins", _has("bins", "edges")),
     "pair": Listed("shuffledp.survey.questions.pairs.PairOfChoices", _has_lists("categories")),
+    "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
+    "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),
 }
 
 

@@ -19,6 +19,9 @@ class SingleChoice(CategoryQuestion):
     answers: ClassVar[str] = "category"
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {"categories": (2, 500)}
     template: ClassVar[str] = TEMPLATE
+    num_lists: ClassVar[int] = 1
+    init_kind: ClassVar[str] = "survey"
+    init_title: ClassVar[str] = "A survey"
     epsilon0: float
     categories: tuple[Category, ...]
     missing_category: bool = False
