@@ -22,9 +22,9 @@ from shuffledp.randomness.sources import RandomSource, word_batches
 
 Words = NDArray[np.uint64]
 
-RELATIVE_ERROR = 2.0**-46  # what a float function may lose: over a hundred times what log1p, expm1 and exp do lose
+RELATIVE_ERROR = 2.0**-46  # error granted to float functions: over 100 times that of log1p, expm1 and exp
 _UNIT = 2.0**-64
-_ARGUMENT_ERROR = 2.0**-49  # of u (1 - q^m): sixteen times what rounding does
+_ARGUMENT_ERROR = 2.0**-49  # error granted to u (1 - q^m): 16 times that of rounding
 _NEARLY_ONE = 2.0**-40
 _NEARLY_UNIFORM = 1e-250  # below it products are subnormal, and u m differs by less than 1e-240 of itself
 
@@ -206,7 +206,7 @@ def _place_of_bit(word: Any, skipped: Any) -> int:
     place, width = 0, 32
     while width:
         lower = word & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
-        # How many ones: sums of neighboring fields of 2, 4 and 8 bits, then all of them by one product.
+        # Number of ones: sums of neighboring fields of 2, 4 and 8 bits, then all of them by one product.
         ones = lower - ((lower >> np.uint64(1)) & np.uint64(0x5555555555555555))
         ones = (ones & np.uint64(0x3333333333333333)) + ((ones >> np.uint64(2)) & np.uint64(0x3333333333333333))
         ones = (ones + (ones >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -17,9 +17,9 @@ from shuffledp.randomness.sources import RandomSource, resolve_source
 
 NOISES = ("laplace", "gaussian")
 _ONE = np.uint64(1)
-_ROUNDING = 2.0**-50  # of a uniform number, and what follows from it
-_RELATIVE_ERROR = {"laplace": 2.0**-46, "gaussian": 2.0**-40}  # of log; of the normal quantile function
-_NORMAL_ROUNDING = 2.0**-48  # of a normal probability at 0; far from 0 the error of its argument counts more
+_ROUNDING = 2.0**-50  # error of a uniform number, with what follows from it
+_RELATIVE_ERROR = {"laplace": 2.0**-46, "gaussian": 2.0**-40}  # of log, and of normal quantiles
+_NORMAL_ROUNDING = 2.0**-48  # error of a normal probability at 0; far from 0 the argument's error counts more
 _SMALLEST = 1e-300
 _LARGEST_MU = 60.0
 _FAR = 1e100  # standard deviations: nothing is left so far away, and squares may be no floats
@@ -134,7 +134,7 @@ def _undecided(keys: Floats, margins: Floats, blocks: Integers) -> list[tuple[in
     """Runs of neighboring keys that float errors may have put in the wrong order."""
     highest, lowest = keys + margins, keys - margins
     wide = np.flatnonzero(np.isinf(margins))
-    if wide.size:  # such a key may lie anywhere in its block
+    if wide.size:  # a key with an infinite margin may lie anywhere in its block
         affected = np.isin(blocks, blocks[wide])
         highest[affected], lowest[affected] = math.inf, -math.inf
     # A wide margin may reach beyond the next key. Blocks far apart make running extremes start anew with each block.

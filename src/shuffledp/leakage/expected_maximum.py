@@ -20,13 +20,13 @@ _CHUNK = 1_000_000  # numbers held at a time
 FEW = 500_000  # up to this number of histograms none is left out
 CONFIDENCE = 0.999
 _DRAWS, _FEWEST_DRAWS = 200_000, 2_000
-_MOST_DRAWN = 40_000_000  # histograms, one for each weight and draw
+_MOST_DRAWN = 40_000_000  # most histograms that are drawn, one for each weight and draw
 _DRAWN_AT_ONCE = 4_000_000
 _POINTS, _FEWER_POINTS = 2**20, 2**16
 _FEW_WEIGHTS = 8
 _GRID_ROUNDING = 1e-5  # relative margin of a grid that covers the whole law
-_SLACK = 1e-13  # relative to the grid's length, for rounding and aliasing
-_POWER_SLACK = 1e-15  # for each factor of a power
+_SLACK = 1e-13  # of the grid's length: bound of rounding and aliasing
+_POWER_SLACK = 1e-15  # of the grid's length: bound of rounding for each factor of a power
 _SURE = 23.0  # 2 exp(-2 * 23) = 2e-20
 
 
@@ -89,7 +89,7 @@ def _histograms(
         return
     full = _all_histograms(count, len(chances)) <= FEW
     least, nats = (0.0, math.inf) if full else (_SMALLEST / rarity, NEGLIGIBLE + math.log(rarity))
-    left_out.append(2 * len(chances) * math.exp(-nats))  # both tails of each count
+    left_out.append(2 * len(chances) * math.exp(-nats))  # in both tails of each count
     windows = [_window(count, chance, nats) for chance in chances.tolist()]
     low, high = windows[0]
     first = np.arange(low, high + 1)
@@ -187,7 +187,7 @@ def by_convolution(chances: Floats, values: Floats, slots: Slots, points: int | 
     slack = 1e-15 + (_SLACK + _POWER_SLACK * terms) * reach + 2 * len(slots) * math.exp(-NEGLIGIBLE) * most
     normal, apart = normal_excess(shift, spread), _from_normal(chances, centered, slots)
     lower = max(0.0, shift, upper - grown - slack, normal - apart)
-    return lower, max(min(max(upper, shift, 0.0) + slack, normal + apart), lower)  # in this order nan stays nan
+    return lower, max(min(max(upper, shift, 0.0) + slack, normal + apart), lower)  # this order keeps nan
 
 
 def _from_normal(chances: Floats, centered: Floats, slots: Slots) -> float:

@@ -37,7 +37,7 @@ Counts = tuple[int, ...]
 _MOST_CELLS = 5_000_000
 _MOST_WORK = 2_000_000_000
 _MOST_SEARCH = 500_000_000
-_LARGEST_POWER = 700.0  # the exponential is still a float
+_LARGEST_POWER = 700.0  # largest exponent whose exponential is a float
 _FEW_VALUES = 3
 _PAIR = 2
 _FEWER_KNOWN = (
@@ -130,7 +130,7 @@ def worst_strong_vulnerability(
     if worst.kind is Kind.ESTIMATE:
         worst = replace(worst, upper=max(_local_excess(*about), worst.excess))
         return _vulnerability(about, worst, (KNOWN, ALL_EQUAL), sampled=sampled, right=gain is None)
-    tried = _all_equal_sets(1 if alike else size, size, -(-others // size))  # some value is held by at least this many
+    tried = _all_equal_sets(1 if alike else size, size, -(-others // size))  # others with one value, at least
     upper = max(_bound_among_fewer(about, tried, method), worst.lower)
     if worst.method == "pairs":
         worst = replace(worst, excess=upper, upper=upper, kind=Kind.UPPER_BOUND, note=_FEWER_KNOWN)
@@ -144,7 +144,7 @@ def _bound_among_fewer(about: tuple[Floats, Floats, Floats], tried: list[Counts]
     alone = _local_excess(*about)
     try:
         return min(alone, max(_best(*about, each, method=method).upper for each in tried))
-    except InvalidParameterError:  # a gain that is valid only with more people
+    except InvalidParameterError:  # the gain is valid only with more people
         return alone
 
 
@@ -239,7 +239,7 @@ def _mixed_excess(matrix: Floats, prior: Floats, gain: Floats, known: Counts) ->
             law = _with_another(law, row)
     views = np.array([_with_another(law, row).ravel() for row in matrix])
     weighted, first = gain * prior, int(np.argmax(gain @ prior))
-    return min(_excess(weighted @ views, first), excess_of_views(weighted @ matrix, first))  # but for rounding
+    return min(_excess(weighted @ views, first), excess_of_views(weighted @ matrix, first))  # equal but for rounding
 
 
 def _with_another(law: Floats, row: Floats) -> Floats:

@@ -71,7 +71,7 @@ def delta_from_vulnerability(vulnerability: "float | Vulnerability", epsilon: fl
         validate.probability(vulnerability=vulnerability)
         if vulnerability < before - _SAME_PRIOR:
             raise validate.invalid(f"at least what the prior gives, {before:.12g}", vulnerability=vulnerability)
-        delta = 1 - (1 + math.exp(epsilon)) * (1 - vulnerability)  # stable form for a prior that is rounded to 1
+        delta = 1 - (1 + math.exp(epsilon)) * (1 - vulnerability)  # keeps its digits where the prior rounds to 1
     return min(max(delta, 0.0), 1.0)
 
 

@@ -29,12 +29,12 @@ from shuffledp.leakage.guess_scores import numbers_of
 Complex = NDArray[np.complex128]
 
 _MOST_BALLS = 10**10
-_ALIASING = 9.0  # circle length in standard deviations: aliasing is below exp(-40)
-_LEFT_OUT = 38.0  # nats: probability outside a window of counts, and above the largest maximum that is tried
-_BLOCK = 1.5  # of smooth sums over m, in units of the spread of the maximum
+_ALIASING = 9.0  # length of the circle in standard deviations: aliasing is below exp(-40)
+_LEFT_OUT = 38.0  # nats: bound of the probability outside a window of counts, or above all maxima that are tried
+_BLOCK = 1.5  # length of a block of a smooth sum over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
 _DIRECT_WORK = 40_000_000  # terms of a sum over frequencies and counts; beyond, an FFT for each m
-_MOST_WORK = 200_000_000  # seconds
+_MOST_WORK = 200_000_000  # terms, which take some seconds
 _COST = 10.0  # terms of transforms that take as long as a term of that sum
 _SMALLEST_TERM = 1e-18
 _NO_PROBABILITY = 1e-13

@@ -26,7 +26,7 @@ from shuffledp.leakage.expected_maximum import by_convolution, expected_excess, 
 from shuffledp.leakage.guess_scores import Scores, Slots
 from shuffledp.leakage.max_load import Cells, expected_highest
 
-_LOSING = 1e-17  # relative to the largest such bound: the most that all omitted guesses add together
+_LOSING = 1e-17  # most that all omitted guesses add together, as a share of the largest bound of one guess
 _TILTS = np.exp2(np.arange(-8, 9) / 2)
 _LEVELS = np.linspace(-4, 8, 241)  # in standard deviations
 _FEW_GUESSES = 8
@@ -102,7 +102,7 @@ def by_pairs(small: Scores, slots: Slots, *, quick: bool = False) -> Interval:
     means, spreads = _moments(chances, values[1:] - values[0], squares)
     rival = 1 + int(np.argmax(normal_excesses(total * means, spreads)))
     lower = by_convolution(chances, values[[0, rival]], slots, points)[0]
-    return Interval(lower, max(upper, lower), "pairs")  # in this order nan stays nan
+    return Interval(lower, max(upper, lower), "pairs")  # this order keeps nan
 
 
 def _moments(chances: Floats, differences: Floats, squares: float) -> tuple[Floats, Floats]:

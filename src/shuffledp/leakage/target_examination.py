@@ -211,7 +211,7 @@ def examine_target(
     plain = prior is None and gain is None
     try:
         most = _factor_of(found) if plain else target_capacity(model, prior=prior, adversary=adversary, **choice)
-    except (InvalidParameterError, UnsupportedModelError):  # the method suits one of the two questions alone
+    except (InvalidParameterError, UnsupportedModelError):  # the method fits only one of the two questions
         most = None
     return TargetExamination(
         model=model,

@@ -53,7 +53,7 @@ METHODS = ("auto", "quick", "enumeration", "max-load", "convolution", "gaussian"
 
 _FEW_STATES, _MOST_STATES = 2e5, 3e7
 _QUICK_STATES, _QUICK_PEOPLE = 1e6, 15_000  # about half a second
-_MOST_BINS, _QUICK_BINS = 50_000, 2_000  # people
+_MOST_BINS, _QUICK_BINS = 50_000, 2_000  # most people for bounds by fullest bins
 _TIGHT = 1e-3
 _EXACT_TO = 1e-12  # relative to the excess of one report
 _MOST_EXACT = 200_000
@@ -333,7 +333,7 @@ def _by_enumeration(small: Scores, slots: Slots) -> Best:
         limit = f" (up to {_feasible(small):,} people are feasible)" if len(slots) == 1 else ""
         raise InvalidParameterError(f"method must be another one: an enumeration would take too long{limit}.")
     found, missing = expected_excess(small.chances, small.values, slots)
-    excess = max(found, 0.0)  # in this order nan stays nan
+    excess = max(found, 0.0)  # this order keeps nan
     if missing <= _EXACT_TO * float((small.values - small.values[0]).max(axis=0) @ small.chances):
         return Best.exact(excess, "enumeration")
     upper, note = excess + missing, "What is very unlikely to be seen is left out, and counts as if it told the most."

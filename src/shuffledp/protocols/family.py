@@ -139,3 +139,6 @@ class LazyMapping(MutableMapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __repr__(self) -> str:
+        return repr(self._entries)

@@ -139,7 +139,7 @@ def _two_columns(values: Any) -> Mapping[Any, Any]:
     rows = np.empty((0, 2), dtype=object)
     try:
         rows = np.asarray(values, dtype=object) if len(values) else rows
-    except (ValueError, TypeError):  # whose own message may quote a value
+    except (ValueError, TypeError):  # the error's own message may quote a value
         raise InvalidParameterError("values must be rows of two answers, shape (n, 2).") from None
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise InvalidParameterError(f"values must be rows of two answers, shape (n, 2); got shape {rows.shape}.")

@@ -101,7 +101,7 @@ class LaplaceModel(_Description):
     """
 
     kind: ClassVar[str] = "laplace"
-    epsilon0: float = field()  # a field of its own, where the base reads it off the guarantee
+    epsilon0: float = field()  # here a field; the base class reads it off the guarantee
 
     def __post_init__(self) -> None:
         if not (isinstance(self.epsilon0, int | float) and 0 < self.epsilon0 <= _LARGEST_EPSILON0):
@@ -213,7 +213,7 @@ class LdpModel(_Description):
 
     kind: ClassVar[str] = "ldp"
     describes: ClassVar[str] = "a class of randomizers"
-    epsilon0: float = field()  # a field of its own, where the base reads it off the guarantee
+    epsilon0: float = field()  # here a field; the base class reads it off the guarantee
     delta0: float = 0.0
     is_adaptive: bool = False
 

@@ -17,7 +17,7 @@ from shuffledp.core.validate import invalid
 
 Category = str | int | bool
 
-_MOST_SHOWN = 10  # categories in a message
+_MOST_SHOWN = 10  # most categories that a message lists
 # What each type of category is called, the kinds of numpy arrays that hold it, and the types of single entries. Whole
 # numbers also come as floats: so pandas holds them beside missing ones.
 _CATEGORIES: dict[type, tuple[str, str, tuple[type, ...]]] = {
@@ -25,11 +25,11 @@ _CATEGORIES: dict[type, tuple[str, str, tuple[type, ...]]] = {
     int: ("whole numbers", "iuf", (int, float, np.integer, np.floating)),
     bool: ("true or false", "b", (bool, np.bool_)),
 }
-_TRUTH = (bool, np.bool_)  # which Python takes for the numbers 0 and 1
-_LARGEST = 1e100  # of either end of a range: what is squared stays far from the largest float
-_LEAST_WIDTH = 1e-100  # and from the subnormal ones, which hold no digits
-NORM_TOLERANCE = 1e-6  # how far the length of a unit vector may be from 1
-_TOLERANCE = 1e-9  # by which the sum of coordinates may exceed its limit, in units of it
+_TRUTH = (bool, np.bool_)  # types of truth values, which Python takes for the numbers 0 and 1
+_LARGEST = 1e100  # largest end of a range: its square is far from the largest float
+_LEAST_WIDTH = 1e-100  # least width of a range: far from subnormal floats, which hold fewer digits
+NORM_TOLERANCE = 1e-6  # largest distance of a unit vector's length from 1
+_TOLERANCE = 1e-9  # largest relative excess of the sum of coordinates over its limit
 
 # ---- categories -----------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ def listed(categories: Sequence[Category]) -> str:
 def _column(values: Any, *, dtype: Any = None) -> NDArray[Any]:
     """Values as an array of one dimension, without masked entries."""
     validate.unmasked(values=values)
-    arrow: Any = sys.modules.get("pyarrow")  # which, unless it is there, no value is of
+    arrow: Any = sys.modules.get("pyarrow")  # without the import no value has a type of pyarrow
     is_arrow = arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray)
     if is_arrow and arrow.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)  # pyarrow gives numpy wrong values for nulls of a dictionary

@@ -116,7 +116,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
         left, share = grid_neighbors(value, lower=self.lower, upper=self.upper, num_steps=self.num_steps)
         rate, reports = float(self.rate), columns["value"].astype(np.float64)
         near_left, near_right = -rate * np.abs(reports - left), -rate * np.abs(reports - (left + 1))
-        # With share 0 its log is minus infinity, and the other point is all there is.
+        # With share 0 its logarithm is minus infinity, and only the other grid point counts.
         with np.errstate(divide="ignore"):
             both: NDArray[np.float64] = np.logaddexp(np.log1p(-share) + near_left, np.log(share) + near_right)
         return both
@@ -198,5 +198,5 @@ class DiscreteLaplaceMean(RangeRandomizer):
         reports = round_to_grid(numbers, lower=model.lower, upper=model.upper, num_steps=model.num_steps, source=source)
         noise = discrete_laplace(model.rate, len(numbers), source=source)
         reports += noise
-        noise.fill(0)  # with it the values could be found
+        noise.fill(0)  # noise that stayed in memory would reveal the values
         return {"value": reports}

@@ -38,10 +38,10 @@ from shuffledp.randomizers.sampling.coins import (
 )
 from shuffledp.randomness.sources import RandomSource, high_product
 
-_CHUNK_WORDS = 1 << 15  # words drawn at a time
+_CHUNK_WORDS = 1 << 15  # random words that are drawn at a time
 _WORTH_COMPILING = 500_000  # values added one by one in about half the time that it takes to load numba
 _ONE = np.uint64(1)
-_COIN_PLACES = 6  # a place more costs a word for 64 coins; a place less leaves more values to be drawn one by one
+_COIN_PLACES = 6  # digits of a threshold: one more costs a word for 64 coins, one less leaves more to single draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ class UnaryEncodingModel(FrequencyModel):
         false_words: 1 or more and below 2^63.
     """
 
-    coins: ClassVar[int]  # how often the loss of a bit counts, see `smallest_share`
+    coins: ClassVar[int]  # number of bits whose losses add up, see `smallest_share`
     domain_size: int
     false_words: int
 

@@ -19,7 +19,7 @@ Starts = Integers
 Neighbors = NDArray[np.int32]
 
 _LARGEST_EXACT = 2**53  # whole numbers up to here are exact as floats
-_PATIENCE = 20  # pairings of what is left without one more edge, before starting anew
+_PATIENCE = 20  # pairings in a row without a new edge, after which all edges are drawn anew
 
 
 def as_pairs(edges: ArrayLike) -> Edges:
@@ -27,7 +27,7 @@ def as_pairs(edges: ArrayLike) -> Edges:
     array = np.asarray(list(edges) if isinstance(edges, Set | Iterator) else edges)
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
-    if np.issubdtype(array.dtype, np.floating):  # as tables with a missing cell elsewhere have them
+    if np.issubdtype(array.dtype, np.floating):  # tables with a missing cell hold whole numbers as floats
         exact = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT)
         if not exact.all():
             raise invalid("whole numbers", edges=float(array[~exact][0]))

@@ -14,8 +14,8 @@ from shuffledp.people.graphs.spectrum import mixing_time
 Parts = list[tuple[Integers, Graph]]
 Graphs = tuple[Graph, ...]
 
-_MOST_PARTS = 16  # that are described each
-_MOST_CUT = 2  # graphs, or sequences of them
+_MOST_PARTS = 16  # most parts that are described one by one
+_MOST_CUT = 2  # graphs, or sequences of graphs, in the cache
 
 _CUT: WeakCache[tuple[Graphs, ...]] = WeakCache(_MOST_CUT)
 _TOGETHER: WeakCache[Graph] = WeakCache(_MOST_CUT)

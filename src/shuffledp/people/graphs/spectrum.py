@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 _DENSE = 256  # people up to which all eigenvalues are computed
-_TOLERANCE = 1e-9  # of residuals: error bound of an eigenvalue, in practice far too large
-_SETTLED = 1e-8  # what is said of such an eigenvalue
+_TOLERANCE = 1e-9  # largest residual of a settled eigenvalue: it bounds the error, and is in practice far above it
+_SETTLED = 1e-8  # error that is stated for a settled eigenvalue
 _CHECK_EVERY = 32
 _MOST_STEPS = 20_000
-_MOST_PRODUCTS = 6 * 10**9  # of entries of the matrix, in all: some twenty seconds
-_UNLUCKY = 5e-13  # for each end, the share of the first vectors for which what is said of unsettled ends is wrong
+_MOST_PRODUCTS = 6 * 10**9  # most products with entries of the matrix: some twenty seconds
+_UNLUCKY = 5e-13  # share of first vectors for which the bound of an unsettled end is wrong
 
 
 class Spectrum(NamedTuple):
@@ -104,7 +104,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
     """
     matrix, first = _normalized(graph), np.sqrt(graph.stationary)
     most_steps = min(_MOST_STEPS, max(_CHECK_EVERY, most_products // (graph.num_users + graph.neighbors.size)))
-    vector = any_direction(graph.num_users)  # the same one each time gives the same digits
+    vector = any_direction(graph.num_users)  # always the same one, so that digits can be repeated
     vector -= _dot(first, vector) * first
     vector /= math.sqrt(_dot(vector, vector))
     before, diagonal, beside = np.zeros_like(vector), [], [0.0]
@@ -117,7 +117,7 @@ def _ends(graph: "Graph", most_products: int) -> Spectrum:
         product -= before
         product -= _dot(first, product) * first
         beside.append(math.sqrt(_dot(product, product)))
-        ended = beside[-1] < _TOLERANCE  # the vectors so far span all that there is
+        ended = beside[-1] < _TOLERANCE  # the vectors so far span an invariant space
         if ended or step % _CHECK_EVERY == 0 or step == most_steps:
             (smallest, second), residual = _ritz_ends(diagonal, beside)
             if ended or residual < _TOLERANCE:
@@ -152,7 +152,7 @@ def _beyond(second: float, smallest: float, steps: int, people: int) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if contradicted(middle) else (middle, high)
     least, largest = -1.0, 1.0
-    for _ in range(8):  # each end, by what is known of the other
+    for _ in range(8):  # each end is bounded by the bound of the other
         largest, least = (
             min(largest, second + high * (second - least)),
             max(least, smallest - high * (largest - smallest)),

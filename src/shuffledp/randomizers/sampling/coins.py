@@ -18,14 +18,14 @@ from shuffledp.randomness.sources import RandomSource, high_product, word_batche
 
 WORDS = 2**64
 RESOLUTION = 1e-6  # nats by which the loss used may fall short of the one asked for
-CHANNEL_LIMIT = 4096  # outputs: the matrix of a larger channel may take more than 128 MiB
+CHANNEL_LIMIT = 4096  # most outputs: the matrix of a larger channel may take more than 128 MiB
 _DIGITS = 60
 BATCH = 1 << 17  # values handled at a time: their words stay in the processor's cache
-_LARGEST_DOMAIN = 2**20  # a report of 128 KiB
-_BATCH_BYTES = 1 << 18  # drawn at a time: they stay in the processor's cache
+_LARGEST_DOMAIN = 2**20  # values; a report then takes 128 KiB
+_BATCH_BYTES = 1 << 18  # bytes drawn at a time, which stay in the processor's cache
 _BATCH_ROWS = 1 << 15
 _FOLDED_BYTES = 1 << 10  # rows are laid side by side up to this length, so that sums run over long rows
-_BLOCK_BYTES = 1 << 21  # of reports that are unpacked at a time
+_BLOCK_BYTES = 1 << 21  # bytes of reports that are unpacked at a time
 _ALL_LANES = np.uint64(2**64 - 1)
 
 
