@@ -88,8 +88,6 @@ DOORS_TO_COME: dict[str, set[str]] = {
     "survey/columns.py": {"d_sigma", "shares", "strata"},
     "survey/shuffler_section.py": {"d_sigma", "network", "shares", "strata"},
     "survey/task.py": {"d_sigma", "shares", "strata"},
-    "survey/task_audit.py": {"d_sigma", "network", "strata"},
-    "survey/task_planning.py": {"d_sigma", "network", "shares", "strata"},
 }
 
 # Fields that one class declares: more are several values in one. A class with more is the table of a file, as named

@@ -67,7 +67,7 @@ def test_what_is_said_to_be_at_most_is_rounded_up():
     said = " ".join(
         block.text for section in plan_document(planned).sections for block in section.blocks if isinstance(block, Text)
     )
-    error, rest = column.chosen.error.standard_error, column.protocol
+    error, rest = column.chosen.error.standard_error, column.of_question
     true = {
         "the standard error will be": error,
         "steps adds": 100 * (error / rest.noise_error - 1),

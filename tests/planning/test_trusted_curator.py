@@ -96,7 +96,7 @@ def test_the_curator_of_a_sum_is_one_number_everywhere():
     split = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 10, "statistic": "sum"}
     described = {"name": "t", "value": "v", "protocol": split, "people": {"expected": 500}, "release": {"delta": 1e-6}}
     (column,) = plan(Task.from_dict(described), alone=True).columns
-    assert column.curator.standard_error == column.protocol.central_error
+    assert column.curator.standard_error == column.of_question.central_error
     assert column.curator.epsilon == 1.0
 
 

@@ -134,7 +134,7 @@ def test_of_messages_that_add_up_the_honest_people_make_the_noise():
     with pytest.raises(BatchTooSmallError, match=r"at least 80 people in column 'v' besides fakes=10.*; got 89"):
         sums.column.require_people(89)
     expected = plan(sums)
-    assert expected.columns[0].protocol.least_people == 90
+    assert expected.columns[0].of_question.least_people == 90
     assert CONDITION.format(100, "people's messages are") in str(expected.statements[0])
     with pytest.raises(BatchTooSmallError, match="Nothing would be released"):
         plan(sums, 89)

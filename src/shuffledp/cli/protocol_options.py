@@ -70,12 +70,10 @@ class Asked(ProtocolOptions):
     def model(self) -> ProtocolModel:
         """The protocol's public description."""
         if self.task is not None:
-            from shuffledp.survey import shuffler_of
-
             self._require_only_a_task()
             column = self._column()
             num_users = self._people(column.people.expected)
-            return column.model(num_users, shuffler_of(column, num_users=num_users))
+            return column.model(num_users, column.shuffler.shuffler_for(column, num_users=num_users))
         for name, option in (("people", "input"), ("value", "value")):
             if (given := getattr(self, name)) is not None:
                 raise _wrong(option, "left out without a task file", given)
@@ -84,7 +82,7 @@ class Asked(ProtocolOptions):
     def model_of_run(self) -> ProtocolModel:
         """The protocol's public description as in a run: with the groups of an input, or a graph."""
         from shuffledp.cli.progress_bars import watching
-        from shuffledp.survey import Task, shuffler_of
+        from shuffledp.survey import Task
         from shuffledp.survey.task_planning import planned_people
 
         if self.task is None:
@@ -96,13 +94,12 @@ class Asked(ProtocolOptions):
             grouping, graphs = read_surroundings(
                 task, self.task.parent, users=self.users, people=self.people, progress=watch.progress
             )
-        known = None
-        if graphs is not None or grouping is not None:
-            known = planned_people(task, None, grouping=grouping, graphs=graphs)
+        around = grouping if graphs is None else graphs
+        known = None if around is None else planned_people(task, None, around)
         if known is not None and self.users not in (None, known):
             raise _wrong("users", f"left out, or {known}, the people of the task's input or graph", self.users)
         num_users = self._people(column.people.expected) if known is None else known
-        return column.model(num_users, shuffler_of(column, grouping, graphs, num_users=num_users))
+        return column.model(num_users, column.shuffler.shuffler_for(column, around, num_users=num_users))
 
     def answers(self) -> tuple[str, ...]:
         """Names of the answers in the task; empty without a task, where answers are numbers from 0."""

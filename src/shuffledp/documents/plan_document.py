@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from shuffledp.accounting import SHARP_THEOREMS
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
@@ -13,14 +13,14 @@ from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NO_CURATOR, NOTHING, all_or_nothing, little_shuffled, said_alone, small_sample
 from shuffledp.planning.mechanism_choice import Option
-from shuffledp.protocols.d_sigma.documents.mixing_document import groups_plan_section
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
 from shuffledp.protocols.strata.documents.strata_document import strata_plan_section
-from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
+from shuffledp.protocols.strata.survey.stratified_section import StrataPlan, StratifiedSection
 from shuffledp.survey import ColumnPlan, Plan
 
 if TYPE_CHECKING:
     from shuffledp.planning.people_needed import PeoplePlan
+    from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan
     from shuffledp.protocols.network.planning.overlay_plan import WalksPlan
 
 _READING = "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum.)"
@@ -30,13 +30,15 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
     """Statements first, then expected results; with ``table`` all numbers of rounds and all parts of a graph."""
     people = count_of(plan.num_users, "person", "people")
     promise, sections = promise_of(plan.statements, people), list[Section]()
-    if plan.groups is not None and plan.task.groups is not None:
-        sections.append(groups_plan_section(plan.groups, plan.task.groups))
-    if plan.strata is not None and isinstance(plan.task.shuffler, StratifiedSection):
-        sections.append(strata_plan_section(plan.strata, plan.task.shuffler, plan.num_users))
+    if plan.task.groups is not None and plan.of_shuffle is not None:
+        from shuffledp.protocols.d_sigma.documents.mixing_document import groups_plan_section
+
+        sections.append(groups_plan_section(cast("GroupsPlan", plan.of_shuffle), plan.task.groups))
+    if isinstance(plan.of_shuffle, StrataPlan) and isinstance(plan.task.shuffler, StratifiedSection):
+        sections.append(strata_plan_section(plan.of_shuffle, plan.task.shuffler, plan.num_users))
     sections.append(Section(anchor="dangers", title="", blocks=told(*plan.warnings, role=Role.DANGER)))
     for column in plan.columns:
-        network, delta = column.network, plan.task.release.delta
+        network, delta = cast("WalksPlan | None", column.of_shuffle), plan.task.release.delta
         walks = () if network is None else _walks(network, delta, column.chosen.report_bits, table=table)
         own = next(each for each in plan.task.columns if each.value == column.value)
         small = small_sample(own, plan.num_users, column.chosen.error)
@@ -52,6 +54,11 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         ),
         sections=tuple(sections),
     )
+
+
+def _protocol_of(column: ColumnPlan) -> ProtocolPlan | None:
+    """Plan of the column's protocol; None for a randomizer."""
+    return column.of_question if isinstance(column.of_question, ProtocolPlan) else None
 
 
 def _walks(plan: "WalksPlan", delta: float, bits: int | None, *, table: bool) -> tuple[Block, ...]:
@@ -76,14 +83,15 @@ def _few(plan: Plan) -> Iterable[str]:
 
 def _people(plan: Plan) -> Iterable[str]:
     """Limits on the number of people for a release, if there are any."""
-    if all(column.protocol is None for column in plan.columns):
+    if all(column.of_question is None for column in plan.columns):
         section = plan.task.shuffler
         stratum = section.words if isinstance(section, StratifiedSection) else ""
         yield all_or_nothing(plan.task.release.minimum_batch, plan.task.people.expected or plan.num_users, stratum)
     for column in plan.columns:
-        if column.protocol is None:
+        protocol = _protocol_of(column)
+        if protocol is None:
             continue
-        least, most = column.protocol.least_people, plan.task.people.expected or plan.num_users
+        least, most = protocol.least_people, plan.task.people.expected or plan.num_users
         numbers = f"exactly {most:,}" if least == most else f"{least:,} to {most:,}"
         yield (
             f"{column.value} is released only if {numbers} people answer: with fewer the noise would be too little "
@@ -93,9 +101,9 @@ def _people(plan: Plan) -> Iterable[str]:
 
 def what_to_expect(column: ColumnPlan) -> str:
     """One person's message, and the expected error of the estimates."""
-    chosen = column.chosen
+    chosen, protocol = column.chosen, _protocol_of(column)
     # The error from rounding depends on the values: only its maximum is known.
-    about = "at most" if column.protocol is not None and _rounds(column.protocol, chosen) else "about"
+    about = "at most" if protocol is not None and _rounds(protocol, chosen) else "about"
     error = in_digits(chosen.error.standard_error, about, digits=3)
     return (
         f"{column.value}: {_sent(column)} by {chosen.kind}. For {chosen.error.at} the standard error will be "
@@ -105,7 +113,7 @@ def what_to_expect(column: ColumnPlan) -> str:
 
 def beside_curator(column: ColumnPlan) -> str:
     """The error beside that of a trusted curator with the same loss; "" without one."""
-    curator, protocol = column.curator, column.protocol
+    curator, protocol = column.curator, _protocol_of(column)
     if curator is None:
         return ""
     about = "at most" if protocol is not None and _rounds(protocol, column.chosen) else ""
@@ -118,13 +126,13 @@ def beside_curator(column: ColumnPlan) -> str:
 
 def _column(column: ColumnPlan, further: str, no_curator: str) -> Iterable[Block]:
     """Expected results of a column, and those of other randomizers; ``no_curator`` is why none stands beside them."""
-    chosen = column.chosen
+    chosen, protocol = column.chosen, _protocol_of(column)
     yield Text(" ".join(filter(None, [what_to_expect(column), further])))
-    if column.protocol is not None:
-        yield from _protocol(column.protocol)
-    rounding = "" if column.protocol is None else _rounding(column.protocol, chosen)
+    if protocol is not None:
+        yield from _protocol(protocol)
+    rounding = "" if protocol is None else _rounding(protocol, chosen)
     yield from told(" ".join(filter(None, [rounding, beside_curator(column) or no_curator])))
-    yield Text(_advice(column, chosen), on=DETAIL if column.protocol else Medium.BOTH)
+    yield Text(_advice(column, chosen), on=DETAIL if protocol else Medium.BOTH)
     yield _options(column, chosen)
     yield from told(_beside(column), role=Role.NOTE, on=DETAIL)
     yield from told(*(f"  {each.kind} cannot: {each.reason}" for each in column.unfit), role=Role.NOTE, on=DETAIL)
@@ -132,9 +140,9 @@ def _column(column: ColumnPlan, further: str, no_curator: str) -> Iterable[Block
 
 def _sent(column: ColumnPlan) -> str:
     """One person's message, in words."""
-    bits = column.chosen.report_bits
-    if column.protocol is not None:
-        messages = column.protocol.certificate.num_messages
+    bits, protocol = column.chosen.report_bits, _protocol_of(column)
+    if protocol is not None:
+        messages = protocol.certificate.num_messages
         return f"{messages:,} messages, {bits:,} bits per person,"
     return "reports of varying size" if bits is None else f"reports of {count_of(bits, 'bit')}"
 
@@ -173,11 +181,12 @@ def _rounding(protocol: ProtocolPlan, chosen: Option) -> str:
 
 def _advice(column: ColumnPlan, chosen: Option) -> str:
     """Whether another randomizer has a smaller error; beside a protocol, that others differ in central loss."""
-    if column.protocol is not None and len(column.options) == 1:
+    protocol = _protocol_of(column)
+    if protocol is not None and len(column.options) == 1:
         return "There is no randomizer for such answers to stand beside it."
-    if column.protocol is not None:
+    if protocol is not None:
         return (
-            f"Beside randomizers whose every report guarantees epsilon = {column.protocol.certificate.epsilon:g} by "
+            f"Beside randomizers whose every report guarantees epsilon = {protocol.certificate.epsilon:g} by "
             'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
             "would err no more than this, and mostly far less."
         )

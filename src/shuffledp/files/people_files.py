@@ -258,9 +258,8 @@ class WalkedView:
 
     def walked(self, progress: Progress | None = None) -> Walked:
         """The result of the walks: reports handed in by each person, and the plan."""
-        section, randomizer = cast(NetworkSection, self.column.shuffler), self.column.randomizer.randomizer()
-        delta = self.column.release.delta
-        planned = section.plan(self.graphs, randomizer, delta, shuffler=self.shuffler, progress=progress)
+        section = cast(NetworkSection, self.column.shuffler)
+        planned = section.family_plan(self.column, self.graphs, self.shuffler, progress=progress)
         held = np.bincount(cast(Any, self.view.labels), minlength=self.view.shuffle.num_users)
         return Walked(plan=planned, held=tuple(np.bincount(held).tolist()))
 

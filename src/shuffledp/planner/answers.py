@@ -89,8 +89,8 @@ def _promise(question: Question) -> Answer:
     column = question.column()
     column.require_people(question.people, planned=True)
     shuffler = question.shuffle(column)
-    model = column.model(question.people, shuffler)
-    planned = column_plan(column, model, shuffler, alone=True, sharp=False)
+    planned = column_plan(column, question.people, shuffler, alone=True, sharp=False)
+    model = planned.model
     found = _examination(question, model, planned.statements)
     few = small_sample(column, question.people, planned.chosen.error)
     local, messages = planned.statements[-1], _messages(model, shuffler)

@@ -18,7 +18,7 @@ from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection, as_written
 from shuffledp.shufflers.shuffler_kinds import KINDS
-from shuffledp.survey import Column, ShufflerSection, Task, shuffler_of
+from shuffledp.survey import Column, ShufflerSection, Task
 from shuffledp.survey import Question as SurveyQuestion
 from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
@@ -148,8 +148,8 @@ class Question(Described):
         """Shuffler of a run, with the groups or the overlay of these people."""
         grouping = grouping_of(self.people, self.group_size) if column.shuffler.needs_groups else None
         if isinstance(column.shuffler, NetworkSection) and column.shuffler.overlay is not None:
-            return shuffler_of(column, None, column.shuffler.overlay.of(self.people))
-        return shuffler_of(column, grouping)
+            return column.shuffler.shuffler_for(column, column.shuffler.overlay.of(self.people))
+        return column.shuffler.shuffler_for(column, grouping)
 
     @property
     def commands(self) -> tuple[str, ...]:

@@ -50,10 +50,8 @@ from .outcome import Unreleased as Unreleased
 from .task_planning import ColumnPlan as ColumnPlan
 from .task_planning import Plan as Plan
 from .task_planning import column_plan as column_plan
-from .task_planning import mixing_of as mixing_of
 from .task_planning import people_for_error as people_for_error
 from .task_planning import plan as plan
-from .task_planning import shuffler_of as shuffler_of
 from .task_audit import ColumnAudit as ColumnAudit
 from .task_audit import TaskAudit as TaskAudit
 from .task_audit import audit_task as audit_task

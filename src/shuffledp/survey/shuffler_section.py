@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Shuffler, View
+from shuffledp.core.flow import Progress, Shuffler, View
 from shuffledp.core.table import Integers
+from shuffledp.planning.family_plan import Around, FamilyPlan
 from shuffledp.protocols.family import ShufflerKind, families
 from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.shufflers import UniformShuffler
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from shuffledp.protocols.d_sigma.people.assignment import Groups
     from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
     from shuffledp.protocols.d_sigma.survey.groups import Grouping
+    from shuffledp.survey.columns import Column
 
 ROW = "row"  # the column beside each report that says which row of the input it comes from
 
@@ -48,6 +50,7 @@ class ShufflerSection(Section):
     needs_groups: ClassVar[bool] = False  # whether it hides the order inside groups, which the task must then have
     needs_graph: ClassVar[bool] = False  # whether reports walk along a graph, which is read where they do
     needs_strata: ClassVar[bool] = False  # whether it shuffles inside strata, which are made from public columns
+    of_each_column: ClassVar[bool] = False  # whether each private column of a task needs a shuffler of its own
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
@@ -106,6 +109,43 @@ class ShufflerSection(Section):
     @abstractmethod
     def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
         """The shuffler; inside groups or strata it is for the people of ``grouping`` alone."""
+
+    def shuffler_for(
+        self,
+        column: "Column",
+        around: Around | None = None,
+        *,
+        num_users: int | None = None,
+        progress: Progress | None = None,
+    ) -> Shuffler:
+        """The shuffler of a private column as in a run; refused if what it is about is not given.
+
+        ``around`` are groups, strata or graphs of the people. A number of rounds that the task leaves open is worked
+        out, and ``progress`` told how many were accounted for. Of ``num_users`` people in unknown strata the smallest
+        is as small as it may be.
+        """
+        del column, num_users, progress
+        return self.shuffler(cast(Any, around))
+
+    def with_dummies_of(self, column: "Column", shuffler: Shuffler) -> Shuffler:
+        """A shuffler of the section for this column instead, whose randomizer makes dummies, if there are any."""
+        del column
+        return shuffler
+
+    def require_planned(self, column: "Column", num_users: int, around: Around | None = None) -> None:
+        """Refuse planned people, or what is ``around`` them, if nothing would be released."""
+
+    def family_plan(
+        self, column: "Column", around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
+    ) -> FamilyPlan | None:
+        """What the family of the shuffler adds to the plan of a task; None if nothing."""
+        del column, around, shuffler, progress
+        return None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the shuffle is about a graph that is drawn at random, another one for each number of people."""
+        return False
 
     @property
     def keeps_public(self) -> bool:
@@ -199,6 +239,18 @@ class GroupedSection(ShufflerSection):
                 "the input: `shuffledp plan TASK.toml --input FILE` says what to expect."
             )
         return self.around(grouping.groups, grouping.order(self.order))
+
+    def family_plan(
+        self, column: "Column", around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
+    ) -> FamilyPlan | None:
+        """What the shuffle does to the groups, if they are known."""
+        del progress
+        from shuffledp.protocols.d_sigma.survey.groups import Grouping
+        from shuffledp.protocols.d_sigma.survey.planned_groups import plan_of_groups
+
+        if not isinstance(around, Grouping) or column.groups is None:
+            return None
+        return plan_of_groups(self, column.groups, around, cast("SlotShuffler", shuffler))
 
     def could_have_made(self, view: View) -> bool:
         """Whether each slot has one report; groups are compared where they are made."""

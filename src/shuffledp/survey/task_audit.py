@@ -23,15 +23,12 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.leakage import Vulnerability, target_vulnerability
 from shuffledp.leakage.protocol_leakage import least_hidden
 from shuffledp.pipeline import Pipeline
+from shuffledp.planning.family_plan import Around, Surroundings
 from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
-from shuffledp.protocols.d_sigma.survey.groups import Grouping
-from shuffledp.protocols.network.people.overlays import Contacts
-from shuffledp.protocols.network.survey.network_section import NetworkSection
-from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.task import Task
-from shuffledp.survey.task_planning import planned_people, require_planned, shuffler_of
+from shuffledp.survey.task_planning import planned_people, require_planned
 
 _POWER = 0.9  # wanted probability of finding a break
 
@@ -165,8 +162,7 @@ class TaskAudit(Shown):
                 f"Of these people {fakes:,} may be fake senders, who tell whoever attacks what they sent: they hide "
                 "nobody, and are left out of the batch that is played, or play on the attacker's side."
             )
-        drawn = isinstance(self.task.shuffler, NetworkSection) and self.task.shuffler.degree is not None
-        if drawn and expected not in (None, self.num_users):
+        if self.task.shuffler.is_drawn and expected not in (None, self.num_users):
             found.append(
                 f"The graph that was played is drawn for {self.num_users:,} people, and is another one than that of "
                 f"the {expected:,} people expected."
@@ -225,8 +221,8 @@ def audit_task(
     confidence: float = 0.99,
     mode: str = "pipeline",
     leakage: bool = False,
-    grouping: Grouping | Strata | None = None,
-    graphs: Contacts | None = None,
+    grouping: Surroundings | None = None,
+    graphs: Around | None = None,
     source: RandomSource | None = None,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> TaskAudit:
@@ -254,7 +250,8 @@ def audit_task(
         UnsupportedModelError: if nothing is known about the privacy of the task, or no sufficient statistics are.
     """
     validate.open_probability(confidence=confidence)
-    num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
+    around = grouping if graphs is None else graphs
+    num_users = planned_people(task, num_users, around)
     task = task.expecting(num_users)
     each = 1 - (1 - confidence) / len(task.columns) / (2 if leakage else 1)
     if not each < 1:  # rounded to 1; the attacks' own error would show a number the user never gave
@@ -265,7 +262,7 @@ def audit_task(
     options: dict[str, Any] = {"num_users": num_users, "trials": trials, "confidence": each, "source": source}
     for column in task.columns:
         require_planned(column, num_users)
-        pipeline = column.pipeline(shuffler_of(column, grouping, graphs, num_users=num_users))
+        pipeline = column.pipeline(column.shuffler.shuffler_for(column, around, num_users=num_users))
         model = pipeline.model(num_users)
         statements = account_all(model, delta=column.release.delta)  # the statements of a run
         if column.shuffler.needs_strata:

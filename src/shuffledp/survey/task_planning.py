@@ -15,29 +15,17 @@ from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.flow import Progress, Shuffler
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.table import Integers
+from shuffledp.planning.family_plan import Around, FamilyPlan, Surroundings, entry_of, people_around
 from shuffledp.planning.mechanism_choice import Option, option_of, ranked
 from shuffledp.planning.trusted_curator import TrustedCurator
-from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing, mixing_warnings, plan_mixing
-from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of as mixing_of_groups
-from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
-from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
-from shuffledp.protocols.network import NetworkSection, Overlay, RandomWalkShuffler
-from shuffledp.protocols.network.laws.walk_distributions import people_of
-from shuffledp.protocols.network.people.overlays import Contacts
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan, ProtocolSection
-from shuffledp.protocols.strata import Strata, StrataPlan, StratifiedSection, StratifiedShuffler
 from shuffledp.survey.budget import composed_columns, composed_with
 from shuffledp.survey.columns import Column, Missing
 from shuffledp.survey.earlier import read_earlier
 from shuffledp.survey.questions.question import Question
-from shuffledp.survey.shuffler_section import GroupedSection
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
     from shuffledp.planning.people_needed import PeoplePlan
-    from shuffledp.protocols.network.planning.overlay_plan import WalksPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,22 +41,29 @@ class ColumnPlan:
     """The plan of one private column.
 
     Args:
-        value: the column.
+        column: the column.
+        model: its protocol, with the people planned for.
         options: the randomizers that could do it, those of the smallest error first, the task's own among them.
         unfit: the others for the same kind of answers.
         statements: what will be stated with the task's own: upper bound, lower bounds, local guarantee.
-        protocol: what there is to say of a protocol beside that; None for a randomizer.
-        network: what walks along a graph or an overlay do, if the shuffle is one of them.
+        of_question: what the family of the randomizer adds; None if nothing.
+        of_shuffle: what the family of the shuffler adds to each column, as on walks; None if nothing.
         curator: what a trusted curator would err with what is stated; None where there is none to stand beside.
     """
 
-    value: str
+    column: Column
+    model: ProtocolModel
     options: tuple[Option, ...]
     unfit: tuple[Unfit, ...]
     statements: tuple[PrivacyStatement, ...]
-    protocol: ProtocolPlan | None = None
-    network: "WalksPlan | None" = None
+    of_question: FamilyPlan | None = None
+    of_shuffle: FamilyPlan | None = None
     curator: TrustedCurator | None = None
+
+    @property
+    def value(self) -> str:
+        """Name of the column."""
+        return self.column.value
 
     @property
     def chosen(self) -> Option:
@@ -82,8 +77,8 @@ class ColumnPlan:
             "options": [option.to_dict() for option in self.options],
             "unfit": [each.to_dict() for each in self.unfit],
             "statements": [statement.to_dict() for statement in self.statements],
-            **({} if self.protocol is None else {"protocol": self.protocol.to_dict()}),
-            **({} if self.network is None else {"network": self.network.to_dict()}),
+            **entry_of(self.of_question),
+            **entry_of(self.of_shuffle),
             "curator": None if self.curator is None else self.curator.to_dict(),
         }
 
@@ -97,18 +92,24 @@ class Plan:
         num_users: people planned for.
         columns: one for each private column.
         statements: what will be stated about one person, if this number of people take part.
-        groups: what the shuffle does to the groups, if it is about groups.
-        strata: those that there are, if it is inside strata.
-        warnings: what to know before anything is collected that way; empty if there is nothing.
+        of_shuffle: what the family of the shuffler adds for all columns together, as on groups; None if nothing.
     """
 
     task: Task
     num_users: int
     columns: tuple[ColumnPlan, ...]
     statements: tuple[PrivacyStatement, ...]
-    groups: GroupsPlan | None = None
-    strata: StrataPlan | None = None
-    warnings: tuple[str, ...] = ()
+    of_shuffle: FamilyPlan | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings to read before anything is collected that way; empty if there are none."""
+        models = [column.model for column in self.columns]
+        added = [(self.of_shuffle, models), *((column.of_shuffle, [column.model]) for column in self.columns)]
+        return (
+            *dict.fromkeys(warning for model in models for warning in model.local.warnings),
+            *dict.fromkeys(warning for plan, of in added if plan for warning in plan.warnings_for(of)),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The one object that ``shuffledp plan --json`` prints (``plan`` in docs/schema.json)."""
@@ -119,8 +120,7 @@ class Plan:
             "num_users": self.num_users,
             "statements": [statement.to_dict() for statement in self.statements],
             "columns": [column.to_dict() for column in self.columns],
-            **({} if self.groups is None else {"groups": self.groups.to_dict()}),
-            **({} if self.strata is None else {"strata": self.strata.to_dict()}),
+            **entry_of(self.of_shuffle),
             "warnings": list(self.warnings),
         }
 
@@ -130,8 +130,8 @@ def plan(
     num_users: int | None = None,
     *,
     earlier: Sequence[Path] = (),
-    grouping: Grouping | Strata | None = None,
-    graphs: Contacts | None = None,
+    grouping: Surroundings | None = None,
+    graphs: Around | None = None,
     alone: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
@@ -165,8 +165,9 @@ def plan(
         >>> [(option.kind, option.report_bits) for option in plan(task).columns[0].options][0]
         ('subset', 100)
     """
-    num_users = planned_people(task, num_users, grouping=grouping, graphs=graphs)
-    if graphs is not None and not isinstance(task.shuffler, NetworkSection):
+    around = grouping if graphs is None else graphs
+    num_users = planned_people(task, num_users, around)
+    if graphs is not None and not task.shuffler.needs_graph:
         raise validate.invalid("left out but for a 'network' shuffle", graphs="graphs")
     task = task.expecting(num_users)
     if num_users < task.release.minimum_batch:
@@ -174,36 +175,31 @@ def plan(
             f"a release needs at least minimum_batch = {task.release.minimum_batch} people; planned for {num_users}. "
             "Nothing would be released."
         )
-    first = task.columns[0]
-    shuffler = None if graphs is not None else shuffler_of(first, grouping, num_users=num_users)
+    first, section = task.columns[0], task.shuffler
+    shared = None
+    if not section.of_each_column or around is None:
+        shared = section.shuffler_for(first, around, num_users=num_users)
     releases = read_earlier(task, earlier)
     for column in task.columns:
-        require_planned(column, num_users, grouping)
-    shufflers = [
-        shuffler_of(column, None, graphs, progress=progress) if shuffler is None else shuffler
-        for column in task.columns
-    ]
-    models = [column.model(int(num_users), each) for column, each in zip(task.columns, shufflers, strict=True)]
-    walks = [_walks_plan(column, graphs, each, progress) for column, each in zip(task.columns, shufflers, strict=True)]
-    planned = zip(task.columns, models, shufflers, walks, strict=True)
-    columns = tuple(column_plan(*each, alone=alone) for each in planned)
+        require_planned(column, num_users, around)
+
+    def planned(column: Column) -> ColumnPlan:
+        if shared is not None:
+            return column_plan(column, num_users, shared, alone=alone)
+        shuffler = section.shuffler_for(column, around, progress=progress)
+        added = section.family_plan(column, around, shuffler, progress=progress)
+        return replace(column_plan(column, num_users, shuffler, alone=alone), of_shuffle=added)
+
+    columns = tuple(map(planned, task.columns))
+    models = [column.model for column in columns]
     largest = models[0].shuffle.largest_group
     found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)
-    statements = composed_with(task, releases, found, models, largest_group=largest)
-    groups = _groups_plan(task, grouping, shuffler)
-    strata = StrataPlan.of(shuffler, known=grouping is not None) if isinstance(shuffler, StratifiedShuffler) else None
     return Plan(
         task=task,
         num_users=int(num_users),
         columns=columns,
-        statements=statements,
-        groups=groups,
-        strata=strata,
-        warnings=(
-            *dict.fromkeys(warning for model in models for warning in model.local.warnings),
-            *(() if groups is None else mixing_warnings(groups.mixing, models)),
-            *dict.fromkeys(warning for each in columns if each.network for warning in each.network.warnings),
-        ),
+        statements=composed_with(task, releases, found, models, largest_group=largest),
+        of_shuffle=None if shared is None else section.family_plan(first, around, shared),
     )
 
 
@@ -225,7 +221,7 @@ def people_for_error(task: Task, *, half_width: float, target_epsilon: float | N
     if column is None:
         raise InvalidParameterError("the task must have one private column to be asked for an error; it has several.")
     own = column.randomizer
-    if not column.shuffler.is_uniform or isinstance(own, ProtocolSection):
+    if not column.shuffler.is_uniform or own.key != Question.key:
         raise InvalidParameterError(
             "the task must have a uniform shuffle of everybody and a randomizer to be asked for an error: how errors "
             f"follow from people is not worked out for others; got [shuffler] kind={column.shuffler.kind!r}"
@@ -252,12 +248,10 @@ def _at_loss(section: Question, epsilon0: float) -> LocalModel:
     return model
 
 
-def planned_people(
-    task: Task, num_users: int | None, *, grouping: Grouping | Strata | None = None, graphs: Contacts | None = None
-) -> int:
+def planned_people(task: Task, num_users: int | None, around: Around | None = None) -> int:
     """Planned number of people: that of groups, strata or a graph, else as given, or as expected by the task."""
-    if grouping is not None or graphs is not None:
-        people = grouping.num_users if grouping is not None else people_of(graphs or ())
+    if around is not None:
+        people = people_around(around)
         if num_users not in (None, people):
             raise validate.invalid(f"the number of people in the input, {people}, or left out", num_users=num_users)
         return people
@@ -271,12 +265,10 @@ def planned_people(
     return num_users
 
 
-def require_planned(column: Column, num_users: int, grouping: Grouping | Strata | None = None) -> None:
+def require_planned(column: Column, num_users: int, around: Around | None = None) -> None:
     """Refuse a number of people with which the protocol and the shuffler would release nothing."""
     column.require_people(num_users, planned=True)
-    if isinstance(column.shuffler, StratifiedSection) and isinstance(grouping, Strata):
-        shuffle = column.shuffler.shuffler(grouping).model(num_users)
-        column.shuffler.require_batch(shuffle, grouping.table, column, planned=True)
+    column.shuffler.require_planned(column, num_users, around)
     most = column.randomizer.most_people
     if most is not None and num_users > most:
         raise validate.invalid(f"at most expected={most} in the task's table [people]", num_users=num_users)
@@ -288,105 +280,28 @@ def require_planned(column: Column, num_users: int, grouping: Grouping | Strata 
         )
 
 
-def shuffler_of(
-    column: Column,
-    grouping: Grouping | Strata | None = None,
-    graphs: Contacts | None = None,
-    *,
-    num_users: int | None = None,
-    progress: Progress | None = None,
-) -> Shuffler:
-    """The shuffler of a private column as in a run; refused if its groups, strata or graphs are not given.
-
-    ``grouping`` is for a shuffle inside groups or strata, ``graphs`` for walks along them; rounds that the task leaves
-    open are worked out, and ``progress`` is told how many were accounted for. For ``num_users`` people in unknown
-    strata the smallest is as small as it may be.
-    """
-    section = column.shuffler
-    if isinstance(section, StratifiedSection) and grouping is None and num_users is not None:
-        return section.at_worst(num_users, column.release.minimum_batch)
-    if graphs is None or not isinstance(section, NetworkSection):
-        return section.shuffler(grouping)
-    return section.walking(graphs, column.randomizer.randomizer(), column.release.delta, progress=progress)
-
-
-def mixing_of(grouping: Grouping, groups: GroupsSection, shuffler: SlotShuffler) -> Mixing:
-    """Mixing of the people of a task's groups by a shuffler."""
-    return mixing_of_groups(grouping.groups, shuffler, coordinates=grouping.coordinates, metric=groups.metric)
-
-
-def _groups_plan(task: Task, grouping: Grouping | Strata | None, shuffler: Shuffler | None) -> GroupsPlan | None:
-    section, groups = task.shuffler, task.groups
-    if not isinstance(grouping, Grouping) or groups is None or not isinstance(section, GroupedSection):
-        return None
-
-    def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
-        if alpha is None:
-            return section.around(others, order)
-        # A task may give a concentration in place of alpha: only one may remain.
-        given = {"concentration": None} if getattr(section, "concentration", None) is not None else {}
-        return cast(GroupedSection, replace(cast(Any, section), alpha=alpha, **given)).around(others, order)
-
-    reaches = {"radius": groups.radius, "neighbors": groups.neighbors}
-    return plan_mixing(
-        grouping.groups,
-        cast(SlotShuffler, shuffler),
-        family,
-        reach=next(((key, float(value)) for key, value in reaches.items() if value is not None), None),
-        coordinates=grouping.coordinates,
-        metric=groups.metric,
-        method=section.order,
-    )
-
-
-def _walks_plan(
-    column: Column, graphs: Contacts | None, shuffler: Shuffler, progress: Progress | None
-) -> "WalksPlan | None":
-    section, randomizer = column.shuffler, column.randomizer.randomizer()
-    if graphs is None or not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
-        return None
-    return section.plan(graphs, randomizer, column.release.delta, shuffler=shuffler, progress=progress)
-
-
-def _with_own_dummies(column: Column, shuffler: Shuffler) -> Shuffler:
-    """The shuffler with dummies from this column's randomizer, if reports walk; any other unchanged."""
-    section = column.shuffler
-    if not isinstance(section, NetworkSection) or not isinstance(shuffler, RandomWalkShuffler):
-        return shuffler
-    graphs = shuffler.graph if isinstance(shuffler.graph, Overlay) else shuffler.graphs
-    return section.along(graphs, column.randomizer.randomizer(), column.release.delta).shuffler(shuffler.num_rounds)
-
-
 def column_plan(
-    column: Column,
-    model: ProtocolModel,
-    shuffler: Shuffler,
-    walks: "WalksPlan | None" = None,
-    *,
-    alone: bool = False,
-    sharp: bool = True,
+    column: Column, num_users: int, shuffler: Shuffler, *, alone: bool = False, sharp: bool = True
 ) -> ColumnPlan:
-    """The plan of one private column; ``alone`` leaves out other randomizers, and not ``sharp`` what takes seconds.
-
-    ``model`` is that of its people and its ``shuffler``, and ``walks`` is what these do, if they are walks.
-    """
-    num_users, delta, chosen = model.num_senders, column.release.delta, column.randomizer
-    unit = chosen.unit_of(num_users)
-    statements, error = account_all(model, delta=delta, sharp=sharp), chosen.expected_error(num_users)
+    """The plan of one private column; ``alone`` leaves out other randomizers, and not ``sharp`` what takes seconds."""
+    model = column.model(num_users, shuffler)
+    people, delta, chosen = model.num_senders, column.release.delta, column.randomizer
+    unit = chosen.unit_of(people)
+    statements, error = account_all(model, delta=delta, sharp=sharp), chosen.expected_error(people)
     options, unfit = [option_of(chosen.kind, model, error, delta=delta, chosen=True, stated=statements[0])], []
     for kind, member in () if alone else chosen.alternatives().items():
         try:
             other = replace(column, randomizer=chosen.instead(member))
-            options.append(_option(other, num_users, _with_own_dummies(other, shuffler), unit))
+            options.append(_option(other, people, column.shuffler.with_dummies_of(other, shuffler), unit))
         except InvalidParameterError as refusal:
             unfit.append(Unfit(kind=kind, reason=str(refusal).removeprefix(f"{member.title} ")))
     return ColumnPlan(
-        value=column.value,
+        column=column,
+        model=model,
         options=ranked(options),
         unfit=tuple(unfit),
         statements=statements,
-        protocol=chosen.plan(model) if isinstance(chosen, ProtocolSection) else None,
-        network=walks,
+        of_question=chosen.plan(model),
         curator=column.curator(model, statements[0]),
     )
 

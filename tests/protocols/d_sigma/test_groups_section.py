@@ -10,10 +10,11 @@ from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
 from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
-from shuffledp.survey import Task, mixing_of, plan
+from shuffledp.survey import Task, plan
 from shuffledp.testing import SeededSource
 
 SHA = "4f" * 32
@@ -141,8 +142,9 @@ def task_on_a_line(**shuffler):
     )
 
 
-def mixed(task, people):
-    return mixing_of(people, task.groups, task.shuffler.shuffler(people))
+def mixed(task, people, shuffler=None):
+    made = task.shuffler.shuffler(people) if shuffler is None else shuffler
+    return mixing_of(people.groups, made, coordinates=people.coordinates, metric=task.groups.metric)
 
 
 def test_the_automatic_choice_displaces_least_of_those_compared_and_is_the_same_each_time():
@@ -150,11 +152,11 @@ def test_the_automatic_choice_displaces_least_of_those_compared_and_is_the_same_
     first, second = (task.shuffler.shuffler(people) for _ in range(2))
     assert first.model(200) == second.model(200)
     assert isinstance(first, MallowsShuffler | NoisySortShuffler)
-    compared = mixing_of(people, task.groups, first).compared
+    compared = mixed(task, people, first).compared
     assert len(compared) == 5
     assert list(compared.values()) == sorted(compared.values())
     assert next(iter(compared)).startswith(first.model(200).kind)
-    assert mixing_of(people, task.groups, MallowsShuffler(groups=people.groups, alpha=1.0)).compared == {}
+    assert mixed(task, people, MallowsShuffler(groups=people.groups, alpha=1.0)).compared == {}
 
 
 def test_mixing_of_a_line_follows_the_loss():
@@ -245,11 +247,11 @@ def test_a_plan_covers_losses_and_reaches_and_needs_the_people():
     task, people = task_on_a_line(), grouping()
     found = plan(task, grouping=people)
     assert found.num_users == 200
-    assert [each.alpha for each in found.groups.by_alpha] == pytest.approx([1 / 16, 1 / 4, 1, 4, 16])
-    assert [each.value for each in found.groups.by_reach] == [0.25, 0.5, 2.0, 4.0]
-    moved = [each.displacement for each in found.groups.by_alpha]
+    assert [each.alpha for each in found.of_shuffle.by_alpha] == pytest.approx([1 / 16, 1 / 4, 1, 4, 16])
+    assert [each.value for each in found.of_shuffle.by_reach] == [0.25, 0.5, 2.0, 4.0]
+    moved = [each.displacement for each in found.of_shuffle.by_alpha]
     assert moved == sorted(moved, reverse=True)
-    sizes = [each.mixing.largest for each in found.groups.by_reach]
+    sizes = [each.mixing.largest for each in found.of_shuffle.by_reach]
     assert sizes == [1, 1, 5, 9]
     assert "d-sigma" in [statement.guarantee.type for statement in found.statements]
     with pytest.raises(InvalidParameterError, match="groups must be given for a 'auto' shuffle"):

@@ -8,6 +8,7 @@ from cli.networks import ring_with_chords
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph
 from shuffledp.planning import calibrate
+from shuffledp.protocols.network import plan_overlay
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.randomizers import KaryRandomizedResponse, OneBitMean, PrivUnit
@@ -212,7 +213,7 @@ def test_reports_in_layers_walk_until_colluders_follow_nearly_none():
     assert alone.walking(overlay, BIT, 1e-5).num_rounds == 5
     assert alone.walking(overlay, BIT, 1e-2).num_rounds == 3
     assert alone.walking(overlay, BIT, 1e-5).onion
-    plan = alone.plan(overlay, BIT, 1e-5, shuffler=alone.walking(overlay, BIT, 1e-5))
+    plan = plan_overlay(alone.along(overlay, BIT, 1e-5), alone.walking(overlay, BIT, 1e-5), delta=1e-5)
     assert (plan.onion, plan.risks) == (True, ())
     assert plan.cost.first_hop < plan.cost.exposure == pytest.approx(0.049, abs=1e-3)
     assert alone.to_dict()["onion"] is True

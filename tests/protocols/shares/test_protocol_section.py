@@ -196,7 +196,7 @@ def test_the_spread_of_lists_is_that_of_the_uniform_law_on_them():
 
 def test_a_plan_has_the_certificate_and_the_errors_of_others():
     (column,) = plan(task_of(protocol={"dropout_fraction": 0.1})).columns
-    found, chosen = column.protocol, column.chosen
+    found, chosen = column.of_question, column.chosen
     assert found.certificate.num_messages * math.ceil(math.log2(found.certificate.modulus)) == chosen.report_bits
     assert found.certificate.bits_per_user == chosen.report_bits
     assert found.certificate.delta <= 1e-6
@@ -215,7 +215,7 @@ def test_the_precision_of_the_task_is_that_of_the_plan_and_what_rounding_adds_is
     assert (coarse.protocol.certificate.precision, fine.protocol.certificate.precision) == (15, 60)
     assert fine.chosen.error.standard_error < coarse.chosen.error.standard_error
     for column, steps in ((coarse, 15), (fine, 60)):
-        added = column.chosen.error.standard_error**2 - column.protocol.noise_error**2
+        added = column.chosen.error.standard_error**2 - column.of_question.noise_error**2
         assert added == pytest.approx((100 / steps) ** 2 / 4 / 200)
     (exact,) = plan(task_of(protocol={"integer": True, "statistic": "sum"})).columns
     assert exact.protocol.noise_error == pytest.approx(exact.chosen.error.standard_error)
@@ -228,17 +228,17 @@ def test_errors_of_others_are_in_the_units_of_a_sum():
     for one, other in zip(mean.options, total.options, strict=True):
         assert other.error.standard_error == pytest.approx(200 * one.error.standard_error)
         assert other.error.sampling_error == pytest.approx(200 * one.error.sampling_error)
-    assert total.protocol.central_error == pytest.approx(200 * mean.protocol.central_error)
+    assert total.of_question.central_error == pytest.approx(200 * mean.of_question.central_error)
 
 
 def test_lists_have_no_other_randomizer():
     (column,) = plan(task_of(protocol={"dimension": 2})).columns
     assert [option.kind for option in column.options] == ["split-and-mix"]
-    assert column.protocol.local_errors == {}
+    assert column.of_question.local_errors == {}
 
 
 def test_a_plan_may_say_the_number_of_people_itself():
-    assert plan(task_of(expected=None), 300).columns[0].protocol.certificate.num_users == 300
+    assert plan(task_of(expected=None), 300).columns[0].of_question.certificate.num_users == 300
     with pytest.raises(InvalidParameterError, match="num_users must be given"):
         plan(task_of(expected=None))
 
@@ -282,4 +282,4 @@ def test_one_of_several_columns_may_have_a_protocol():
     assert Task.from_dict(task.to_dict()) == task
     planned = plan(task)
     assert planned.statements[0].guarantee.epsilon < 3.0
-    assert [column.protocol is None for column in planned.columns] == [False, True]
+    assert [column.of_question is None for column in planned.columns] == [False, True]

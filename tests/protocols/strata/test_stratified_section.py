@@ -121,14 +121,14 @@ def test_strata_below_the_smallest_batch_are_refused_with_how_many_and_what_to_d
 def test_a_plan_with_the_strata_of_an_input_states_what_a_release_would():
     task, made = task_of(release={"minimum_batch": 100}), strata((400, 600, 900), weight=2.0)
     found = plan(task, grouping=made)
-    assert (found.num_users, found.strata.smallest, found.strata.largest, found.strata.num_strata) == (
+    assert (found.num_users, found.of_shuffle.smallest, found.of_shuffle.largest, found.of_shuffle.num_strata) == (
         1900,
         200,
         450,
         6,
     )
-    assert found.strata.fewest == 400
-    assert found.strata.design_effect == pytest.approx(made.design_effect) == pytest.approx(5 / 4)
+    assert found.of_shuffle.fewest == 400
+    assert found.of_shuffle.design_effect == pytest.approx(made.design_effect) == pytest.approx(5 / 4)
     assert found.statements[0].guarantee == account(uniform(task, 200), delta=1e-6).guarantee
     expected = task.column.randomizer.expected_error(1900).standard_error
     assert found.columns[0].chosen.error.standard_error == pytest.approx(expected * (5 / 4) ** 0.5)
@@ -137,7 +137,7 @@ def test_a_plan_with_the_strata_of_an_input_states_what_a_release_would():
 
 def test_a_plan_without_strata_is_of_the_smallest_that_would_be_released():
     found = plan(task_of(release={"minimum_batch": 150}), 5000)
-    assert (found.strata.smallest, found.strata.largest) == (150, None)
+    assert (found.of_shuffle.smallest, found.of_shuffle.largest) == (150, None)
     assert found.statements[0].guarantee == account(uniform(found.task, 150), delta=1e-6).guarantee
 
 

@@ -20,6 +20,7 @@ from shuffledp.core.flow import Analyzer, Randomizer
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.text import printable
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.planning.mechanism_choice import ExpectedError, expected_error
 from shuffledp.planning.trusted_curator import TrustedCurator, curator_beside
 from shuffledp.randomizers.families import Mechanism
@@ -149,6 +150,11 @@ class Question(Section):
     def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
         """A trusted curator with the guarantee ``stated`` for a protocol; None without a finite loss."""
         return curator_beside(protocol, stated)
+
+    def plan(self, protocol: ProtocolModel) -> FamilyPlan | None:
+        """What the family of the randomizer adds to the plan of a collection with this protocol; None if nothing."""
+        del protocol
+        return None
 
     def unit_of(self, num_users: int) -> float:
         """Factor from an average over this number of people to the unit of the estimate."""

@@ -1,10 +1,10 @@
 """Mixing of given groups by a shuffle near a reference order: for its own loss, other losses, and other groups."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import exact_means
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.layout import lay, ranks_of
@@ -158,7 +159,7 @@ class Reach(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsPlan(Described):
+class GroupsPlan(FamilyPlan):
     """Mixing of given groups, compared with other losses and other groups.
 
     Args:
@@ -168,9 +169,14 @@ class GroupsPlan(Described):
             where anything is shuffled.
     """
 
+    key: ClassVar[str] = "groups"
     mixing: Mixing
     by_alpha: tuple[Mixing, ...]
     by_reach: tuple[Reach, ...]
+
+    def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
+        """Warnings about a loss that does not fit the groups, or that randomizing alone achieves."""
+        return mixing_warnings(self.mixing, models)
 
 
 def mixing_of(

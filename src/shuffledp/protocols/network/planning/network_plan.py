@@ -1,8 +1,9 @@
 """Plan of a network shuffle: guarantee and cost of each number of rounds, each part alone, and risks."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress
-from shuffledp.core.local_models import LocalModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.people.graphs import Graph, lazy_gap, mixing_time
 from shuffledp.people.graphs.connected_parts import together
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.network.laws.walk_distributions import mixing_rounds
 from shuffledp.protocols.network.laws.walk_loads import expected_messages
 from shuffledp.protocols.network.planning.constant_links import LinksPlan, plan_links
@@ -101,7 +103,7 @@ class Risk(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPlan(Described):
+class NetworkPlan(FamilyPlan):
     """Plan of a network shuffle: what its rounds guarantee and cost.
 
     Args:
@@ -132,6 +134,7 @@ class NetworkPlan(Described):
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
+    key: ClassVar[str] = "network"
     num_users: int
     num_edges: int
     num_graphs: int
@@ -158,6 +161,11 @@ class NetworkPlan(Described):
     def to_dict(self) -> dict[str, Any]:
         """Fields of the plan; ``churn`` only for plans with churn."""
         return plan_as_dict(super(NetworkPlan, self).to_dict())
+
+    def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
+        """Warnings about the walks, whatever the randomizers."""
+        del models
+        return self.warnings
 
     @property
     def warnings(self) -> tuple[str, ...]:

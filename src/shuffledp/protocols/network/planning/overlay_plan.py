@@ -1,12 +1,15 @@
 """Plan of walks on an overlay by design: their guarantee, cost and exposure."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.network.laws.link_slots import slots_sent
 from shuffledp.protocols.network.laws.overlay_loads import leaving_chances
 from shuffledp.protocols.network.laws.walk_loads import expected_messages
@@ -75,7 +78,7 @@ class OverlayCost(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverlayPlan(Described):
+class OverlayPlan(FamilyPlan):
     """Plan of walks on an overlay: their guarantee and cost.
 
     Args:
@@ -93,6 +96,7 @@ class OverlayPlan(Described):
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
+    key: ClassVar[str] = "network"
     num_users: int
     protocol: str
     own: AfterRounds
@@ -125,6 +129,11 @@ class OverlayPlan(Described):
             "less mixed; several cycles mend that.",
             *self.churn.warnings,
         )
+
+    def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
+        """Warnings about the walks, whatever the randomizers."""
+        del models
+        return self.warnings
 
     @property
     def all_is_better(self) -> bool:

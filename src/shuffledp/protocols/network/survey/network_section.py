@@ -4,13 +4,13 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Progress, Randomizer, View
+from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols import network
@@ -29,6 +29,9 @@ from shuffledp.protocols.network.theorems.network_gate import walk_gate
 from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
+
+if TYPE_CHECKING:
+    from shuffledp.survey.columns import Column
 
 AUTO = "auto"
 LINKS = ("naive", "constant")
@@ -74,6 +77,7 @@ class NetworkSection(ShufflerSection):
 
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True
+    of_each_column: ClassVar[bool] = True  # dummies come from its randomizer
     graph: str | tuple[str, ...] | None = None
     overlay: OverlaySection | None = None
     rounds: int | float | str = AUTO
@@ -203,6 +207,11 @@ class NetworkSection(ShufflerSection):
         return int(found[1]) if found else None
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether the graph is a random one."""
+        return self.degree is not None
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The files of the rounds' graphs; none for a random graph or an overlay."""
         return self._names if self.degree is None else ()
@@ -242,6 +251,31 @@ class NetworkSection(ShufflerSection):
             f"graphs must be given for a 'network' shuffle, which is about them; got {given}. The commands `shuffledp "
             "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
+
+    def shuffler_for(
+        self, column: "Column", around: Any = None, *, num_users: int | None = None, progress: Progress | None = None
+    ) -> RandomWalkShuffler:
+        """The shuffler along graphs or on an overlay; rounds left open are worked out."""
+        del num_users
+        if around is None:
+            return self.shuffler()
+        return self.walking(around, column.randomizer.randomizer(), column.release.delta, progress=progress)
+
+    def with_dummies_of(self, column: "Column", shuffler: Shuffler) -> Shuffler:
+        """The shuffler with dummies from a column's randomizer."""
+        walks = cast(RandomWalkShuffler, shuffler)
+        ways = walks.graph if isinstance(walks.graph, Overlay) else walks.graphs
+        return self.along(ways, column.randomizer.randomizer(), column.release.delta).shuffler(walks.num_rounds)
+
+    def family_plan(
+        self, column: "Column", around: Any, shuffler: Shuffler, *, progress: Progress | None = None
+    ) -> "network.WalksPlan":
+        """The plan of walks by a shuffler made by `shuffler_for`, along these graphs or on this overlay."""
+        walks, delta = cast(RandomWalkShuffler, shuffler), column.release.delta
+        walk = self.along(around, column.randomizer.randomizer(), delta)
+        if isinstance(around, Overlay):
+            return network.plan_overlay(walk, walks, delta=delta)
+        return network.plan_walk(walk, walks, delta=delta, fewest_known=self.rounds == AUTO, progress=progress)
 
     def along(self, graphs: Contacts, randomizer: Randomizer, delta: float) -> "network.NetworkShuffle":
         """The shuffle for any number of rounds, along one graph for each round or on an overlay.
@@ -301,21 +335,6 @@ class NetworkSection(ShufflerSection):
             return walk.shuffler(found)
         reason = network.why_no_rounds(walk, delta=delta)
         raise InvalidParameterError(f"{self.title} rounds must be a number here: {reason}; got rounds={AUTO!r}.")
-
-    def plan(
-        self,
-        graphs: Contacts,
-        randomizer: Randomizer,
-        delta: float,
-        *,
-        shuffler: RandomWalkShuffler,
-        progress: Progress | None = None,
-    ) -> "network.WalksPlan":
-        """The plan of a shuffler made by `walking`, from `shuffledp.protocols.network.plan_walk` or `plan_overlay`."""
-        walk, known = self.along(graphs, randomizer, delta), self.rounds == AUTO
-        if isinstance(graphs, Overlay):
-            return network.plan_overlay(walk, shuffler, delta=delta)
-        return network.plan_walk(walk, shuffler, delta=delta, fewest_known=known, progress=progress)
 
     def could_have_made(self, view: View) -> bool:
         """Whether each person hands in the number of reports that the protocol says; graphs are not checked here."""

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.validate import invalid
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.planning.trusted_curator import TrustedCurator, trusted_curator
 from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
@@ -47,7 +47,7 @@ _ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolPlan(Described):
+class ProtocolPlan(FamilyPlan):
     """Plan of a protocol before a collection.
 
     Args:
@@ -59,6 +59,7 @@ class ProtocolPlan(Described):
         local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
     """
 
+    key: ClassVar[str] = "protocol"
     certificate: SplitAndMixCertificate
     least_people: int
     wrap_probability: float

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.flow import Analyzer, View
+from shuffledp.core.flow import Analyzer, Progress, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table
 from shuffledp.core.text import count_of, plural, printable
 from shuffledp.core.validate import invalid
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedAnalyzer
 from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES, Strata, design_effect
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel, StratifiedShuffler
@@ -92,6 +92,28 @@ class StratifiedSection(ShufflerSection):
                 "`shuffledp plan TASK.toml --input FILE` says what to expect."
             )
         return StratifiedShuffler(grouping)
+
+    def shuffler_for(
+        self, column: "Column", around: Any = None, *, num_users: int | None = None, progress: Progress | None = None
+    ) -> StratifiedShuffler:
+        """The shuffler inside these strata, or, if they are unknown, with as small a stratum as there may be."""
+        del progress
+        if around is None and num_users is not None:
+            return self.at_worst(num_users, column.release.minimum_batch)
+        return self.shuffler(around)
+
+    def require_planned(self, column: "Column", num_users: int, around: Any = None) -> None:
+        """Refuse planned strata of which one has fewer people than the smallest batch."""
+        if isinstance(around, Strata):
+            shuffle = self.shuffler(around).model(num_users)
+            self.require_batch(shuffle, around.table, column, planned=True)
+
+    def family_plan(
+        self, column: "Column", around: Any, shuffler: Shuffler, *, progress: Progress | None = None
+    ) -> "StrataPlan":
+        """The plan of the strata, or of the smallest possible one if they are unknown."""
+        del column, progress
+        return StrataPlan.of(cast(StratifiedShuffler, shuffler), known=around is not None)
 
     def strata(self, public: Table) -> Strata:
         """The strata of the people with these public columns."""
@@ -175,7 +197,7 @@ class StratifiedSection(ShufflerSection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrataPlan(Described):
+class StrataPlan(FamilyPlan):
     """The planned strata; only the smallest one where only the task is known.
 
     Args:
@@ -187,6 +209,7 @@ class StrataPlan(Described):
         rounding: share of all weight that rounding moves, at most.
     """
 
+    key: ClassVar[str] = "strata"
     smallest: int
     largest: int | None = None
     num_strata: int | None = None

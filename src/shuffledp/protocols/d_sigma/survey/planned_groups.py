@@ -1,0 +1,44 @@
+"""Plan of a task with groups: what its shuffle does to them, with other losses, and to larger and smaller groups."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from shuffledp.core.table import Integers
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, plan_mixing
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+
+if TYPE_CHECKING:
+    from shuffledp.survey.shuffler_section import GroupedSection
+
+
+def plan_of_groups(
+    section: "GroupedSection", groups: GroupsSection, grouping: Grouping, shuffler: SlotShuffler
+) -> GroupsPlan:
+    """Plan of how the shuffler of a task mixes its groups.
+
+    Args:
+        section: the table ``[shuffler]``.
+        groups: the table ``[groups]``.
+        grouping: the groups made by it.
+        shuffler: the shuffler of these groups.
+    """
+
+    def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
+        if alpha is None:
+            return section.around(others, order)
+        # A task may give a concentration in place of alpha: only one may remain.
+        given = {"concentration": None} if getattr(section, "concentration", None) is not None else {}
+        return cast("GroupedSection", replace(cast(Any, section), alpha=alpha, **given)).around(others, order)
+
+    reaches = {"radius": groups.radius, "neighbors": groups.neighbors}
+    return plan_mixing(
+        grouping.groups,
+        shuffler,
+        family,
+        reach=next(((key, float(value)) for key, value in reaches.items() if value is not None), None),
+        coordinates=grouping.coordinates,
+        metric=groups.metric,
+        method=section.order,
+    )
