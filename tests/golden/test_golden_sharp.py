@@ -113,7 +113,7 @@ def test_an_envelope_of_mirrored_points_is_a_pair_and_one_of_the_points_alone_is
     assert found.masses.min() >= 0
     assert found.masses.sum() == pytest.approx(1, abs=1e-12)
     assert found.masses @ found.growths == pytest.approx(0, abs=1e-12)
-    assert found.at(np.zeros(1))[0] == pytest.approx(row["mirrored_delta"], rel=5e-3)
+    assert found.curve(np.zeros(1))[0] == pytest.approx(row["mirrored_delta"], rel=5e-3)
     slope = (deltas[1] - deltas[0]) / np.expm1(epsilons[1])
     assert 1 - deltas[0] + 2 * slope == pytest.approx(row["one_sided_mass"], abs=5e-3)
 

@@ -3,18 +3,22 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
 from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, rounded_up
 from shuffledp.core.errors import HypothesisError
 from shuffledp.core.guarantees import CentralDP, Guarantee
-from shuffledp.core.local_models import ProtocolModel, SumModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel, SumModel
 from shuffledp.core.statement_terms import ASSUMED, FAKE_SENDERS, Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import nonnegative, open_probability
+
+Premise = Callable[[ProtocolModel], Hypothesis]  # hypothesis that asks nothing of delta, evaluated for a protocol
+_ANY_DELTA = 0.5  # for theorems that ask nothing of delta
 
 
 class Theorem(ABC):
@@ -23,7 +27,7 @@ class Theorem(ABC):
     Class attributes: ``id`` (short name), ``citation`` (source with theorem number), ``kind`` (upper or lower bound),
     ``status`` (published or own proof), ``is_vectorized`` (whether ``curve`` is fast: a thousand points in a second or
     so, and made for Renyi privacy and composition), ``is_costly`` (whether a number takes seconds), ``supersedes`` (ids
-    of theorems that never say more where this one applies).
+    of theorems that never say more where this one applies), ``premises`` (the hypotheses that ask nothing of delta).
     """
 
     id: ClassVar[str]
@@ -33,10 +37,11 @@ class Theorem(ABC):
     is_vectorized: ClassVar[bool] = False
     is_costly: ClassVar[bool] = False
     supersedes: ClassVar[tuple[str, ...]] = ()
+    premises: ClassVar[tuple[Premise, ...]]  # no default: a theorem without hypotheses would apply to everything
 
-    @abstractmethod
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses, all of them, evaluated for this model and delta."""
+        return tuple(premise(model) for premise in self.premises)
 
     @abstractmethod
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -192,11 +197,6 @@ def not_adaptive(model: ProtocolModel) -> Hypothesis:
     return Hypothesis("non-adaptive", "a randomizer that depends on nothing but the answer", value, not adaptive)
 
 
-def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses: one report each, from one randomizer for all, which depends on the answer alone."""
-    return (one_message_each(model), common_randomizer(model), not_adaptive(model))
-
-
 def oblivious(model: ProtocolModel) -> Hypothesis:
     """Hypothesis: the shuffle does not look at the reports."""
     holds = model.shuffle.is_oblivious
@@ -204,10 +204,14 @@ def oblivious(model: ProtocolModel) -> Hypothesis:
     return Hypothesis("oblivious", "a permutation drawn independently of the reports", value, holds)
 
 
+def users_within(name: str, model: ProtocolModel, requirement: str, least: float, most: float = math.inf) -> Hypothesis:
+    """Hypothesis: the number of users is from ``least`` to ``most``, in the words of the requirement."""
+    return Hypothesis(name, requirement, f"num_users={model.num_users}", least <= model.num_users <= most)
+
+
 def several_users(model: ProtocolModel) -> Hypothesis:
     """Hypothesis: two users or more."""
-    users = model.num_users
-    return Hypothesis("several-users", "n >= 2", f"num_users={users}", users >= 2)
+    return users_within("several-users", model, "n >= 2", 2)
 
 
 def pure_local(model: ProtocolModel) -> Hypothesis:
@@ -218,9 +222,15 @@ def pure_local(model: ProtocolModel) -> Hypothesis:
     return Hypothesis("pure-local-dp", requirement, value, not local.is_trivial and local.delta == 0)
 
 
-def shuffled_pure_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses of theorems that use epsilon0 alone: one pure report each, from one randomizer, uniformly shuffled."""
-    return (uniform_shuffle(model), one_message_each(model), pure_local(model), common_randomizer(model))
+# Premises of theorems that use epsilon0 alone: one pure report each, from one randomizer, uniformly shuffled.
+PURE_REPORTS: tuple[Premise, ...] = (uniform_shuffle, one_message_each, pure_local, common_randomizer)
+# Premises: one report each, from one randomizer for all, which depends on the answer alone.
+COMMON_REPORTS: tuple[Premise, ...] = (one_message_each, common_randomizer, not_adaptive)
+
+
+def common_reports(model: ProtocolModel) -> tuple[Hypothesis, ...]:
+    """Hypotheses of ``COMMON_REPORTS``, evaluated."""
+    return tuple(premise(model) for premise in COMMON_REPORTS)
 
 
 def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limit: float) -> Hypothesis:
@@ -234,6 +244,77 @@ def small_epsilon0(model: ProtocolModel, *, delta: float, formula: str, exp_limi
         value=f"epsilon0={epsilon0:.6g} with num_users={model.num_users}, delta={delta:g}",
         holds=epsilon0 <= limit,
     )
+
+
+def small_channel(local: LocalModel, *, most_inputs: int) -> Floats | None:
+    """Channel matrix of the randomizer, outputs that tell the same merged; None where there is none.
+
+    Of a larger domain only the size is read: its channel would take seconds and a hundred megabytes.
+    """
+    if isinstance(local, FrequencyModel) and local.domain_size > most_inputs:
+        return None
+    channel = local.sufficient_channel()
+    return None if channel is None else channel.matrix.astype(np.float64)
+
+
+def normalized(matrix: Floats) -> Floats:
+    """Matrix whose rows sum to 1 to the last place."""
+    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+class Evaluator(Protocol):
+    """Upper bound on a protocol's delta at any epsilon, and the way back."""
+
+    def epsilon(self, delta: float) -> float:
+        """Least epsilon found at which the bound is at most delta."""
+        ...
+
+    def delta(self, epsilon: float) -> float:
+        """Bound on delta at an epsilon."""
+        ...
+
+
+class CurveEvaluator(Evaluator, Protocol):
+    """Evaluator with a fast curve."""
+
+    def curve(self, epsilons: Floats) -> Floats:
+        """Bounds on delta at many epsilons, which may be less tight than `delta`."""
+        ...
+
+
+class EvaluatedTheorem(Theorem):
+    """Upper bound that an evaluator works out where the hypotheses hold; elsewhere epsilon0, and a delta of 1.
+
+    The evaluator's numbers may be wrong by ``guard``, a relative error of delta.
+    """
+
+    is_vectorized = True
+    guard: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def evaluator(self, model: ProtocolModel) -> Evaluator:
+        """Evaluator for a model that the theorem applies to."""
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Least epsilon that the evaluator finds for this delta, at most epsilon0."""
+        if not self.applies(model, delta=delta):
+            return model.local.epsilon0
+        return min(self.evaluator(model).epsilon(delta * (1 - self.guard)), model.local.epsilon0)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """Delta that the evaluator finds."""
+        if not self.applies(model, delta=_ANY_DELTA):
+            return 1.0
+        return min(self.evaluator(model).delta(epsilon) * (1 + self.guard), 1.0)
+
+    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
+        """Curve that the evaluator works out; without a fast one, `delta_at` at each epsilon."""
+        if not self.is_vectorized:
+            return super().curve(model, epsilons=epsilons)
+        if not self.applies(model, delta=_ANY_DELTA):
+            return np.ones(len(epsilons))
+        fast = cast(CurveEvaluator, self.evaluator(model))
+        return np.minimum(fast.curve(epsilons) * (1 + self.guard), 1.0)
 
 
 class LocalOnly(Theorem):

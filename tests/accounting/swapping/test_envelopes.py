@@ -27,15 +27,15 @@ def test_it_is_above_every_profile_that_the_points_are_above_and_the_profile_of_
         deltas = profile(np.expm1(epsilons)) * random.choice([1.0, 1.3, 3.0], 9)
         found = envelope(epsilon0, epsilons, deltas)
         everywhere = np.linspace(0, 1.1 * epsilon0, 200)
-        assert (found.at(everywhere) >= profile(np.expm1(everywhere)) - 1e-12).all()
-        assert (found.at(epsilons) <= deltas + 1e-9).all()
+        assert (found.curve(everywhere) >= profile(np.expm1(everywhere)) - 1e-12).all()
+        assert (found.curve(epsilons) <= deltas + 1e-9).all()
         assert found.masses.min() >= -1e-12
         assert found.masses.sum() == pytest.approx(1)
         assert np.abs(found.masses @ found.growths) < 1e-9
         mirrored = np.expm1(-everywhere[everywhere < epsilon0])
         below = np.interp(mirrored, found.growths, found.deltas)
         assert below == pytest.approx(
-            -mirrored + found.at(everywhere[everywhere < epsilon0]) * (1 + mirrored), abs=1e-9
+            -mirrored + found.curve(everywhere[everywhere < epsilon0]) * (1 + mirrored), abs=1e-9
         )
 
 
@@ -44,8 +44,8 @@ def test_an_epsilon_of_the_envelope_has_at_most_the_delta_asked_for():
     found = envelope(1.0, epsilons, 0.1 * np.exp(-20 * epsilons))
     for delta in (0.2, 0.05, 1e-3, 4e-6, 1e-9):
         epsilon = found.epsilon(delta)
-        assert found.at(np.array([epsilon]))[0] <= delta
-        assert epsilon == 0 or found.at(np.array([epsilon * (1 - 1e-6)]))[0] > delta
+        assert found.curve(np.array([epsilon]))[0] <= delta
+        assert epsilon == 0 or found.curve(np.array([epsilon * (1 - 1e-6)]))[0] > delta
     assert found.epsilon(0.9) == 0.0
 
 
@@ -66,4 +66,4 @@ def test_without_points_it_is_the_profile_of_binary_response():
     found = envelope(2.0, np.zeros(0), np.zeros(0))
     truth = 1 / (1 + math.exp(-2))
     for epsilon in (0.0, 0.7, 1.9, 2.0):
-        assert found.at(np.array([epsilon]))[0] == pytest.approx(truth - math.exp(epsilon) * (1 - truth), abs=1e-9)
+        assert found.curve(np.array([epsilon]))[0] == pytest.approx(truth - math.exp(epsilon) * (1 - truth), abs=1e-9)

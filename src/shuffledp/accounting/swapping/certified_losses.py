@@ -1,11 +1,13 @@
 """Losses by the swap bound, searched and remembered: epsilon for a delta, and delta for an epsilon."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from shuffledp.accounting.numerics import gaussian_epsilon
+from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon
 from shuffledp.accounting.swapping.channel_bounds import SwapChannel
 from shuffledp.accounting.swapping.private_bounds import information, private_delta, start_choices
 from shuffledp.accounting.swapping.searches import Choices, DeltaBound, least_delta, least_epsilon
@@ -14,6 +16,24 @@ from shuffledp.core.channels import Channel
 
 _MOST_REMEMBERED = 256
 Rows = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedLosses:
+    """Evaluator of a swap bound: what a search finds; from epsilon0 on (``limit``) delta is 0."""
+
+    searched_epsilon: Callable[[float], float | None]
+    searched_delta: Callable[[float], float]
+    limit: float
+
+    def epsilon(self, delta: float) -> float:
+        """Least epsilon that the search finds; the limit where it finds none."""
+        found = self.searched_epsilon(delta)
+        return self.limit if found is None else found
+
+    def delta(self, epsilon: float) -> float:
+        """Least delta that the search finds."""
+        return 0.0 if epsilon >= self.limit else min(self.searched_delta(epsilon) + SMALLEST, 1.0)
 
 
 @remembered(_MOST_REMEMBERED)
@@ -54,7 +74,7 @@ def private_delta_at(epsilon0: float, users: int, epsilon: float) -> float:
 
 
 def private_bound(epsilon0: float, others: int) -> DeltaBound:
-    """The bound for any randomizer of this loss and so many others."""
+    """Bound for any randomizer of this loss and so many others."""
 
     def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
         return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)

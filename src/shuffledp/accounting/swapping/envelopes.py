@@ -31,7 +31,11 @@ class Envelope:
         slopes = np.concatenate([[-1.0], np.diff(self.deltas) / np.diff(self.growths), [0.0]])
         return np.asarray(np.diff(slopes))
 
-    def at(self, epsilons: Floats) -> Floats:
+    def delta(self, epsilon: float) -> float:
+        """Delta of the profile at an epsilon."""
+        return float(self.curve(np.array([epsilon]))[0])
+
+    def curve(self, epsilons: Floats) -> Floats:
         """Delta of the profile at epsilons of 0 or more; 0 from epsilon0 on."""
         growths = np.expm1(np.minimum(epsilons, np.log1p(self.growths[-1])))
         found = np.interp(growths, self.growths, self.deltas) * _ROUND_UP

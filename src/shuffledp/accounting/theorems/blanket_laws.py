@@ -6,8 +6,9 @@ range, which are the worst inputs: docs/proofs.md, "Laplace noise".
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations, permutations
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,8 +23,17 @@ from shuffledp.accounting.evaluators.report_densities import (
     laplace_homogeneous,
 )
 from shuffledp.accounting.numerics import SMALLEST
-from shuffledp.accounting.theorem import Theorem, common_reports, several_users, uniform_shuffle
-from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.accounting.theorem import (
+    COMMON_REPORTS,
+    Premise,
+    Theorem,
+    normalized,
+    several_users,
+    small_channel,
+    uniform_shuffle,
+    users_within,
+)
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
 
@@ -59,19 +69,17 @@ class LawTheorem(Theorem):
 
     status = Status.OWN_PROOF
     is_vectorized = True
+    premises = (uniform_shuffle, *COMMON_REPORTS, several_users)
+    special_premises: ClassVar[tuple[Premise, ...]]  # about the randomizer's law
 
     @abstractmethod
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws to evaluate for this model, provided that the hypotheses hold."""
 
-    @abstractmethod
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses about the randomizer's law."""
-
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: one randomizer for all, using the answer alone, one message each, uniform shuffle, two users."""
-        shape = (uniform_shuffle(model), *common_reports(model), several_users(model))
-        return (*shape, *_moderate(model, delta), *self.special_hypotheses(model))
+        """Hypotheses: the premises, and a moderate delta."""
+        special = (premise(model) for premise in self.special_premises)
+        return (*super().hypotheses(model, delta=delta), *_moderate(model, delta), *special)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon at which the upper bound is at most delta, or the lower bound exceeds it; to about six digits."""
@@ -120,12 +128,51 @@ def is_moderate(model: ProtocolModel, *, delta: float) -> bool:
 
 def _moderate(model: ProtocolModel, delta: float) -> tuple[Hypothesis, Hypothesis]:
     """Hypotheses on delta and users: beyond them sums are slow and lose digits, and simpler theorems apply."""
-    return (
-        Hypothesis("moderate-delta", f"delta >= {_LEAST_DELTA:g}", f"delta={delta:g}", delta >= _LEAST_DELTA),
-        Hypothesis(
-            "moderate-users", f"n <= {_MOST_USERS:g}", f"num_users={model.num_users}", model.num_users <= _MOST_USERS
-        ),
-    )
+    users = users_within("moderate-users", model, f"n <= {_MOST_USERS:g}", 0, _MOST_USERS)
+    return (moderate_delta(delta, least=_LEAST_DELTA), users)
+
+
+def moderate_delta(delta: float, *, least: float) -> Hypothesis:
+    """Hypothesis: delta is not too small to be evaluated."""
+    return Hypothesis("moderate-delta", f"delta >= {least:g}", f"delta={delta:g}", delta >= least)
+
+
+def _moderate_or_infinite(model: ProtocolModel) -> Hypothesis:
+    return moderate_epsilon0(model, or_infinite=True)
+
+
+def _own_law(model: ProtocolModel) -> Hypothesis:
+    """Hypothesis: no other theorem covers the reports as well."""
+    shape = model.local.two_level
+    requirement = "a law that two levels without overlap do not describe"
+    value = "other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}"
+    return Hypothesis("own-law", requirement, value, shape is None or shape.overlap > 0)
+
+
+def _channel_from(least: float) -> Premise:
+    """Premise: a small channel without positive probabilities below ``least``."""
+
+    def small(model: ProtocolModel) -> Hypothesis:
+        matrix = small_channel(model.local, most_inputs=_MOST_INPUTS)
+        shape, smallest, value = (0, 0), 1.0, f"{model.local.kind!r} reports"
+        if matrix is not None:
+            shape, smallest = matrix.shape, float(matrix[matrix > 0].min())
+            value = f"{shape[0]} inputs, {shape[1]} outputs, least {smallest:g}"
+        return Hypothesis(
+            name="small-channel",
+            requirement=f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs, with no "
+            f"positive probability below {least:g}",
+            value=value,
+            holds=2 <= shape[0] <= _MOST_INPUTS and shape[1] <= _MOST_OUTPUTS and smallest >= least,
+        )
+
+    return small
+
+
+def _matrix(model: ProtocolModel) -> Floats:
+    """Channel matrix of the randomizer, its rows normalized."""
+    matrix = small_channel(model.local, most_inputs=_MOST_INPUTS)
+    return np.ones((1, 1)) if matrix is None else normalized(matrix)
 
 
 class BlanketChannel(LawTheorem):
@@ -138,10 +185,7 @@ class BlanketChannel(LawTheorem):
     id = "blanket-channel"
     citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for an explicit channel"
     supersedes = LOOSER
-
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a small channel that no other theorem covers as well."""
-        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-60))
+    special_premises = (_moderate_or_infinite, _own_law, _channel_from(1e-60))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws of all ordered pairs of inputs."""
@@ -160,10 +204,7 @@ class HomogeneousChannel(LawTheorem):
     id = "homogeneous-channel"
     citation = "exact evaluation on data sets where all others hold one input"
     kind = Kind.LOWER_BOUND
-
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a small channel that no other theorem covers as well."""
-        return (moderate_epsilon0(model, or_infinite=True), _own_law(model.local), _small_channel(model.local, 1e-12))
+    special_premises = (_moderate_or_infinite, _own_law, _channel_from(1e-12))
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws of the triples with the largest Fisher constants."""
@@ -171,38 +212,6 @@ class HomogeneousChannel(LawTheorem):
         one_way = [channel_law(*matrix[list(inputs)]) for inputs in _most_telling(matrix)]
         laws = _distinct([*one_way, *(law.swapped for law in one_way)], digits=12)
         return LawFamily(laws, model.num_users, _limit(model))
-
-
-def _small_channel(local: LocalModel, least: float) -> Hypothesis:
-    # For a large domain only the size is used; its channel would take seconds and a hundred megabytes.
-    large = isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS
-    channel = None if large else local.sufficient_channel()
-    shape = (0, 0) if channel is None else channel.matrix.shape
-    smallest = 1.0 if channel is None else float(channel.matrix[channel.matrix > 0].min())
-    return Hypothesis(
-        name="small-channel",
-        requirement=f"a channel of 2 to {_MOST_INPUTS} inputs and at most {_MOST_OUTPUTS} outputs, with no positive "
-        f"probability below {least:g}",
-        value=f"{local.kind!r} reports"
-        if channel is None
-        else f"{shape[0]} inputs, {shape[1]} outputs, least {smallest:g}",
-        holds=2 <= shape[0] <= _MOST_INPUTS and shape[1] <= _MOST_OUTPUTS and smallest >= least,
-    )
-
-
-def _own_law(local: LocalModel) -> Hypothesis:
-    shape = local.two_level
-    requirement = "a law that two levels without overlap do not describe"
-    value = "other reports" if shape is None else f"two levels with overlap={shape.overlap:.6g}"
-    return Hypothesis("own-law", requirement, value, shape is None or shape.overlap > 0)
-
-
-def _matrix(model: ProtocolModel) -> Floats:
-    """Channel matrix of the randomizer, its rows normalized to sum to 1 to the last place."""
-    channel = model.local.sufficient_channel()
-    matrix = np.ones((1, 1)) if channel is None else channel.matrix.astype(np.float64)
-    normalized: Floats = matrix / matrix.sum(axis=1, keepdims=True)
-    return normalized
 
 
 def _limit(model: ProtocolModel) -> float:
@@ -238,16 +247,13 @@ def _most_telling(matrix: Floats) -> list[tuple[int, int, int]]:
     return [(first, second, others) for _, first, second, others in ordered]
 
 
-class _LaplaceTheorem(LawTheorem):
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses: Laplace noise, and a moderate epsilon0."""
-        steps = model.local.laplace_steps
-        value = f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}"
-        noise = Hypothesis("laplace-noise", "inputs of a range plus Laplace noise", value, steps is not None)
-        return (noise, moderate_epsilon0(model))
+def _laplace_noise(model: ProtocolModel) -> Hypothesis:
+    steps = model.local.laplace_steps
+    value = f"{model.local.kind!r} reports" if steps is None else f"laplace_steps={steps:g}"
+    return Hypothesis("laplace-noise", "inputs of a range plus Laplace noise", value, steps is not None)
 
 
-class BlanketLaplace(_LaplaceTheorem):
+class BlanketLaplace(LawTheorem):
     """Blanket lemma for the two ends of the range, the noise cut into cells upward in convex order.
 
     The gap to the lower bound is the lemma's: with the lemma no bound does better (up to 1.45 in epsilon was seen).
@@ -256,41 +262,34 @@ class BlanketLaplace(_LaplaceTheorem):
     id = "blanket-laplace"
     citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), evaluated for Laplace noise"
     supersedes = LOOSER
+    special_premises = (_laplace_noise, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws, here one: exchanging the two inputs changes nothing."""
-        epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
-        law = _blanket(epsilon0, steps)
-        return LawFamily((law,), model.num_users, epsilon0)
+        law = _laplace_law(model, laplace_blanket, discrete_laplace_blanket)
+        return LawFamily((law,), model.num_users, model.local.epsilon0)
 
 
-class HomogeneousLaplace(_LaplaceTheorem):
+class HomogeneousLaplace(LawTheorem):
     """Exact delta where all others hold 0 and the victim 0 or 1, the noise cut into cells by merging."""
 
     id = "homogeneous-laplace"
     citation = "exact evaluation on the data set where all others hold the least value"
     kind = Kind.LOWER_BOUND
+    special_premises = (_laplace_noise, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws of both directions."""
-        epsilon0, steps = model.local.epsilon0, model.local.laplace_steps or math.inf
-        law = _homogeneous(epsilon0 * _STATED_BELOW, steps)
-        return LawFamily((law, law.swapped), model.num_users, epsilon0)
+        law = _laplace_law(model, laplace_homogeneous, discrete_laplace_homogeneous, _STATED_BELOW)
+        return LawFamily((law, law.swapped), model.num_users, model.local.epsilon0)
 
 
-def _blanket(epsilon0: float, steps: float) -> ReportLaw:
-    cells = _cells(epsilon0)
-    if steps == math.inf:
-        return laplace_blanket(epsilon0=epsilon0, cells=cells)
-    return discrete_laplace_blanket(epsilon0=epsilon0, steps=int(steps), cells=cells)
-
-
-def _homogeneous(epsilon0: float, steps: float) -> ReportLaw:
-    cells = _cells(epsilon0)
-    if steps == math.inf:
-        return laplace_homogeneous(epsilon0=epsilon0, cells=cells)
-    return discrete_laplace_homogeneous(epsilon0=epsilon0, steps=int(steps), cells=cells)
-
-
-def _cells(epsilon0: float) -> int:
-    return min(max(math.ceil(_CELLS_PER_NAT * epsilon0), _FEWEST_CELLS), _MOST_CELLS)
+def _laplace_law(
+    model: ProtocolModel, real: Callable[..., ReportLaw], discrete: Callable[..., ReportLaw], factor: float = 1.0
+) -> ReportLaw:
+    """Law of noise on real numbers or on grid points, at epsilon0 times a factor."""
+    epsilon0, steps = model.local.epsilon0 * factor, model.local.laplace_steps
+    cells = min(max(math.ceil(_CELLS_PER_NAT * epsilon0), _FEWEST_CELLS), _MOST_CELLS)
+    if steps is None or math.isinf(steps):
+        return real(epsilon0=epsilon0, cells=cells)
+    return discrete(epsilon0=epsilon0, steps=int(steps), cells=cells)

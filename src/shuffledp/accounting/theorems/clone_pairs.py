@@ -7,19 +7,19 @@ n.
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from shuffledp.accounting.evaluators.clone_counts import ClonePair, LimitedVariation
 from shuffledp.accounting.numerics import SMALLEST, exp, rounded_up, smallest_below
 from shuffledp.accounting.theorem import (
-    Theorem,
+    PURE_REPORTS,
+    EvaluatedTheorem,
     common_randomizer,
     not_adaptive,
     one_message_each,
     several_users,
-    shuffled_pure_reports,
     uniform_shuffle,
 )
 from shuffledp.core.local_models import ProtocolModel
@@ -31,32 +31,23 @@ _GRID = 32  # points on which the minimum of a convex curve is searched
 _ROUNDS = 4
 
 
-class ClonePairTheorem(Theorem):
+class ClonePairTheorem(EvaluatedTheorem):
     """Pair of clones: each other report is a clone with a chance that depends on epsilon0 alone; see the evaluator.
 
     The pair dominates in both directions and at every epsilon, so it may be composed, adaptively too.
     """
 
-    is_vectorized = True
     is_strong: ClassVar[bool]  # whether another report is a clone with a chance of 2 / (E + 1), or of 1 / E
+
+    def evaluator(self, model: ProtocolModel) -> ClonePair:
+        """Pair, evaluated from above."""
+        return self.pair(model)
 
     def pair(self, model: ProtocolModel) -> ClonePair:
         """Pair for the model's people and local loss."""
         epsilon0 = model.local.epsilon0
         chance = 2 / (exp(epsilon0) + 1) if self.is_strong else math.exp(-epsilon0)
         return ClonePair(epsilon0=epsilon0, chance=chance, users=model.num_users)
-
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon solved on the certified curve; at most epsilon0."""
-        return self.pair(model).epsilon(delta)
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the pair, from above, where the theorem applies; else 1."""
-        return self.pair(model).delta(epsilon) if self.applies(model, delta=0.5) else 1.0
-
-    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Delta of the pair at each epsilon, from above."""
-        return self.pair(model).curve(epsilons) if self.applies(model, delta=0.5) else np.ones(len(epsilons))
 
 
 class PairFMT21(ClonePairTheorem):
@@ -71,10 +62,7 @@ class PairFMT21(ClonePairTheorem):
     citation = "Feldman, McMillan, Talwar 2021, Theorem 3.2, evaluated numerically (arXiv 2012.12803)"
     supersedes = ("fmt21-closed",)
     is_strong = False
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: a pure local randomizer not tied to its user, a uniform shuffle, two users or more."""
-        return (*shuffled_pure_reports(model), several_users(model))
+    premises = (*PURE_REPORTS, several_users)
 
 
 class StrongPair(ClonePairTheorem):
@@ -92,13 +80,20 @@ class StrongPair(ClonePairTheorem):
     status = Status.OWN_PROOF
     supersedes = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
     is_strong = True
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: one pure local randomizer for all, not adaptive, a uniform shuffle, two users or more."""
-        return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model))
+    premises = (*PURE_REPORTS, not_adaptive, several_users)
 
 
-class VariationRatioCorrected(Theorem):
+def _limited_variation(model: ProtocolModel) -> Hypothesis:
+    """Hypothesis: a total variation distance that is known, and not implied by epsilon0."""
+    epsilon0, distance = model.local.epsilon0, model.local.total_variation
+    largest = math.tanh(epsilon0 / 2)
+    holds = distance is not None and 0 < distance < largest and _LEAST_EPSILON0 < epsilon0 < _LARGEST_EPSILON0
+    requirement = f"a known total variation distance below tanh(epsilon0 / 2) = {largest:.6g}"
+    value = "none known" if distance is None else f"total_variation={distance:.6g}"
+    return Hypothesis("total-variation", requirement, value, holds)
+
+
+class VariationRatioCorrected(EvaluatedTheorem):
     """Strong pair limited by a bound beta on the total variation between two inputs' laws.
 
     The paper reduces such randomizers to a pair of which the step for beta < (E-1)/(E+1) is not proven, and false for
@@ -110,36 +105,13 @@ class VariationRatioCorrected(Theorem):
     citation = "after Wang et al. 2023, corrected (arXiv 2304.05007)"
     status = Status.OWN_PROOF
     supersedes = ("efmrtt19-closed", "fmt21-closed", "fmt23-closed", "fmt21-pair")
+    premises = (*PURE_REPORTS, not_adaptive, several_users, _limited_variation)
+    is_vectorized = False
 
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses of the strong pair, with a total variation bound below the one that epsilon0 implies."""
-        distance, largest = model.local.total_variation, math.tanh(model.local.epsilon0 / 2)
-        requirement = f"a known total variation distance below tanh(epsilon0 / 2) = {largest:.6g}"
-        value = "none known" if distance is None else f"total_variation={distance:.6g}"
-        limited = Hypothesis("total-variation", requirement, value, _limited_law(model) is not None)
-        return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model), limited)
-
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon solved on the certified curve; epsilon0 where no total variation is known."""
-        law = _limited_law(model)
-        return model.local.epsilon0 if law is None else law.epsilon(delta)
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the atoms, from above, where the theorem applies."""
-        law = _limited_law(model)
-        return 1.0 if law is None or not self.applies(model, delta=0.5) else law.delta(epsilon)
-
-
-def _limited_law(model: ProtocolModel) -> LimitedVariation | None:
-    """Atoms of the pair; None if the total variation is unknown or implied by epsilon0."""
-    epsilon0, distance = model.local.epsilon0, model.local.total_variation
-    if (
-        distance is None
-        or not 0 < distance < math.tanh(epsilon0 / 2)
-        or not _LEAST_EPSILON0 < epsilon0 < _LARGEST_EPSILON0
-    ):
-        return None
-    return LimitedVariation(epsilon0=epsilon0, beta=distance, users=model.num_users)
+    def evaluator(self, model: ProtocolModel) -> LimitedVariation:
+        """Atoms of the pair."""
+        distance = cast(float, model.local.total_variation)
+        return LimitedVariation(epsilon0=model.local.epsilon0, beta=distance, users=model.num_users)
 
 
 class _ApproximatePair(ClonePairTheorem):

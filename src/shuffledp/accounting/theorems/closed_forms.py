@@ -12,13 +12,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shuffledp.accounting.numerics import SMALLEST, exp, expm1, rounded_up, smallest_below
-from shuffledp.accounting.theorem import Theorem, not_adaptive, several_users, shuffled_pure_reports, small_epsilon0
+from shuffledp.accounting.theorem import (
+    PURE_REPORTS,
+    Theorem,
+    not_adaptive,
+    several_users,
+    small_epsilon0,
+    users_within,
+)
 from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 
 _SMALLEST_EPSILON0, _LARGEST_EPSILON0 = 1e-50, 100.0
 _ROUND_DOWN = 1 - 1e-13
 _LEAST_EPSILON = 1e-200  # below it the curve is trivial
+
+
+def _many_users(model: ProtocolModel) -> Hypothesis:
+    return users_within("many-users", model, "n >= 1000", 1000)
+
+
+def _at_most_half(model: ProtocolModel) -> Hypothesis:
+    epsilon0 = model.local.epsilon0
+    return Hypothesis("small-epsilon0", "epsilon0 <= 0.5", f"epsilon0={epsilon0:.6g}", epsilon0 <= 0.5)
 
 
 class ClosedFormEFMRTT19(Theorem):
@@ -31,16 +47,12 @@ class ClosedFormEFMRTT19(Theorem):
 
     id = "efmrtt19-closed"
     citation = "Erlingsson et al. 2019, amplification by shuffling, main theorem (arXiv 1811.12469)"
+    premises = (*PURE_REPORTS, _many_users, _at_most_half)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: n >= 1000, epsilon0 <= 1/2, delta < 1/100, a pure local randomizer and a uniform shuffle."""
-        epsilon0, users = model.local.epsilon0, model.num_users
-        return (
-            *shuffled_pure_reports(model),
-            Hypothesis("many-users", "n >= 1000", f"num_users={users}", users >= 1000),
-            Hypothesis("small-epsilon0", "epsilon0 <= 0.5", f"epsilon0={epsilon0:.6g}", epsilon0 <= 0.5),
-            Hypothesis("small-delta", "delta < 0.01", f"delta={delta:g}", delta < 0.01),
-        )
+        """Hypotheses: the premises, and delta < 1/100."""
+        small = Hypothesis("small-delta", "delta < 0.01", f"delta={delta:g}", delta < 0.01)
+        return (*super().hypotheses(model, delta=delta), small)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon by the closed form of the class docstring."""
@@ -64,12 +76,13 @@ class ClosedFormFMT21(Theorem):
 
     id = "fmt21-closed"
     citation = "Feldman, McMillan, Talwar 2021, Theorem 3.1 (arXiv 2012.12803)"
+    premises = PURE_REPORTS
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: epsilon0 <= log(n / (16 log(4/delta))), a pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (16 * (math.log(4) - math.log(delta)))
         limit = small_epsilon0(model, delta=delta, formula="log(n / (16 log(4/delta)))", exp_limit=largest)
-        return (*shuffled_pure_reports(model), limit)
+        return (*super().hypotheses(model, delta=delta), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon by the closed form of the class docstring."""
@@ -101,12 +114,13 @@ class ClosedFormFMT23(Theorem):
     id = "fmt23-closed"
     citation = "Feldman, McMillan, Talwar 2023, closed form, scope as corrected here (arXiv 2208.04591)"
     status = Status.OWN_PROOF
+    premises = (*PURE_REPORTS, not_adaptive)
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: epsilon0 <= log(n / (8 log(2/delta)) - 1), one pure local randomizer and a uniform shuffle."""
         largest = model.num_users / (8 * (math.log(2) - math.log(delta))) - 1
         limit = small_epsilon0(model, delta=delta, formula="log(n / (8 log(2/delta)) - 1)", exp_limit=largest)
-        return (*shuffled_pure_reports(model), not_adaptive(model), limit)
+        return (*super().hypotheses(model, delta=delta), limit)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Epsilon by the closed form of the class docstring."""
@@ -138,15 +152,20 @@ class _Loss:
     variance: float
 
 
+def _in_range(epsilon0: float) -> bool:
+    return _SMALLEST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0
+
+
+def _float_range(model: ProtocolModel) -> Hypothesis:
+    epsilon0 = model.local.epsilon0
+    requirement = f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}"
+    return Hypothesis("float-range", requirement, f"epsilon0={epsilon0:.6g}", _in_range(epsilon0))
+
+
 class _BlanketBound(Theorem):
     """Blanket bound: epsilon is solved on a curve of delta, an expectation over the number of blanket messages."""
 
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: one pure local randomizer for all, not adaptive, a uniform shuffle, two users or more."""
-        epsilon0 = model.local.epsilon0
-        requirement = f"{_SMALLEST_EPSILON0:g} <= epsilon0 <= {_LARGEST_EPSILON0:g}"
-        within = Hypothesis("float-range", requirement, f"epsilon0={epsilon0:.6g}", _in_range(epsilon0))
-        return (*shuffled_pure_reports(model), not_adaptive(model), several_users(model), within)
+    premises = (*PURE_REPORTS, not_adaptive, several_users, _float_range)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Least epsilon at which the bound on delta is small enough, at most epsilon0."""
@@ -174,10 +193,6 @@ class _BlanketBound(Theorem):
     @abstractmethod
     def _of_each(self, loss: _Loss, drift: float) -> tuple[float, float]:
         """Coefficients c and d with E[(L_1 + ... + L_m)_+] <= c exp(-d m); ``drift`` is minus the mean of L."""
-
-
-def _in_range(epsilon0: float) -> bool:
-    return _SMALLEST_EPSILON0 <= epsilon0 <= _LARGEST_EPSILON0
 
 
 class HoeffdingBalle19(_BlanketBound):

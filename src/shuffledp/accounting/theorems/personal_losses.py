@@ -13,7 +13,7 @@ import numpy as np
 from shuffledp.accounting.evaluators.binomial import binomial_lattice
 from shuffledp.accounting.evaluators.inversion import mean_positive_part
 from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_below
-from shuffledp.accounting.theorem import Theorem, not_adaptive, one_message_each, uniform_shuffle
+from shuffledp.accounting.theorem import Theorem, not_adaptive, one_message_each, uniform_shuffle, users_within
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.report_laws import PersonalLosses
@@ -114,6 +114,24 @@ def _starts(law: Floats, likely: int, others: int) -> Integers:
     return np.unique(np.floor(np.concatenate(parts))).astype(np.int64)
 
 
+def _people(model: ProtocolModel) -> PersonalLosses:
+    return model.local.personal_losses or PersonalLosses(domain_size=2, epsilons=(), counts=())
+
+
+def _personal(model: ProtocolModel) -> Hypothesis:
+    losses = len(_people(model).epsilons)
+    requirement = f"k-ary response with a public histogram of 1 to {_MOST_LOSSES} different losses"
+    value = f"{model.local.kind!r} reports of {losses} losses"
+    return Hypothesis("personal-losses", requirement, value, 1 <= losses <= _MOST_LOSSES)
+
+
+def _all_described(model: ProtocolModel) -> Hypothesis:
+    described = sum(_people(model).counts)
+    return users_within(
+        "all-described", model, f"no more people than the {described} whose losses are known", 0, described
+    )
+
+
 class BlanketPersonalized(Theorem):
     """Privacy blanket for people with losses of their own: the guarantee of the least protected person.
 
@@ -123,11 +141,7 @@ class BlanketPersonalized(Theorem):
     id = "blanket-personalized"
     citation = "Balle et al. 2019, blanket lemma (arXiv 1903.02837), for k-ary response of different losses"
     status = Status.OWN_PROOF
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: k-ary response, a public histogram of losses that covers all people, and a uniform shuffle."""
-        shape = (uniform_shuffle(model), one_message_each(model), not_adaptive(model))
-        return (*shape, _personal(model), _all_described(model))
+    premises = (uniform_shuffle, one_message_each, not_adaptive, _personal, _all_described)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Largest epsilon of all people."""
@@ -156,23 +170,6 @@ class BlanketPersonalized(Theorem):
     def _blanket(self, model: ProtocolModel, place: int, outside: float) -> PersonalBlanket:
         least = max(outside, SMALLEST)
         return personal_blanket(_people(model), victim=place, users=model.num_users, outside=least)
-
-
-def _people(model: ProtocolModel) -> PersonalLosses:
-    return model.local.personal_losses or PersonalLosses(domain_size=2, epsilons=(), counts=())
-
-
-def _personal(model: ProtocolModel) -> Hypothesis:
-    losses = len(_people(model).epsilons)
-    requirement = f"k-ary response with a public histogram of 1 to {_MOST_LOSSES} different losses"
-    value = f"{model.local.kind!r} reports of {losses} losses"
-    return Hypothesis("personal-losses", requirement, value, 1 <= losses <= _MOST_LOSSES)
-
-
-def _all_described(model: ProtocolModel) -> Hypothesis:
-    described = sum(_people(model).counts)
-    requirement = f"no more people than the {described} whose losses are known"
-    return Hypothesis("all-described", requirement, f"num_users={model.num_users}", model.num_users <= described)
 
 
 def personalized(model: ProtocolModel, *, delta: float) -> dict[float, PrivacyStatement]:

@@ -1,4 +1,4 @@
-"""The swap bound: what hides a report if the others keep their own laws, instead of what these have in common.
+"""Swap bound: what hides a report if the others keep their own laws, instead of what these have in common.
 
 Of the other people some are donors, whose reports supply what all laws have in common; the victim's report is exchanged
 with each of the others by way of these (docs/proofs.md, "Swap bound"). For any epsilon0-private randomizer, and for
@@ -8,149 +8,50 @@ Rotations exchange three places: proved for uniform shuffles alone, with one mes
 """
 
 from abc import abstractmethod
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar, cast
 
-import numpy as np
-
-from shuffledp.accounting.numerics import SMALLEST, exp
-from shuffledp.accounting.theorem import Theorem, not_adaptive, shuffled_pure_reports
-from shuffledp.accounting.theorems.blanket_laws import moderate_epsilon0
+from shuffledp.accounting.numerics import exp
+from shuffledp.accounting.theorem import (
+    PURE_REPORTS,
+    EvaluatedTheorem,
+    Evaluator,
+    Premise,
+    normalized,
+    not_adaptive,
+    small_channel,
+    users_within,
+)
+from shuffledp.accounting.theorems.blanket_laws import moderate_delta, moderate_epsilon0
 from shuffledp.accounting.theorems.two_levels import LdpWitness
-from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 
 CLOSE = 1.02  # ratio of the known epsilon to the least possible one, up to which the bound is not worked out
-_LEAST_DELTA, _ANY_DELTA = 1e-12, 0.5
+_LEAST_DELTA = 1e-12
 _MOST_USERS, _FEWEST_USERS = 10**12, 20
 _ENOUGH, _POWER = 12, 2.3  # people for each E^2.3: with fewer the strong pair is below in all cases tried
 _MOST_INPUTS, _MOST_OUTPUTS = 6, 32
 _LEAST_ENTRY = 1e-6
 
 
-class _SwapTheorem(Theorem):
-    status = Status.OWN_PROOF
-    is_costly = True
-
-    @abstractmethod
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """The hypotheses about the randomizer."""
-
-    @abstractmethod
-    def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """An epsilon below which the bound never is."""
-
-    @abstractmethod
-    def solved(self, model: ProtocolModel, delta: float) -> float | None:
-        """An epsilon below epsilon0 at which the bound was found to be at most delta."""
-
-    @abstractmethod
-    def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
-        """The bound on delta at an epsilon below epsilon0; 1 where there is none."""
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """One pure randomizer for all that is not adaptive, one message each, a uniform shuffle, enough people."""
-        shape = (*shuffled_pure_reports(model), not_adaptive(model), moderate_epsilon0(model))
-        requirement = f"delta >= {_LEAST_DELTA:g}"
-        moderate = Hypothesis("moderate-delta", requirement, f"delta={delta:g}", delta >= _LEAST_DELTA)
-        return (*shape, moderate, *self.special_hypotheses(model))
-
-    def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
-        """Whether the bound can be below the known epsilon by more than two per cent."""
-        return known > CLOSE * self.at_least(model, delta)
-
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """The least epsilon that the search finds; epsilon0 where it finds none."""
-        if not self.applies(model, delta=delta):
-            return model.local.epsilon0
-        found = self.solved(model, delta)
-        return model.local.epsilon0 if found is None else min(found, model.local.epsilon0)
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The least delta that the search finds, where the theorem applies."""
-        if not self.applies(model, delta=_ANY_DELTA):
-            return 1.0
-        if epsilon >= model.local.epsilon0:
-            return 0.0
-        return min(self.evaluated(model, epsilon) + SMALLEST, 1.0)
-
-
-class SwapBound(_SwapTheorem):
-    """The swap bound for any randomizer of this local loss: at most 1.03 times the best possible for 10,000 people.
-
-    It knows epsilon0 and the number of people alone, so it also holds for randomizers of which more is known.
-    """
-
-    id = "swap-bound"
-    citation = "rotations of the victim's report, others' and those of a reservoir, certified numerically"
-
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Number of people from which the reservoir is large."""
-        return (_large_reservoir(model),)
-
-    def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """What some randomizer of this local loss loses."""
-        return LdpWitness().epsilon(model, delta=delta)
-
-    def solved(self, model: ProtocolModel, delta: float) -> float | None:
-        """Epsilon of any randomizer of this local loss; None if the search finds none."""
-        from shuffledp.accounting.swapping.certified_losses import private_epsilon  # what takes seconds loads late
-
-        return private_epsilon(model.local.epsilon0, model.num_users, delta)
-
-    def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
-        """Delta of any randomizer of this local loss."""
-        from shuffledp.accounting.swapping.certified_losses import private_delta_at
-
-        return private_delta_at(model.local.epsilon0, model.num_users, epsilon)
-
-
-class SwapBoundChannel(_SwapTheorem):
-    """The swap bound with a channel's own laws, for every ordered pair of inputs and every input of the others."""
-
-    id = "swap-bound-channel"
-    citation = "rotations of the victim's report, others' and those of a reservoir, certified for an explicit channel"
-
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """A small channel in which every output may come from every input."""
-        users = model.num_users
-        bounds = f"{_FEWEST_USERS} <= n <= {_MOST_USERS:g}"
-        people = Hypothesis("moderate-users", bounds, f"num_users={users}", _FEWEST_USERS <= users <= _MOST_USERS)
-        return (people, _positive_channel(model.local))
-
-    def at_least(self, model: ProtocolModel, delta: float) -> float:
-        """What the channel loses on the data sets that are evaluated exactly."""
-        from shuffledp.accounting.lower_bounds import best_lower_bound  # which knows all theorems, this one too
-
-        found: Any = best_lower_bound(model, delta)
-        return 0.0 if found is None else float(found.guarantee.epsilon)
-
-    def solved(self, model: ProtocolModel, delta: float) -> float | None:
-        """The largest epsilon of all pairs; None if one has none."""
-        from shuffledp.accounting.swapping.certified_losses import channel_epsilon
-
-        return channel_epsilon(_rows(model.local), model.num_users, delta)
-
-    def evaluated(self, model: ProtocolModel, epsilon: float) -> float:
-        """The largest delta of all pairs."""
-        from shuffledp.accounting.swapping.certified_losses import channel_delta
-
-        return channel_delta(_rows(model.local), model.num_users, epsilon)
-
-
 def _large_reservoir(model: ProtocolModel) -> Hypothesis:
+    """Hypothesis: number of people from which the reservoir is large."""
     least = max(_ENOUGH * exp(_POWER * model.local.epsilon0), _FEWEST_USERS)
-    return Hypothesis(
-        name="large-reservoir",
-        requirement=f"{_ENOUGH} exp({_POWER} epsilon0) = {least:.6g} <= n <= {_MOST_USERS:g}",
-        value=f"num_users={model.num_users}",
-        holds=least <= model.num_users <= _MOST_USERS,
-    )
+    requirement = f"{_ENOUGH} exp({_POWER} epsilon0) = {least:.6g} <= n <= {_MOST_USERS:g}"
+    return users_within("large-reservoir", model, requirement, least, _MOST_USERS)
 
 
-def _positive_channel(local: LocalModel) -> Hypothesis:
-    matrix = _matrix(local)
-    value = f"{local.kind!r} reports"
+def _moderate_users(model: ProtocolModel) -> Hypothesis:
+    requirement = f"{_FEWEST_USERS} <= n <= {_MOST_USERS:g}"
+    return users_within("moderate-users", model, requirement, _FEWEST_USERS, _MOST_USERS)
+
+
+def _positive_channel(model: ProtocolModel) -> Hypothesis:
+    """Hypothesis: a small channel in which every output may come from every input."""
+    matrix = _matrix(model.local)
+    value = f"{model.local.kind!r} reports"
     if matrix is not None:
         value = f"{matrix.shape[0]} inputs, {matrix.shape[1]} outputs, least {matrix.min():g}"
     holds = (
@@ -167,17 +68,80 @@ def _positive_channel(local: LocalModel) -> Hypothesis:
 
 
 def _matrix(local: LocalModel) -> Floats | None:
-    """Rows sum to 1; outputs that never come are left out. None where there is none, or it is too large."""
-    # Of a large domain only the size is needed; its channel would take seconds and a hundred megabytes.
-    if isinstance(local, FrequencyModel) and local.domain_size > _MOST_INPUTS:
-        return None
-    channel = local.sufficient_channel()
-    if channel is None:
-        return None
-    matrix = channel.matrix[:, channel.matrix.max(axis=0) > 0].astype(np.float64)
-    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+    """Rows of the channel without outputs that never come; None where there is no channel, or it is too large."""
+    rows = small_channel(local, most_inputs=_MOST_INPUTS)
+    return None if rows is None else normalized(rows[:, rows.max(axis=0) > 0])
 
 
-def _rows(local: LocalModel) -> tuple[tuple[float, ...], ...]:
-    matrix = _matrix(local)
-    return () if matrix is None else tuple(tuple(row) for row in matrix.tolist())
+class _SwapTheorem(EvaluatedTheorem):
+    status = Status.OWN_PROOF
+    is_vectorized = False
+    is_costly = True
+
+    premises = (*PURE_REPORTS, not_adaptive, moderate_epsilon0)
+    special_premises: ClassVar[tuple[Premise, ...]]  # about the randomizer
+
+    @abstractmethod
+    def at_least(self, model: ProtocolModel, delta: float) -> float:
+        """Epsilon below which the bound never is."""
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Hypotheses: the premises, and a moderate delta."""
+        special = (premise(model) for premise in self.special_premises)
+        return (*super().hypotheses(model, delta=delta), moderate_delta(delta, least=_LEAST_DELTA), *special)
+
+    def may_gain(self, model: ProtocolModel, *, delta: float, known: float) -> bool:
+        """Whether the bound can be below the known epsilon by more than two per cent."""
+        return known > CLOSE * self.at_least(model, delta)
+
+
+class SwapBound(_SwapTheorem):
+    """Swap bound for any randomizer of this local loss: at most 1.03 times the best possible for 10,000 people.
+
+    It knows epsilon0 and the number of people alone, so it also holds for randomizers of which more is known.
+    """
+
+    id = "swap-bound"
+    citation = "rotations of the victim's report, others' and those of a reservoir, certified numerically"
+    special_premises = (_large_reservoir,)
+
+    def at_least(self, model: ProtocolModel, delta: float) -> float:
+        """Epsilon that some randomizer of this local loss has."""
+        return LdpWitness().epsilon(model, delta=delta)
+
+    def evaluator(self, model: ProtocolModel) -> Evaluator:
+        """Search for the bound for any randomizer of this local loss."""
+        from shuffledp.accounting.swapping import certified_losses as losses  # what takes seconds loads late
+
+        epsilon0, users = model.local.epsilon0, model.num_users
+        return losses.SearchedLosses(
+            searched_epsilon=partial(losses.private_epsilon, epsilon0, users),
+            searched_delta=partial(losses.private_delta_at, epsilon0, users),
+            limit=epsilon0,
+        )
+
+
+class SwapBoundChannel(_SwapTheorem):
+    """Swap bound with a channel's own laws, for every ordered pair of inputs and every input of the others."""
+
+    id = "swap-bound-channel"
+    citation = "rotations of the victim's report, others' and those of a reservoir, certified for an explicit channel"
+    special_premises = (_moderate_users, _positive_channel)
+
+    def at_least(self, model: ProtocolModel, delta: float) -> float:
+        """Epsilon of the channel on the data sets that are evaluated exactly."""
+        from shuffledp.accounting.lower_bounds import best_lower_bound  # which knows all theorems, this one too
+
+        found: Any = best_lower_bound(model, delta)
+        return 0.0 if found is None else float(found.guarantee.epsilon)
+
+    def evaluator(self, model: ProtocolModel) -> Evaluator:
+        """Search for the bounds of all pairs of inputs, of which the largest counts."""
+        from shuffledp.accounting.swapping import certified_losses as losses
+
+        rows = tuple(tuple(row) for row in cast(Floats, _matrix(model.local)).tolist())
+        return losses.SearchedLosses(
+            searched_epsilon=partial(losses.channel_epsilon, rows, model.num_users),
+            searched_delta=partial(losses.channel_delta, rows, model.num_users),
+            limit=model.local.epsilon0,
+        )

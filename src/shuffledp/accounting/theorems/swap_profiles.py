@@ -1,4 +1,4 @@
-"""The swap bound at many epsilons at once, as the profile of a pair of laws: what several releases are composed of.
+"""Swap bound at many epsilons at once, as the profile of a pair of laws: what several releases are composed of.
 
 Each point is certified with choices of its own, near those of its neighbor. With points of the strong pair, and with
 the mirror images of all of them, their convex envelope is a profile (`shuffledp.accounting.swapping.envelopes`). Of
@@ -28,26 +28,18 @@ _MOST_REMEMBERED = 16
 
 
 class SwapProfile(SwapBound):
-    """The swap bound as a curve; where it says nothing the strong pair does."""
+    """Swap bound as a curve; where it says nothing the strong pair does."""
 
     is_vectorized = True
     is_costly = False
 
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Where the envelope is at most delta."""
-        return min(_envelope(model.local.epsilon0, model.num_users).epsilon(delta), model.local.epsilon0)
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """The envelope at an epsilon."""
-        return float(self.curve(model, epsilons=np.array([epsilon]))[0])
-
-    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """The envelope at many epsilons: chords between its points."""
-        return _envelope(model.local.epsilon0, model.num_users).at(epsilons)
+    def evaluator(self, model: ProtocolModel) -> Envelope:
+        """Envelope of points of the swap bound and of the strong pair."""
+        return _envelope(model.local.epsilon0, model.num_users)
 
 
 def swap_profile(model: ProtocolModel) -> SwapProfile | None:
-    """The curve for a protocol that the swap bound is about; None for others."""
+    """Curve for a protocol that the swap bound is about; None for others."""
     profile = SwapProfile()
     return profile if profile.applies(model, delta=_ANY_DELTA) else None
 

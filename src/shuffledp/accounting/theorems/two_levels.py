@@ -19,32 +19,44 @@ from shuffledp.accounting.evaluators.binomial import binomial_error, log_probabi
 from shuffledp.accounting.evaluators.report_densities import LawFamily, two_level_blanket, two_level_homogeneous
 from shuffledp.accounting.numerics import SMALLEST, exp, gaussian_epsilon, largest_below
 from shuffledp.accounting.theorem import (
+    COMMON_REPORTS,
+    EvaluatedTheorem,
+    Premise,
     Theorem,
     common_randomizer,
-    common_reports,
     one_message_each,
     uniform_shuffle,
+    users_within,
 )
 from shuffledp.accounting.theorems.blanket_laws import LOOSER, LawTheorem, is_moderate, moderate_epsilon0
-from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
+from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
-from shuffledp.core.table import Floats
 
 _STATED_ABOVE = 4e-9  # nats: the most by which epsilon0 is stated above the truth; half of it for PrivUnit
 _GUARD = 1e-9  # relative, of delta: bound on the effect of a rounded third
 _BINARY_STATED_ABOVE = 2e-15
 _LAST_DIGIT, _LATE_DIGITS = 1e-15, 1e-12  # excess allowed in a binary epsilon0: for lower bounds, for others
-_ANY_DELTA = 0.5  # the theorem asks nothing of delta
 MOST_COUNTED = 10_000  # most people for whom all data sets are evaluated: 15 ms for each epsilon
 _FEW_PEOPLE = 10  # times exp(epsilon0): about ten false reports among them
 _LARGEST_EPSILON0 = 700.0  # above it e^epsilon0 overflows, and the theorem does not apply
 
 
+def _two_densities(model: ProtocolModel) -> Hypothesis:
+    shape = model.local.two_level
+    value = "others" if shape is None else f"share={shape.share:.6g}, overlap={shape.overlap:.6g}"
+    return Hypothesis("two-level", "reports whose density takes two values", value, shape is not None)
+
+
+def _third_value(model: ProtocolModel) -> Hypothesis:
+    shape = model.local.two_level
+    known = shape is not None and shape.triple is not None
+    value = f"triple={shape.triple:.6g}" if shape is not None and shape.triple is not None else "unknown, or none"
+    return Hypothesis("third-value", "three inputs whose sets have known overlaps", value, known)
+
+
 class _TwoLevelTheorem(LawTheorem):
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses: two densities, and a moderate epsilon0."""
-        return (_two_densities(model.local), moderate_epsilon0(model))
+    special_premises: ClassVar[tuple[Premise, ...]] = (_two_densities, moderate_epsilon0)
 
 
 class BlanketTwoLevel(_TwoLevelTheorem):
@@ -93,26 +105,13 @@ class ThirdValue(_TwoLevelTheorem):
     id = "two-level-third-value"
     citation = "exact evaluation on the data set where all others hold a third value"
     kind = Kind.LOWER_BOUND
-
-    def special_hypotheses(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
-        """Hypotheses: two densities, three inputs of which all overlaps are known, and a moderate epsilon0."""
-        shape = model.local.two_level
-        known = shape is not None and shape.triple is not None
-        value = f"triple={shape.triple:.6g}" if shape is not None and shape.triple is not None else "unknown, or none"
-        third = Hypothesis("third-value", "three inputs whose sets have known overlaps", value, known)
-        return (_two_densities(model.local), third, moderate_epsilon0(model))
+    special_premises = (_two_densities, _third_value, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws, here one: exchanging the two inputs changes nothing."""
         shape, epsilon0 = _shape(model), _understated(model)
         laws = two_level_homogeneous(epsilon0=epsilon0, share=shape.share, overlap=shape.overlap, triple=shape.triple)
         return LawFamily(laws[2:], model.num_users, model.local.epsilon0)
-
-
-def _two_densities(local: LocalModel) -> Hypothesis:
-    shape = local.two_level
-    value = "others" if shape is None else f"share={shape.share:.6g}, overlap={shape.overlap:.6g}"
-    return Hypothesis("two-level", "reports whose density takes two values", value, shape is not None)
 
 
 def _shape(model: ProtocolModel) -> TwoLevelLaw:
@@ -123,6 +122,44 @@ def _shape(model: ProtocolModel) -> TwoLevelLaw:
 def _understated(model: ProtocolModel) -> float:
     """Epsilon0 lowered by its possible excess, so that a lower bound errs downward."""
     return max(model.local.epsilon0 - _STATED_ABOVE, model.local.epsilon0 / 2)
+
+
+def _binary(stated_above: float) -> Premise:
+    """Premise: a symmetric 2 x 2 channel whose loss is the model's epsilon0, up to a small relative excess."""
+
+    def symmetric(model: ProtocolModel) -> Hypothesis:
+        local, name = model.local, "binary-symmetric"
+        # For a large domain only the size is used; its channel would take seconds and a hundred megabytes.
+        large = isinstance(local, FrequencyModel) and local.domain_size > 2
+        channel = None if large else local.channel()
+        if channel is None or channel.matrix.shape != (2, 2):
+            value = f"{local.kind!r} reports" + ("" if channel is None else " of another shape")
+            return Hypothesis(name, "a symmetric 2 x 2 channel", value, False)
+        (truth, lie), (other_lie, other_truth) = channel.matrix.astype(float).tolist()
+        loss = math.log(truth) - math.log(lie) if min(truth, lie) > 0 else math.inf
+        excess = (local.epsilon0 - loss) / (1 + local.epsilon0) if loss < math.inf else -math.inf
+        return Hypothesis(
+            name=name,
+            requirement=f"a symmetric 2 x 2 channel of loss {local.epsilon0:.6g}",
+            value=f"the channel [[{truth:.6g}, {lie:.6g}], [{other_lie:.6g}, {other_truth:.6g}]]",
+            holds=(truth, lie) == (other_truth, other_lie) and -_LAST_DIGIT <= excess <= stated_above,
+        )
+
+    return symmetric
+
+
+_symmetric = _binary(_LATE_DIGITS)
+
+
+def _counted_users(model: ProtocolModel) -> Hypothesis:
+    return users_within("counted-users", model, f"2 <= n <= {MOST_COUNTED}", 2, MOST_COUNTED)
+
+
+def _whole_class(model: ProtocolModel) -> Hypothesis:
+    """Hypothesis: the model stands for all randomizers of its loss."""
+    kind = model.local.kind
+    requirement = "a model of all randomizers of loss epsilon0"
+    return Hypothesis("whole-class", requirement, f"{kind!r} reports", kind == "ldp")
 
 
 class BinaryAllEqual(Theorem):
@@ -136,15 +173,7 @@ class BinaryAllEqual(Theorem):
     citation = "exact evaluation on the data set where all others agree"
     kind = Kind.LOWER_BOUND
     status = Status.OWN_PROOF
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: symmetric binary randomized response of loss epsilon0, one for all, uniformly shuffled."""
-        return (
-            uniform_shuffle(model),
-            one_message_each(model),
-            common_randomizer(model),
-            _binary(model.local, stated_above=_LAST_DIGIT),
-        )
+    premises = (uniform_shuffle, one_message_each, common_randomizer, _binary(_LAST_DIGIT))
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Largest epsilon at which the exact delta exceeds the given one; 0 if none does."""
@@ -155,7 +184,7 @@ class BinaryAllEqual(Theorem):
         return _all_equal_delta(model, epsilon)
 
 
-class BinaryWorst(Theorem):
+class BinaryWorst(EvaluatedTheorem):
     """Exact delta of binary response: the largest over all data sets, one for each number of ones.
 
     The proof, and that it is computed from above, is in `shuffledp.accounting.evaluators.binary_counts`.
@@ -165,37 +194,16 @@ class BinaryWorst(Theorem):
     citation = "exact evaluation on all data sets"
     kind = Kind.EXACT
     status = Status.OWN_PROOF
-    is_vectorized = True
-    supersedes: ClassVar[tuple[str, ...]] = (*LOOSER, "blanket-two-level", "blanket-channel")
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: symmetric binary response, one for all, not adaptive, uniformly shuffled; not too many people."""
-        users = model.num_users
-        people = Hypothesis(
-            "counted-users", f"2 <= n <= {MOST_COUNTED}", f"num_users={users}", 2 <= users <= MOST_COUNTED
-        )
-        reports = (uniform_shuffle(model), *common_reports(model))
-        return (*reports, people, moderate_epsilon0(model), _binary(model.local, stated_above=_LATE_DIGITS))
+    supersedes = (*LOOSER, "blanket-two-level", "blanket-channel")
+    premises = (uniform_shuffle, *COMMON_REPORTS, _counted_users, moderate_epsilon0, _symmetric)
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Whether the reports are binary response of a covered number of people."""
-        return 2 <= model.num_users <= MOST_COUNTED and _binary(model.local, stated_above=_LATE_DIGITS).holds
+        return _counted_users(model).holds and _symmetric(model).holds
 
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon at which the largest delta is at most the given one, to nine digits; else epsilon0."""
-        return self._counts(model).epsilon(delta) if self.applies(model, delta=delta) else model.local.epsilon0
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Largest delta, where the theorem applies; else 1."""
-        return self._counts(model).delta(epsilon) if self.applies(model, delta=_ANY_DELTA) else 1.0
-
-    def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:
-        """Largest delta at each epsilon, over all data sets."""
-        applies = self.applies(model, delta=_ANY_DELTA)
-        return self._counts(model).curve(epsilons) if applies else np.ones(len(epsilons))
-
-    def _counts(self, model: ProtocolModel) -> BinaryCounts:
-        return BinaryCounts(epsilon0=model.local.epsilon0, users=min(model.num_users, MOST_COUNTED))
+    def evaluator(self, model: ProtocolModel) -> BinaryCounts:
+        """Counts of ones over all data sets."""
+        return BinaryCounts(epsilon0=model.local.epsilon0, users=model.num_users)
 
 
 class LdpWitness(Theorem):
@@ -209,14 +217,7 @@ class LdpWitness(Theorem):
     citation = "exact evaluation of one randomizer of the class, on one data set"
     kind = Kind.LOWER_BOUND
     status = Status.OWN_PROOF
-
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: the model stands for all randomizers of its loss, uniformly shuffled."""
-        kind = model.local.kind
-        whole_class = Hypothesis(
-            "whole-class", "a model of all randomizers of loss epsilon0", f"{kind!r} reports", kind == "ldp"
-        )
-        return (uniform_shuffle(model), one_message_each(model), whole_class)
+    premises = (uniform_shuffle, one_message_each, _whole_class)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Largest epsilon at which a witness's delta exceeds the given one; 0 if none does.
@@ -272,25 +273,6 @@ def _all_equal_delta(model: ProtocolModel, epsilon: float) -> float:
     directions = all_equal_terms(epsilon0=epsilon0, epsilon=epsilon, users=users)
     worse = max(gain - loss - guard * (gain + loss) for gain, loss in directions)
     return worse if worse > SMALLEST else 0.0
-
-
-def _binary(local: LocalModel, *, stated_above: float) -> Hypothesis:
-    """Hypothesis: a symmetric 2 x 2 channel whose loss is the model's epsilon0, up to a small relative excess."""
-    # For a large domain only the size is used; its channel would take seconds and a hundred megabytes.
-    large = isinstance(local, FrequencyModel) and local.domain_size > 2
-    channel = None if large else local.channel()
-    if channel is None or channel.matrix.shape != (2, 2):
-        value = f"{local.kind!r} reports" + ("" if channel is None else " of another shape")
-        return Hypothesis("binary-symmetric", "a symmetric 2 x 2 channel", value, False)
-    (truth, lie), (other_lie, other_truth) = channel.matrix.astype(float).tolist()
-    loss = math.log(truth) - math.log(lie) if min(truth, lie) > 0 else math.inf
-    excess = (local.epsilon0 - loss) / (1 + local.epsilon0) if loss < math.inf else -math.inf
-    return Hypothesis(
-        name="binary-symmetric",
-        requirement=f"a symmetric 2 x 2 channel of loss {local.epsilon0:.6g}",
-        value=f"the channel [[{truth:.6g}, {lie:.6g}], [{other_lie:.6g}, {other_truth:.6g}]]",
-        holds=(truth, lie) == (other_truth, other_lie) and -_LAST_DIGIT <= excess <= stated_above,
-    )
 
 
 def all_equal_terms(*, epsilon0: float, epsilon: float, users: int) -> tuple[tuple[float, float], tuple[float, float]]:
