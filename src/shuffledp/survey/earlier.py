@@ -1,62 +1,33 @@
-"""Earlier releases about the same people: read, checked, and matched with what a task names."""
+"""Earlier releases about the same people: read, checked, and matched with what a task names.
+
+`statement_file` says which files are believed. A file covers its own release and the earlier ones that its statements
+count; what each of them takes is then counted
+
+============================================================= ==========================================================
+by the protocols of each, or what is stated if that is more    if all are known and lose no less than stated
+by epsilon and delta of each                                  else, if the headline is a sum over all of them
+by epsilon and delta of the headline                          else
+============================================================= ==========================================================
+"""
 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, cast
 
-from shuffledp._version import __version__
-from shuffledp.accounting import best_lower_bound, epsilon_of
-from shuffledp.core.described import Described
-from shuffledp.core.errors import IncomparableError, InvalidParameterError
-from shuffledp.core.guarantees import CentralDP, DifferentialPrivacy, DSigmaPrivacy
-from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statement_terms import Trust
-from shuffledp.core.statements import Part, PrivacyStatement, compose
-from shuffledp.core.text import has_controls
-from shuffledp.core.validate import one_line
-from shuffledp.shufflers import IdentityShuffleModel
-from shuffledp.survey.budget import Models, OrderShare, Share, by_observer, loss_of, order_in, orders_composed, pair_of
-from shuffledp.survey.columns import Column, digest
-from shuffledp.survey.section import read_whole, require_sha256
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.guarantees import CentralDP
+from shuffledp.core.statements import Part, PrivacyStatement
+from shuffledp.survey.budget import Models, OrderShare, Share, loss_of, pair_of
+from shuffledp.survey.section import read_whole
+from shuffledp.survey.statement_file import CountedRelease, StatementFile, is_sum
 from shuffledp.survey.task import Task
 
-_ROUNDING = 1e-6  # relative; a randomizer's loss may differ by this between versions
 _GRID = 1e-4  # relative; a joint loss may differ by this between machines
 _LARGEST = 1 << 30  # bytes: a task may have millions of categories
-_LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # theorems that need no shuffle
-_OF_NO_SHUFFLE = {
-    Trust.OWN_DEVICE,
-    Trust.PAGE,
-    Trust.ONE_ANSWER,
-    Trust.RELAY_APART,
-    Trust.ISSUER,
-    Trust.READY_MADE_TOKENS,
-    Trust.TIME_OF_ANSWER,
-    Trust.OPERATOR,
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountedRelease(Described):
-    """A release whose loss is part of a statement; the digest of its ``statement.json`` identifies it.
-
-    Args:
-        task_sha256: of its task.
-        statement_sha256: of its ``statement.json``.
-        models: the protocols that it counts by, of its columns; none if another one of those in the statement covers
-            it, and None in files from before models were kept.
-    """
-
-    task_sha256: str
-    statement_sha256: str
-    models: Models | None = None
-
-    def __post_init__(self) -> None:
-        require_sha256(task_sha256=self.task_sha256, statement_sha256=self.statement_sha256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +69,7 @@ class EarlierRelease:
     def shares(self, statement: PrivacyStatement) -> tuple[Part, ...]:
         """The parts of a statement, one for each release that it covers, this one first."""
         first, *others = statement.parts or (Part(label="", statement=statement),)
-        if not self.earlier or not others or not _is_sum(statement):
+        if not self.earlier or not others or not is_sum(statement):
             return (Part(label=self.label, statement=statement),)
         return (replace(first, label=self.label), *others)
 
@@ -129,40 +100,23 @@ class EarlierRelease:
         except (ValueError, RecursionError):
             raise _refused(path, "be JSON, as a release's statement.json is") from None
         try:
-            task, sha256, written = dict(data["task"]), data["task_sha256"], list(data["statements"])
-            one_line(name=task["name"])
-            statements = [PrivacyStatement.from_dict(each) for each in written]
-            earlier = tuple(CountedRelease.from_dict(each) for each in data["earlier"])
-            headline = statements[0]
+            written = StatementFile.of(data)
         except InvalidParameterError as error:
             raise _refused(path, f"hold the statements of a release: {error}") from None
         except (LookupError, TypeError, ValueError):
             raise _refused(path, "be the statement.json of a release") from None
-        if digest(task) != sha256:
-            raise _refused(path, "name the task that it describes; it was changed, or belongs to another task")
-        if any(map(has_controls, _texts(written))):
-            raise _refused(path, "hold statements without control characters")
-        _check_promise(path, data, statements)
-        if earlier and not headline.parts:
-            raise _refused(path, "begin with the sum over the earlier releases that it names")
-        local = next((each for each in by_observer(statements)[1] if each.kind.promises), None)
-        if local is None:
-            raise _refused(path, "say what the reports guarantee by themselves, without any shuffle")
-        order = _order(data, statements, earlier)
-        for statement in (headline, local, *([] if order is None else [order])):
-            for each in _with_parts(statement):
-                _check_trust(path, each)
-        columns = _check_loss(path, data, headline, local)
+        for condition in written.unmet():
+            raise _refused(path, condition)
         found = cls(
-            name=task["name"],
-            task_sha256=sha256,
+            name=data["task"]["name"],
+            task_sha256=data["task_sha256"],
             file_sha256=hashlib.sha256(content).hexdigest(),
-            headline=headline,
-            local=local,
-            earlier=earlier,
-            order=order,
+            headline=written.headline,
+            local=cast(PrivacyStatement, written.local),
+            earlier=written.earlier,
+            order=written.order,
         )
-        return found._counting_by(_own_models(path, data, columns))
+        return found._counting_by(written.models)
 
     def _counting_by(self, own: Models | None) -> Self:
         """The release with the protocols of all it covers, or with pairs if those are unknown or lose too little."""
@@ -209,29 +163,6 @@ def read_earlier(task: Task, files: Sequence[Path]) -> tuple[EarlierRelease, ...
     return tuple(release for sha256, release in releases.items() if sha256 not in within)
 
 
-def _order(
-    data: Mapping[str, Any], statements: Sequence[PrivacyStatement], earlier: Sequence[CountedRelease]
-) -> PrivacyStatement | None:
-    """The loss of a release about the order inside its groups, if stated once, for all its columns and releases."""
-    order, several = order_in(statements), len(data.get("columns", ())) > 1 or bool(earlier)
-    return None if order is None or (several and not (order.parts and _is_sum(order))) else order
-
-
-def _is_sum(statement: PrivacyStatement) -> bool:
-    """Whether a statement is at least the joint loss of its parts, so that the parts may be counted one by one."""
-    claim, parts = statement.guarantee, statement.parts
-    try:
-        added = compose([part.statement for part in parts]).guarantee
-    except IncomparableError:
-        return False
-    if not isinstance(claim, DSigmaPrivacy) or not isinstance(added, DSigmaPrivacy) or claim.delta <= added.delta:
-        return claim == added
-    found = orders_composed(parts, delta=claim.delta - added.delta).guarantee
-    if not isinstance(found, DSigmaPrivacy) or found.groups_digest != claim.groups_digest:
-        return False
-    return claim.alpha >= found.alpha * (1 - _ROUNDING)
-
-
 def _by_models(release: EarlierRelease, models: Sequence[Models]) -> tuple[Share, ...] | None:
     """The share of each release by its protocols; None if these lose less than stated, for one release or for all."""
     whole = Part(label=release.label, statement=release.headline)
@@ -259,112 +190,6 @@ def _borne_out(part: Part, models: Models) -> Share | None:
     if found > claim.epsilon * (1 + _GRID):
         part = replace(part, statement=statement.weaken(replace(claim, epsilon=found)))
     return Share(part=part, models=models)
-
-
-def _own_models(path: Path, data: Mapping[str, Any], columns: Sequence[Column]) -> Models | None:
-    """The protocols of a release's columns, checked against its task; None where the file does not have them.
-
-    Other versions may describe them in another way, and the file of one of several columns states more than it is of.
-    """
-    written = data.get("columns", [data])
-    if not columns or data["task"].get("part_of") is not None or not all("model" in each for each in written):
-        return None
-    try:
-        models = tuple(ProtocolModel.from_dict(each["model"]) for each in written)
-        counts = [each["num_reports"] for each in written]
-        if all(_is_of(*each) for each in zip(columns, models, counts, strict=True)):
-            return models
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        pass
-    if data.get("library_version") != __version__:
-        return None
-    raise _refused(path, "describe as its model the protocol of its task, for as many people as sent its reports")
-
-
-def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
-    """Whether a protocol fits a column and this number of reports, as far as the task tells."""
-    section, local = column.shuffler, column.randomizer.randomizer().model
-    if isinstance(model.shuffle, IdentityShuffleModel):  # such a model claims no gain from a shuffle
-        return model.local == local
-    if section.needs_groups or section.needs_graph or section.needs_strata or section.num_rows is not None:
-        described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
-        colluding = model.shuffle.num_users - model.shuffle.num_honest
-        counted = section.num_rows is not None or colluding >= model.fakes  # fakes collude where identities matter
-        return described and counted and num_reports in model.shuffle.num_reports(local.num_messages)
-    return model == column.model(local.num_users_of(num_reports))
-
-
-def _with_parts(statement: PrivacyStatement) -> Iterator[PrivacyStatement]:
-    """A statement, then its parts and their parts."""
-    yield statement
-    for part in statement.parts:
-        yield from _with_parts(part.statement)
-
-
-def _check_trust(path: Path, statement: PrivacyStatement) -> None:
-    """Refuse a statement that lists less trust than every statement by its theorems needs."""
-    if Trust.OWN_DEVICE not in statement.trust:
-        raise _refused(path, f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not")
-    others = set(statement.trust) - _OF_NO_SHUFFLE
-    rests_on = {part.statement.basis.theorem for part in statement.leaves()} or {statement.basis.theorem}
-    if not others and rests_on - _LOCAL:
-        raise _refused(path, "say whom people must trust for the shuffle that makes its loss smaller")
-
-
-def _check_promise(path: Path, data: Mapping[str, Any], statements: Sequence[PrivacyStatement]) -> None:
-    """Refuse a release whose statements promise nothing."""
-    headline = statements[0]
-    if headline.withdrawn is not None:
-        raise _refused(path, f"promise something; its first statement is withdrawn, because {headline.withdrawn.text}")
-    if not headline.kind.promises:
-        raise _refused(path, f"begin with an upper bound; it begins with a statement of kind {headline.kind}")
-    if data.get("seeded") is not False or any(each.withdrawn for each in statements):
-        raise _refused(path, "promise something; it does not say that its randomness came from no seed")
-
-
-def _check_loss(
-    path: Path, data: Mapping[str, Any], headline: PrivacyStatement, local: PrivacyStatement
-) -> tuple[Column, ...]:
-    """The columns of the task; refuses a stated loss below the provable loss, in any version of the library."""
-    try:
-        columns = Task.from_dict(data["task"]).columns
-    except InvalidParameterError:
-        return ()  # a task of another version, which this one cannot read
-    sent = sum(column.randomizer.randomizer().model.guarantee.epsilon for column in columns)
-    if epsilon_of(local.guarantee) < sent * (1 - _ROUNDING):
-        raise _refused(
-            path, f"state at least the loss of its randomizers, epsilon = {sent:g}, for the reports themselves"
-        )
-    try:
-        counts = [each["num_reports"] for each in data.get("columns", [data])]
-        released = max(_least_released(*each, headline) for each in zip(columns, counts, strict=True))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        raise _refused(path, "say how many reports were released") from None
-    if epsilon_of(headline.guarantee) < released * (1 - _ROUNDING):
-        raise _refused(path, f"state at least the provable loss, epsilon = {released:g}, in its first statement")
-    return columns
-
-
-def _least_released(column: Column, num_reports: int, headline: PrivacyStatement) -> float:
-    """The largest lower bound on the loss of one column, at the delta of the headline."""
-    delta = headline.guarantee.delta if isinstance(headline.guarantee, DifferentialPrivacy) else 0.0
-    local = column.randomizer.randomizer().model
-    if not column.shuffler.is_uniform or not 0 < delta < 1 or num_reports == 0:
-        return 0.0
-    lower = best_lower_bound(column.model(local.num_users_of(num_reports)), delta)
-    return 0.0 if lower is None else epsilon_of(lower.guarantee)
-
-
-def _texts(data: Any) -> Iterator[str]:
-    """All texts in JSON data, keys included."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, list):
-        for item in data:
-            yield from _texts(item)
-    elif isinstance(data, dict):
-        for item in (*data, *data.values()):
-            yield from _texts(item)
 
 
 def _refused(path: Path, condition: str) -> InvalidParameterError:
