@@ -104,6 +104,7 @@ class ReportStore(Database):
         if not self.finds("SELECT 1 FROM sqlite_master"):
             self._create()
         self.run(_SPENT)  # a table that older folders without tokens lack
+        self.check_tables((*_TABLES, _SPENT))
         phase, self.batches = self.rows("SELECT phase, batches FROM state")[0]
         self.phase = Phase(phase)
         self.waiting = self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]

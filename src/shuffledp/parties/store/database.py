@@ -4,8 +4,8 @@ A party's store derives from `Database`, and names its file, its tables and its 
 """
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ class Database:
         thread: thread for work on the store.
 
     Raises:
-        LocalProtocolError: if another process has the file open.
+        LocalProtocolError: if another process has the file open, or its tables have other columns than this version's.
         StorageError: if the disk cannot be written to.
     """
 
@@ -58,6 +58,24 @@ class Database:
         with self.transaction():  # this takes the lock
             for table in self.tables:
                 self.run(table)
+        self.check_tables(self.tables)
+
+    def check_tables(self, statements: Iterable[str]) -> None:
+        """Refuse a file whose tables have other columns than these statements make, as those of another version may.
+
+        Raises:
+            LocalProtocolError: if a table is missing or has other columns.
+        """
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            for statement in statements:
+                fresh.execute(statement)
+            for (name,) in fresh.execute("SELECT name FROM sqlite_master").fetchall():
+                columns = f"PRAGMA table_info({name})"
+                if self.rows(columns) != fresh.execute(columns).fetchall():
+                    Database.close(self)  # not that of a party, which may write
+                    raise LocalProtocolError(
+                        f"{self.file} must be of this version of shuffledp; its table {name} has other columns."
+                    )
 
     def run(self, statement: str, *values: Any) -> sqlite3.Cursor:
         """Result of a statement; outside a transaction it is on the disk when this returns."""
