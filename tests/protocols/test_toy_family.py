@@ -70,6 +70,10 @@ for shuffler in (honest, Backwards()):
     found.append([report.findings[0].verdict, report.findings[0].evidence.attack, report.model.shuffle.passage])
 print(json.dumps([DEFAULT_TRIALS["twice"], found]))
 """
+CALIBRATION = """
+from shuffledp.planning import calibrate
+print(calibrate.twice_shufflers())
+"""
 
 
 def python(code: str, *, line: str = WITH_LINE) -> "subprocess.CompletedProcess[str]":
@@ -101,6 +105,19 @@ def test_an_audit_plays_the_game_of_the_family_and_catches_a_shuffler_that_only_
     assert trials == 10_000
     assert honest[0] == "consistent"
     assert backwards == ["refuted", "last-row", "through twice"]
+
+
+def test_the_commands_account_and_plan_state_what_the_theorem_of_the_family_says(tmp_path):
+    task = write_task(tmp_path, shuffler={"kind": "twice"})
+    asked = (command(name, task, "--users", 1_200, "--json") for name in ("account", "plan"))
+    accounted, planned = (json.loads(done.stdout)["statements"][0] for done in asked)
+    assert accounted["basis"]["theorem"] == planned["basis"]["theorem"] == "toy-twice-is-once"
+    assert accounted["guarantee"] == planned["guarantee"]
+
+
+def test_calibrate_finds_what_the_family_solves_only_if_it_has_its_line():
+    assert python(CALIBRATION).stdout == "2\n"
+    assert "has no attribute 'twice_shufflers'" in python(CALIBRATION, line="").stderr
 
 
 def test_a_command_names_the_shuffler_only_if_the_family_has_its_line():

@@ -4,7 +4,7 @@
 count; what each of them takes is then counted
 
 ============================================================= ==========================================================
-by the protocols of each, or what is stated if that is more    if all are known and lose no less than stated
+by the protocols of each, or what is stated if that is more   if all are known and lose no less than stated
 by epsilon and delta of each                                  else, if the headline is a sum over all of them
 by epsilon and delta of the headline                          else
 ============================================================= ==========================================================

@@ -23,6 +23,7 @@ FAMILY = Family(
             described={"twice": Described(lambda num_users: _shuffled_twice().TwiceShuffleModel(num_users=num_users))},
         )
     },
+    calibrations={"twice_shufflers": lambda: _shuffled_twice().twice_shufflers},
     theorems={"": lambda: (_shuffled_twice().TwiceIsOnce(),)},
     games=lambda: (_last_row_game().LastRowGame,),
     statement=lambda model: _shuffled_twice().order_of_twice(model),

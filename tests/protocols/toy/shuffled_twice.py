@@ -86,3 +86,8 @@ def order_of_twice(model: ProtocolModel) -> PrivacyStatement | None:
         basis=Basis(theorem="toy-order-of-twice", citation="every order is equally likely"),
         trust=(Trust.OWN_DEVICE,),
     )
+
+
+def twice_shufflers() -> int:
+    """Fewest operators whose shuffles make up the shuffle of this family."""
+    return 2
