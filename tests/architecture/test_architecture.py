@@ -104,10 +104,6 @@ BAGS_TO_COME = {
     "protocols/d_sigma/attacks/evaluation.py": {"InferenceEvaluation"},
     "protocols/d_sigma/planning/group_mixing.py": {"Mixing"},
     "protocols/network/planning/network_plan.py": {"NetworkPlan"},
-    "protocols/network/shufflers/random_walk.py": {"RandomWalkShuffler"},
-    "protocols/network/shufflers/walk_model.py": {"RandomWalkShuffleModel"},
-    "protocols/network/survey/network_section.py": {"NetworkSection"},
-    "protocols/network/theorems/network_walks.py": {"Walks"},
 }
 
 # Bounds and attacks are brought together by the tests alone, so that neither can be fitted to the other.

@@ -225,5 +225,5 @@ def test_a_model_with_another_schedule_is_refused():
     assert math.isfinite(model.mean_overlap)
     with pytest.raises(InvalidParameterError, match="schedule must be of num_users=36 and num_rounds=5"):
         replace(model, num_rounds=5)
-    with pytest.raises(InvalidParameterError, match="'all' with a schedule or a gate"):
+    with pytest.raises(InvalidParameterError, match="schedule must be left out for protocol='single'"):
         replace(model, protocol="single")

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from shuffledp.core.errors import HypothesisError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.protocols.network.shufflers.walk_exposure import average_exposure
+from shuffledp.protocols.network.laws.overlay_loads import average_exposure
 from shuffledp.protocols.network.theorems.network_limits import first_hop_delta, unseen_chances, visible_empties_delta
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import UniformShuffleModel

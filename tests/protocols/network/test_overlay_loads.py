@@ -9,12 +9,17 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.network.laws.link_slots import slots_needed, slots_sent
-from shuffledp.protocols.network.laws.overlay_loads import leaving_chances, loads_held, loads_passed, surplus_of_round
+from shuffledp.protocols.network.laws.overlay_loads import (
+    average_exposure,
+    leaving_chances,
+    loads_held,
+    loads_passed,
+    surplus_of_round,
+)
 from shuffledp.protocols.network.laws.walk_distributions import position_distribution
 from shuffledp.protocols.network.laws.walk_loads import expected_held, expected_messages
 from shuffledp.protocols.network.laws.walk_positions import position_bounds
 from shuffledp.protocols.network.people.overlays import Overlay, most_rounds, rounds_of
-from shuffledp.protocols.network.shufflers.walk_exposure import average_exposure
 
 ROWS = json.loads((Path(__file__).parents[2] / "golden" / "overlays.json").read_text(encoding="utf-8"))["rows"]
 DESIGNS = [row for row in ROWS if row["kind"] == "design"]

@@ -21,7 +21,7 @@ from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.laws.walk_distributions import position_distribution
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_dummies import fresh_dummies
+from shuffledp.protocols.network.shufflers.walk_hand_in import fresh_dummies
 from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
 from shuffledp.protocols.network.theorems.network_single import NetworkSingle
 from shuffledp.randomizers import DiscreteLaplaceMean, KaryRandomizedResponse, LdpModel, OneBitMean, PrivUnit

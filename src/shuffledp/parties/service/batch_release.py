@@ -19,7 +19,7 @@ from shuffledp.parties.service.batch_store import Received
 from shuffledp.parties.service.public_columns import public_table
 from shuffledp.parties.wire.grammar import BatchManifest
 from shuffledp.parties.wire.keys import AnalyzerKey
-from shuffledp.protocols.network.shufflers.walk_dummies import fresh_dummies
+from shuffledp.protocols.network.shufflers.walk_hand_in import fresh_dummies
 from shuffledp.randomness.sources import SecureSource
 from shuffledp.survey import Collected, Collection, Column
 

@@ -7,9 +7,9 @@ from shuffledp.documents.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
 from shuffledp.documents.drawing import draw
 from shuffledp.documents.epsilon_charts import WITHDRAWN, here
 from shuffledp.documents.words import count, number, short_count
+from shuffledp.protocols.network.laws.overlay_loads import average_exposure
 from shuffledp.protocols.network.planning.network_plan import NetworkPlan
 from shuffledp.protocols.network.planning.overlay_designs import OverlayDesigns
-from shuffledp.protocols.network.shufflers.walk_exposure import average_exposure
 
 _ROOM = 1.6  # above what is drawn, as a factor; twice this factor below
 _PASSED_ON = "messages that each person passes on"

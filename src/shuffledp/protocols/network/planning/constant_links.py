@@ -10,9 +10,9 @@ from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.validate import invalid
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.laws.link_slots import check_numbers_of_slots, slots_needed, slots_sent
+from shuffledp.protocols.network.laws.walk import SURPLUS
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_model import SURPLUS
 from shuffledp.protocols.network.theorems.network_constant_pattern import surplus_charge
 
 SURPLUS_SHARE = 0.01  # of delta: target for the chance that some link has too few slots

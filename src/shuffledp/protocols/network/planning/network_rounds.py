@@ -15,9 +15,9 @@ from shuffledp.core.local_models import LocalModel, MeanModel, ProtocolModel
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import Graphs, parts_of, together
 from shuffledp.protocols.network.laws.churn_schedules import Schedule
+from shuffledp.protocols.network.laws.walk import WalkRules
 from shuffledp.protocols.network.laws.walk_collusion import worst_hiding
 from shuffledp.protocols.network.laws.walk_distributions import people_of
-from shuffledp.protocols.network.laws.walk_gates import WalkGate
 from shuffledp.protocols.network.laws.walk_likeness import likely_rounds
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.planning.constant_links import ConstantLinks, check_gate
@@ -37,22 +37,18 @@ _FEWEST: WeakCache[tuple[int | None]] = WeakCache(2 * MOST_SEARCHED)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NetworkShuffle:
+class NetworkShuffle(WalkRules):
     """Network shuffle of given reports along given graphs, for any number of rounds.
+
+    The rules of the walk (protocol, submissions, laziness, dropout, offline, onion, gate) are those of
+    `shuffledp.RandomWalkShuffler`.
 
     Args:
         graph: one graph, or those of the first round, the second and so on; after the last the first again; or an
             overlay.
         randomizer: of the reports; it makes the dummies too, where the protocol needs any.
-        protocol: what people hand in, "all", "single" or "padded", as for `shuffledp.RandomWalkShuffler`.
-        submissions: how many reports everybody hands in, for "padded".
-        laziness: the chance that a report stays where it is for a round, below 1.
-        dropout: the chance that a report is lost in a round, below 1.
-        offline: the chance that a person is offline for a round, below 1.
         colluding: share of the people who may tell the analyst what passed through their hands, below 1.
         fakes: people besides them who may be fake, and tell as much; 0 or more.
-        onion: whether reports are in layers of encryption; on an overlay only.
-        gate: what must be known of who is online before anything is handed in; None if nothing.
         links: slots of links, so that traffic tells nothing; None if reports go one by one.
 
     Raises:
@@ -62,15 +58,8 @@ class NetworkShuffle:
 
     graph: Graph | Overlay | Sequence[Graph]
     randomizer: Randomizer
-    protocol: str = "all"
-    submissions: int | None = None
-    laziness: float = 0.0
-    dropout: float = 0.0
-    offline: float = 0.0
     colluding: float = 0.0
     fakes: int = 0
-    onion: bool = False
-    gate: WalkGate | None = None
     links: ConstantLinks | None = None
 
     def __post_init__(self) -> None:

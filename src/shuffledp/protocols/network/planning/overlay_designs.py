@@ -10,12 +10,12 @@ from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.network.laws.overlay_loads import average_exposure
 from shuffledp.protocols.network.laws.usual_walks import decay, usual_likeness
 from shuffledp.protocols.network.people.overlays import Overlay, most_rounds
 from shuffledp.protocols.network.planning.constant_links import SURPLUS_SHARE, LinksPlan, plan_links
 from shuffledp.protocols.network.planning.overlay_plan import OverlayCost, colluding_of
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_exposure import average_exposure
 from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
 from shuffledp.randomizers import LdpModel
 

@@ -11,7 +11,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.network.laws.link_slots import slots_sent
-from shuffledp.protocols.network.laws.overlay_loads import leaving_chances
+from shuffledp.protocols.network.laws.overlay_loads import average_exposure, leaving_chances
 from shuffledp.protocols.network.laws.walk_loads import expected_messages
 from shuffledp.protocols.network.people.overlays import Overlay
 from shuffledp.protocols.network.planning.constant_links import LinksPlan, plan_links, slots
@@ -26,7 +26,6 @@ from shuffledp.protocols.network.planning.network_plan import (
 from shuffledp.protocols.network.planning.network_rounds import NetworkShuffle, epsilon_of_uniform
 from shuffledp.protocols.network.planning.planned_churn import PlannedChurn, plan_as_dict
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_exposure import average_exposure
 
 _USUAL_SHARE = 0.01  # of colluders, where none are planned for
 

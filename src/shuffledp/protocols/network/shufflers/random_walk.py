@@ -20,31 +20,30 @@ from shuffledp.core.table import Table
 from shuffledp.people.graphs import Graph
 from shuffledp.people.graphs.connected_parts import parts_of, together
 from shuffledp.protocols.network.laws.churn_likeness import arriving_given, likeness_given
-from shuffledp.protocols.network.laws.churn_schedules import Schedule
 from shuffledp.protocols.network.laws.churned_rounds import ChurnedWays
-from shuffledp.protocols.network.laws.link_slots import surplus_chance
+from shuffledp.protocols.network.laws.link_slots import checked_slots, surplus_chance
+from shuffledp.protocols.network.laws.walk import Walk, check_churn
 from shuffledp.protocols.network.laws.walk_collusion import left_unseen
 from shuffledp.protocols.network.laws.walk_distributions import graphs_of_rounds, people_of
 from shuffledp.protocols.network.laws.walk_gates import WalkGate
 from shuffledp.protocols.network.laws.walk_positions import PositionBounds, position_bounds
 from shuffledp.protocols.network.laws.walk_sampling import LOST, Walks, sample_walks
 from shuffledp.protocols.network.people.overlays import Overlay, check_cycles
-from shuffledp.protocols.network.shufflers import walk_dummies, walk_ways
-from shuffledp.protocols.network.shufflers.walk_dummies import DummyMaker, fresh_dummies
-from shuffledp.protocols.network.shufflers.walk_hand_in import checked_holders, chosen_to_hand_in
-from shuffledp.protocols.network.shufflers.walk_model import (
-    PROTOCOLS,
-    RandomWalkShuffleModel,
-    checked_chances,
-    checked_submissions,
+from shuffledp.protocols.network.shufflers import walk_hand_in, walk_ways
+from shuffledp.protocols.network.shufflers.walk_hand_in import (
+    DummyMaker,
+    checked_holders,
+    chosen_to_hand_in,
+    fresh_dummies,
 )
+from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _MOST_PARTS = 64  # of which each is accounted for by itself
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RandomWalkShuffler:
+class RandomWalkShuffler(Walk):
     """Shuffler by random walks of reports along a graph of people before the hand-in; "A_all", "A_single" in papers.
 
     In each round everybody passes each report that they hold on to a neighbor of theirs, chosen uniformly. After the
@@ -109,21 +108,9 @@ class RandomWalkShuffler:
     """
 
     graph: Graph | Overlay | Sequence[Graph]
-    num_rounds: int
-    protocol: str = "all"
-    laziness: float = 0.0
-    dropout: float = 0.0
-    offline: float = 0.0
-    submissions: int | None = None
     dummies: "Randomizer | DummyMaker | None" = None
     dummy_value: int | None = None
-    num_colluding: int = 0
-    slots: Sequence[int] | None = None
-    surplus: str = "waits"
-    gate: WalkGate | None = None
-    schedule: Schedule | None = None
     colluders: Sequence[int] = ()
-    onion: bool = False
 
     def __post_init__(self) -> None:
         graphs = graphs_of_rounds(self.graph, self.num_rounds)
@@ -132,9 +119,7 @@ class RandomWalkShuffler:
             check_cycles(self.num_rounds, self.laziness, cycle)
         elif not isinstance(self.graph, Graph):  # the graph of each round, however the list was given
             object.__setattr__(self, "graph", graphs or self.graph[0])
-        validate.one_of(PROTOCOLS, protocol=self.protocol)
-        checked_chances(**self.chances)
-        checked_submissions(self.protocol, self.submissions)
+        self.check_walk()
         for each in {id(graph): graph for graph in graphs if isinstance(graph, Graph)}.values():
             walk_ways.check_graph(each)
         if (self.submissions or 0) > self.num_users:
@@ -142,22 +127,17 @@ class RandomWalkShuffler:
                 f"at most the number of people, {self.num_users}: nobody can hold more reports",
                 submissions=self.submissions,
             )
-        walk_dummies.check_dummies(self.protocol, self.dummies, self.dummy_value)
-        links = walk_ways.checked_links(self.slots, self.surplus, self.num_rounds, dropout=self.dropout)
-        object.__setattr__(self, "slots", links)
-        walk_ways.check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=self.schedule)
+        walk_hand_in.check_dummies(self.protocol, self.dummies, self.dummy_value)
+        if self.slots is not None:
+            object.__setattr__(self, "slots", checked_slots(self.slots, self.num_rounds))
+        check_churn(self.protocol, offline=self.offline, gate=self.gate)
         if self.gate is not None:
             validate.instance_of(WalkGate, gate=self.gate)
         if self.schedule is not None:
-            walk_ways.check_schedule(self.graph, self.schedule, self.num_rounds, constant=self.slots is not None)
+            walk_ways.check_schedule(self.graph, self.schedule, self.num_rounds)
         named = walk_ways.checked_colluders(self.colluders, self.num_colluding, self.graph, onion=self.onion)
         for name, value in named.items():
             object.__setattr__(self, name, value)
-
-    @property
-    def is_churned(self) -> bool:
-        """Whether attendance matters: people may be offline, or there is a gate or a schedule."""
-        return bool(self.offline) or self.gate is not None or self.schedule is not None
 
     @property
     def ways(self) -> "Graph | Overlay | Sequence[Graph] | ChurnedWays":
@@ -174,11 +154,6 @@ class RandomWalkShuffler:
         """Graphs of the rounds: a single one if all rounds have the same; none for an overlay."""
         graph = self.graph
         return () if isinstance(graph, Overlay) else (graph,) if isinstance(graph, Graph) else tuple(graph)
-
-    @property
-    def chances(self) -> dict[str, float]:
-        """Chances of a round, by name."""
-        return {"laziness": self.laziness, "dropout": self.dropout, "offline": self.offline}
 
     @property
     def resting(self) -> float:
@@ -239,9 +214,9 @@ class RandomWalkShuffler:
 
     @cached_property
     def _model(self) -> RandomWalkShuffleModel:
-        added, share = None, self._survival * arriving_given(self.ways, laziness=self.laziness)
+        added, share = None, self.survival * arriving_given(self.ways, laziness=self.laziness)
         if self.protocol != "all":
-            added, share = walk_dummies.expected_dummies(
+            added, share = walk_hand_in.expected_dummies(
                 self.bounds, self.dummies, self.dummy_value, overflow=self.overflow
             )
         everything = together(self._different) if self.graphs else None
@@ -281,7 +256,7 @@ class RandomWalkShuffler:
     @property
     def _positions(self) -> dict[str, Any]:
         """Fields of the model about final positions; one certain place for each report where more is not needed."""
-        found: dict[str, Any] = {"position_probabilities": (self._survival,), "position_counts": (1,)}
+        found: dict[str, Any] = {"position_probabilities": (self.survival,), "position_counts": (1,)}
         if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
         ways = self.ways if isinstance(self.ways, ChurnedWays) else None
@@ -298,11 +273,6 @@ class RandomWalkShuffler:
     def overflow(self) -> float:
         """Upper bound on the chance that a link has too few slots, given the schedule or if all are online."""
         return surplus_chance(self.ways, self.slots or (), laziness=self.laziness)
-
-    @property
-    def _survival(self) -> float:
-        """Chance that a report is not lost on its way."""
-        return float((1 - self.dropout) ** self.num_rounds)
 
     def walk(self, *, source: RandomSource | None = None) -> Walks:
         """Random holder of each report after the walk, and the number of messages that each person passes on.

@@ -11,13 +11,11 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.laws.churn_schedules import Schedule
 from shuffledp.protocols.network.laws.churned_rounds import ChurnedWays, rule_for
-from shuffledp.protocols.network.laws.link_slots import checked_slots
 from shuffledp.protocols.network.laws.walk_collusion import honest_people
 from shuffledp.protocols.network.laws.walk_distributions import people_of
 from shuffledp.protocols.network.laws.walk_gates import WalkGate
 from shuffledp.protocols.network.laws.walk_sampling import Walks
 from shuffledp.protocols.network.people.overlays import Overlay
-from shuffledp.protocols.network.shufflers.walk_model import SURPLUS, check_constant, check_constant_rule
 from shuffledp.randomness.sources import RandomSource
 
 
@@ -37,22 +35,10 @@ def check_graph(graph: Graph) -> None:
         )
 
 
-def check_churn(protocol: str, *, offline: float, gate: Any, schedule: Any) -> None:
-    """Refuse people offline, gates and schedules for protocols other than "all"."""
-    if protocol != "all":
-        for name, given in (("offline", offline), ("gate", gate), ("schedule", schedule)):
-            if given:
-                absent = "0" if name == "offline" else "left out"
-                raise validate.invalid(
-                    f"{absent} for protocol={protocol!r}: the number of dummies would be unknown", **{name: given}
-                )
-
-
 def checked_colluders(
     colluders: Sequence[int], num_colluding: int, graph: Graph | Overlay | Sequence[Graph], *, onion: bool
 ) -> dict[str, Any]:
     """Colluders in ascending order, with their number; refuses contradicting numbers, and layers without an overlay."""
-    validate.instance_of(bool, onion=onion)
     if onion and not isinstance(graph, Overlay):
         raise validate.invalid("False on a graph: layers hide on overlays, where each round mixes", onion=True)
     people, named = people_of(graph), _whole_numbers(colluders)
@@ -75,13 +61,9 @@ def _whole_numbers(colluders: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({int(each) for each in colluders}))
 
 
-def check_schedule(
-    graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int, *, constant: bool
-) -> None:
+def check_schedule(graph: Graph | Overlay | Sequence[Graph], schedule: Schedule, num_rounds: int) -> None:
     """Refuse a schedule of other people or rounds, or with a rule that the graph or constant links do not admit."""
     ChurnedWays(graph, schedule)
-    if constant:
-        check_constant_rule(schedule)
     if schedule.num_rounds != num_rounds:
         raise InvalidParameterError(
             f"schedule must be of num_rounds={num_rounds} rounds; got one of {schedule.num_rounds}."
@@ -129,17 +111,6 @@ def check_surplus(walks: Walks, surplus: str, overflow: float) -> None:
             "walks are aborted, and nothing is handed in: some link had more reports to carry than slots, with a "
             f"chance of at most {overflow:.3g}."
         )
-
-
-def checked_links(
-    slots: Sequence[int] | None, surplus: str, num_rounds: int, *, dropout: float
-) -> tuple[int, ...] | None:
-    """Slots of each round, or None for unlimited links; refused beside lost messages."""
-    validate.one_of(SURPLUS, surplus=surplus)
-    if slots is None:
-        return None
-    check_constant(dropout=dropout)
-    return checked_slots(slots, num_rounds)
 
 
 def graph_digest(graph: Graph | Overlay | Sequence[Graph]) -> str:

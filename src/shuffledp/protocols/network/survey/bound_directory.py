@@ -8,7 +8,8 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.people.overlays import Contacts
-from shuffledp.protocols.network.survey.network_section import AUTO, LINKS, NetworkSection
+from shuffledp.protocols.network.survey.network_section import NetworkSection
+from shuffledp.protocols.network.survey.walk_keys import AUTO, LINKS
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.survey.section import require_sha256
 from shuffledp.survey.task import Task

@@ -1,7 +1,6 @@
 """The table ``[shuffler]`` for walks along a graph of people or on an overlay, and the result of walks."""
 
 import math
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -14,132 +13,56 @@ from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols import network
+from shuffledp.protocols.network.laws.walk import HandIn, check_churn, checked_chances
 from shuffledp.protocols.network.laws.walk_distributions import MOST_ROUNDS, people_of
 from shuffledp.protocols.network.people.overlays import Contacts, Overlay
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_model import (
-    PROTOCOLS,
-    SURPLUS,
-    RandomWalkShuffleModel,
-    checked_chances,
-    checked_submissions,
-)
-from shuffledp.protocols.network.shufflers.walk_ways import check_churn
+from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
+from shuffledp.protocols.network.survey.walk_keys import AUTO, LINKS, GraphKeys, LinkKeys, OverlaySection
 from shuffledp.protocols.network.theorems.network_gate import walk_gate
-from shuffledp.survey.section import Section, digest_of_files, require_sha256, some_text
+from shuffledp.survey.section import digest_of_files
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 if TYPE_CHECKING:
     from shuffledp.survey.columns import Column
 
-AUTO = "auto"
-LINKS = ("naive", "constant")
-_GENERATOR = re.compile(r"random-regular:([0-9]{1,9})")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverlaySection(Section):
-    """An overlay for any number of people, by the sizes of its groups or by its largest number of contacts."""
-
-    title: ClassVar[str] = "[shuffler] overlay"
-    groups: tuple[int, ...] | None = None
-    contacts: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.groups is None) == (self.contacts is None):
-            given = "neither" if self.groups is None else "both"
-            raise InvalidParameterError(
-                f"{self.title} must have groups, as in {{groups = [100, 100]}}, or a largest number of contacts, as in "
-                f"{{contacts = 40}}; got {given}."
-            )
-        if self.contacts is not None:
-            validate.integer_at_least(1, contacts=self.contacts)
-        for size in self.groups if self.groups is not None else (2,):
-            validate.integer_at_least(2, **{"each of groups": size})
-        if self.groups == ():
-            raise invalid("one size or more", groups=[])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The one key that is given."""
-        return {key: value for key, value in super(OverlaySection, self).to_dict().items() if value is not None}
-
-    def of(self, num_users: int) -> Overlay:
-        """The overlay for this number of people; refused if there is none."""
-        if self.groups is not None:
-            return Overlay(num_users, self.groups)
-        return Overlay.within(num_users, contacts=self.contacts or 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkSection(ShufflerSection):
+class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
     """Random walks along a graph or an overlay of people; its keys are those of `shuffledp.RandomWalkShuffler`."""
 
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True
     of_each_column: ClassVar[bool] = True  # dummies come from its randomizer
-    graph: str | tuple[str, ...] | None = None
-    overlay: OverlaySection | None = None
     rounds: int | float | str = AUTO
-    protocol: str = "all"
-    submissions: int | None = None
     laziness: float = 0.0
     dropouts: float = 0.0
     offline: float = 0.0
     colluding: float = 0.0
     onion: bool = False
-    graph_seed: int | None = None
-    sha256: str | None = None
     gate: float | None = None
-    links: str = LINKS[0]
-    slots: str | tuple[int, ...] = AUTO
-    surplus: str = SURPLUS[0]
     fakes: int = field(default=0, init=False, repr=False)  # set by the task, from [people]
 
     def __post_init__(self) -> None:
-        if (self.graph is None) == (self.overlay is None):
-            given = "neither" if self.graph is None else "both"
-            raise InvalidParameterError(
-                f"{self.title} must have a graph that reports walk along, or an overlay, as in {{contacts = 40}}; got "
-                f"{given}."
-            )
-        for name in self._names:
-            some_text(graph=name)
-        if self.graph == ():
-            raise invalid("one file or more", graph=[])
+        self.check_graph()
         rounds = self.rounds
         whole = isinstance(rounds, int) and not isinstance(rounds, bool) and 0 <= rounds <= MOST_ROUNDS
         if rounds != AUTO and not whole:
             raise invalid(f"an integer from 0 to {MOST_ROUNDS}, or 'auto'", rounds=rounds)
-        validate.one_of(PROTOCOLS, protocol=self.protocol)
+        self.check_hand_in()
         checked_chances(laziness=self.laziness, dropouts=self.dropouts, offline=self.offline)
-        checked_submissions(self.protocol, self.submissions)
         validate.probability(colluding=self.colluding)
         if self.colluding == 1:
             raise invalid("below 1: nobody would be left to protect", colluding=self.colluding)
-        check_churn(self.protocol, offline=self.offline, gate=self.gate, schedule=None)
+        check_churn(self.protocol, offline=self.offline, gate=self.gate)
         self._check_gate()
         if self.onion and self.overlay is None:
             raise invalid("left out on a graph: layers hide on overlays, where each round mixes groups", onion=True)
         self._check_auto()
-        self._check_source()
-        self._check_links()
-
-    def _check_links(self) -> None:
-        """Refuse slots without constant links, and dropouts with constant links, where missing messages are seen."""
-        validate.one_of(LINKS, links=self.links)
-        validate.one_of(SURPLUS, surplus=self.surplus)
-        if self.links == LINKS[0]:
-            for name, default in (("slots", AUTO), ("surplus", SURPLUS[0])):
-                if getattr(self, name) != default:
-                    raise invalid('left out without links = "constant"', **{name: getattr(self, name)})
-            return
-        if self.dropouts:
-            raise invalid("0 where links have slots: missing messages would be seen", dropouts=self.dropouts)
-        if not isinstance(self.slots, str):
-            network.check_first_slots(self.slots)
-        elif self.slots != AUTO:
-            raise invalid("'auto', or one number for each of the first rounds, as in [1, 8]", slots=self.slots)
+        if self.overlay is not None:
+            self._check_overlay(self.overlay)
+        self.check_links(self.dropouts)
 
     def _check_auto(self) -> None:
         for name in ("offline", "colluding", "fakes"):
@@ -165,56 +88,14 @@ class NetworkSection(ShufflerSection):
                     f"anything below epsilon0; got gate={self.gate:g} with {name}={getattr(self, name)}."
                 )
 
-    def _check_source(self) -> None:
-        if self.overlay is not None:
-            self._check_overlay(self.overlay)
-        elif self.degree is None:
-            for name in self._names:
-                if name.startswith("random-"):
-                    raise invalid("the name of a file, or random-regular:DEGREE", graph=name)
-            if self.graph_seed is not None:
-                raise invalid("left out where the graph is in a file", graph_seed=self.graph_seed)
-        elif self.degree == 0:
-            raise invalid(
-                "random-regular:DEGREE with a degree of 1 or more: else nobody has a neighbor", graph=self.graph
-            )
-        elif self.sha256 is not None:
-            raise invalid("left out for a random graph, which is in no file", sha256=self.sha256)
-        if self.graph_seed is not None:
-            validate.integer_at_least(0, graph_seed=self.graph_seed)
-        require_sha256(sha256=self.sha256)
-
     def _check_overlay(self, overlay: OverlaySection) -> None:
-        """Refuse keys about graphs, and numbers of rounds after which positions are not exactly uniform."""
-        for name in ("graph_seed", "sha256"):
-            if getattr(self, name) is not None:
-                raise invalid("left out with an overlay", **{name: getattr(self, name)})
+        """Refuse laziness, and numbers of rounds after which positions are not exactly uniform."""
         if self.laziness:
             raise invalid("0 with an overlay, whose groups fix how often reports stay", laziness=self.laziness)
         cycle = len(overlay.groups or (1,))
         cycle = 1 if self.offline or self.gate is not None else cycle
         if self.rounds != AUTO and (not self.rounds or int(self.rounds) % cycle):
             raise invalid(f"'auto' or {cycle}, one for each of groups, or a multiple of it", rounds=self.rounds)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.graph,) if isinstance(self.graph, str) else self.graph or ()
-
-    @property
-    def degree(self) -> int | None:
-        """Number of neighbors of each person in a random graph; None for an overlay, or a graph in a file."""
-        found = _GENERATOR.fullmatch(self.graph) if isinstance(self.graph, str) else None
-        return int(found[1]) if found else None
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether the graph is a random one."""
-        return self.degree is not None
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files of the rounds' graphs; none for a random graph or an overlay."""
-        return self._names if self.degree is None else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the table."""
@@ -310,13 +191,6 @@ class NetworkSection(ShufflerSection):
         except InvalidParameterError as error:
             reason = str(error)
         raise InvalidParameterError(f"{self.title} {reason}")
-
-    def constant_links(self, delta: float) -> "network.ConstantLinks | None":
-        """Constant links for any number of rounds; "auto" makes a surplus rare beside delta; None without slots."""
-        if self.links == LINKS[0]:
-            return None
-        slots = None if isinstance(self.slots, str) else self.slots
-        return network.ConstantLinks(slots=slots, overflow=network.SURPLUS_SHARE * delta, surplus=self.surplus)
 
     def walking(
         self, graphs: Contacts, randomizer: Randomizer, delta: float, *, progress: Progress | None = None

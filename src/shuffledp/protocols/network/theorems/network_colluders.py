@@ -35,9 +35,10 @@ from shuffledp.protocols.network.theorems.network_overlap import (
     turn_of,
     uniform_bound,
 )
-from shuffledp.protocols.network.theorems.network_walks import Walks, dummies_by_themselves, known_walks, walks_of
+from shuffledp.protocols.network.theorems.network_walks import dummies_by_themselves, known_walks, walks_of
 
 if TYPE_CHECKING:
+    from shuffledp.protocols.network.laws.walk import WalkFacts
     from shuffledp.protocols.network.laws.walk_collusion import Crowd, Hiding
 
 _ROUND_UP = 1 + 1e-12
@@ -47,7 +48,7 @@ class _BesideColluders(ReducedToUniform):
     """Base of theorems about colluders: subclasses give the hidings, and the least bound over these is taken."""
 
     @abstractmethod
-    def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
+    def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
         """Hidings: what colluders may know of one report, in one way or several; empty where nothing is known."""
 
     def concerns(self, model: ProtocolModel) -> bool:
@@ -69,7 +70,7 @@ class _BesideColluders(ReducedToUniform):
         )
 
     @abstractmethod
-    def _of_hidings(self, walks: Walks | None) -> tuple[Hypothesis, ...]:
+    def _of_hidings(self, walks: "WalkFacts | None") -> tuple[Hypothesis, ...]:
         """Hypotheses needed to know who hides a report."""
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
@@ -87,7 +88,7 @@ class _BesideColluders(ReducedToUniform):
             return limit
         return smallest_below(at, level=delta, limit=highest, tolerance=TOLERANCE)
 
-    def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
+    def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
         """Curve of delta: the least over the hidings and the local bound, at each epsilon."""
         mixed = [
             (each, [_crowd_curve(model, crowd, precision) for crowd in each.crowds]) for each in self.hidings(walks)
@@ -117,7 +118,7 @@ class NetworkColluders(_BesideColluders):
     id = "network-colluders"
     citation = "uniform shuffling of honest people's reports that have met no colluder"
 
-    def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
+    def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
         """Hidings of the first round of an overlay, and of each round where colluders are known."""
         if not 0 < walks.num_colluding < walks.num_users:
             return ()
@@ -132,7 +133,7 @@ class NetworkColluders(_BesideColluders):
             found.append(_worst_hiding(walks, 1))
         return tuple(found)
 
-    def _of_hidings(self, walks: Walks | None) -> tuple[Hypothesis, ...]:
+    def _of_hidings(self, walks: "WalkFacts | None") -> tuple[Hypothesis, ...]:
         alone = min((each.alone for each in self.hidings(walks)), default=1.0) if walks is not None else 1.0
         return (
             Hypothesis(
@@ -155,13 +156,13 @@ class NetworkOnion(_BesideColluders):
     id = "network-onion"
     citation = "uniform shuffling of the reports that honest people pass to honest people in the same round"
 
-    def hidings(self, walks: Walks) -> "tuple[Hiding, ...]":
+    def hidings(self, walks: "WalkFacts") -> "tuple[Hiding, ...]":
         """Hiding of all rounds together."""
         if not (walks.onion and walks.sizes and 0 < walks.num_colluding < walks.num_users and not walks.dropout):
             return ()
         return (_worst_hiding(walks, walks.num_rounds),)
 
-    def _of_hidings(self, walks: Walks | None) -> tuple[Hypothesis, ...]:
+    def _of_hidings(self, walks: "WalkFacts | None") -> tuple[Hypothesis, ...]:
         layered = walks is not None and walks.onion and bool(walks.sizes) and not walks.dropout
         hidings = self.hidings(walks) if walks is not None else ()
         value = "no walks" if walks is None else f"onion={str(walks.onion).lower()}, dropout={walks.dropout:g}"
@@ -182,14 +183,14 @@ class NetworkOnion(_BesideColluders):
         )
 
 
-def _worst_hiding(walks: Walks, num_rounds: int) -> "Hiding":
+def _worst_hiding(walks: "WalkFacts", num_rounds: int) -> "Hiding":
     from shuffledp.protocols.network.laws.walk_collusion import worst_hiding  # imported here: only walks need graphs
     from shuffledp.protocols.network.people.overlays import Overlay
 
     return worst_hiding(Overlay(walks.num_users, walks.sizes), walks.num_colluding, num_rounds)
 
 
-def _everybody_walks(walks: Walks | None) -> Hypothesis:
+def _everybody_walks(walks: "WalkFacts | None") -> Hypothesis:
     present = walks is not None and not (walks.offline or walks.schedule) and walks.gate is None
     value = "links with slots" if present and walks is not None and walks.slots else "everybody" if present else "some"
     return Hypothesis(
@@ -200,7 +201,7 @@ def _everybody_walks(walks: Walks | None) -> Hypothesis:
     )
 
 
-def _some_collude(model: ProtocolModel, walks: Walks | None) -> Hypothesis:
+def _some_collude(model: ProtocolModel, walks: "WalkFacts | None") -> Hypothesis:
     colluding = 0 if walks is None else walks.num_colluding
     return Hypothesis(
         name="counted-colluders",

@@ -18,7 +18,7 @@ through. The proofs are in docs/theorems.md.
 
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,7 +30,10 @@ from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statement_terms import ASSUMED, Hypothesis, Status, Trust
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
-from shuffledp.protocols.network.theorems.network_walks import Walks, WalkTheorem, walks_of
+from shuffledp.protocols.network.theorems.network_walks import WalkTheorem, walks_of
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.network.laws.walk import WalkFacts
 
 _ANY_DELTA = 0.5
 _SHARES = (0.5, 0.05, 0.005)  # of delta: the first tries for the share of the walks without limits
@@ -168,12 +171,12 @@ def charge_of(model: ProtocolModel, overflow: float, epsilon: float, *, times: i
     return overflow * (math.expm1(min(epsilon, _LARGEST)) + times * local) * ROUND_UP
 
 
-def counted(walks: Walks) -> float:
+def counted(walks: "WalkFacts") -> float:
     """Chance of a surplus that is charged: behind a gate the largest it lets through, whoever is online."""
     return walks.overflow if walks.gate is None else walks.gate.overflow
 
 
-def _unlimited(model: ProtocolModel, walks: Walks) -> ProtocolModel:
+def _unlimited(model: ProtocolModel, walks: "WalkFacts") -> ProtocolModel:
     """Protocol with the same walks on links without limits."""
     return replace(model, shuffle=cast(ShuffleModel, cast(Any, walks.unlimited)))
 

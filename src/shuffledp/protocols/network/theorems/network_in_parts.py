@@ -7,7 +7,7 @@ fewer, and the measures are upper bounds.
 """
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,13 +20,15 @@ from shuffledp.core.table import Floats
 from shuffledp.protocols.network.theorems.network_overlap import NetworkOverlap
 from shuffledp.protocols.network.theorems.network_single import NetworkSingle
 from shuffledp.protocols.network.theorems.network_walks import (
-    Walks,
     dummies_by_themselves,
     independent_walks,
     known_walks,
     nobody_colludes,
     walks_of,
 )
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.network.laws.walk import WalkFacts
 
 _OF_PARTS: tuple[Theorem, ...] = (LocalOnly(), NetworkOverlap(), NetworkSingle())
 _ANY_DELTA = 0.5
@@ -97,7 +99,7 @@ class NetworkParts(Theorem):
         return np.asarray(np.max(curves, axis=0))
 
 
-def _sizes(walks: Walks) -> str:
+def _sizes(walks: "WalkFacts") -> str:
     if not walks.parts:
         return f"num_parts={walks.num_parts}, known of none"
     people = [part.num_users for part in walks.parts]
@@ -119,11 +121,11 @@ def _parts(model: ProtocolModel) -> list[ProtocolModel]:
     return [replace(model, shuffle=cast(ShuffleModel, part)) for part in found]
 
 
-def _perhaps_weakest(parts: tuple[Walks, ...]) -> list[Walks]:
+def _perhaps_weakest(parts: "tuple[WalkFacts, ...]") -> "list[WalkFacts]":
     """Parts that may be the weakest: without dominated parts if people hand in all, else without equal parts."""
     if any(part.protocol != "all" for part in parts):
         return list({replace(cast(Any, part), graph_digest=""): part for part in parts}.values())
-    found: list[tuple[_Measures, Walks]] = []
+    found: list[tuple[_Measures, WalkFacts]] = []
     for part in parts:
         mine = (-part.num_users, -part.mean_overlap, part.near_uniformity, part.separation)
         if not any(_is_behind(measures, mine) for measures, _ in found):

@@ -6,7 +6,7 @@ small delta. What can be told is how likely it is that a report passes through a
 """
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,10 @@ from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolMode
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.table import Floats
 from shuffledp.protocols.network.theorems.network_single import NetworkSingle
-from shuffledp.protocols.network.theorems.network_walks import Walks, known_walks, walks_of
+from shuffledp.protocols.network.theorems.network_walks import known_walks, walks_of
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.network.laws.walk import WalkFacts
 
 _UNIFORM: tuple[Theorem, ...] = (
     BinaryAllEqual(),
@@ -83,7 +86,7 @@ class NetworkFirstHop(Theorem):
         return _first_hop(walks) * there * _local_delta(model.local, epsilon)
 
 
-def _first_hop(walks: Walks) -> float:
+def _first_hop(walks: "WalkFacts") -> float:
     """Chance that the first round takes some person's report to a colluder, from below."""
     if walks.schedule or walks.gate is not None:
         return 0.0
@@ -136,7 +139,7 @@ class NetworkHistogram(Theorem):
         return max((each.delta_at(uniform, epsilon=epsilon) for each in _applying(model, 0.5)), default=0.0)
 
 
-def _may_be_refused(walks: Walks) -> bool:
+def _may_be_refused(walks: "WalkFacts") -> bool:
     """Whether the hand-in may be withheld: after a surplus, at a shut gate, or by people who were away."""
     aborted, kept = walks.slots and walks.surplus == "aborts", walks.gate is not None and walks.schedule is None
     some_away = walks.schedule is not None and walks.schedule.handing_in is not None

@@ -17,6 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,16 +30,17 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 from shuffledp.protocols.network.theorems.network_walks import (
-    Walks,
     WalkTheorem,
     dummies_by_themselves,
     independent_walks,
     known_walks,
     likeness_text,
     nobody_colludes,
-    survival,
     walks_of,
 )
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.network.laws.walk import WalkFacts
 
 _OUTSIDE = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-300)  # chances of the numbers of people that are left out
 _UNLIKELY = 1e-4  # of delta: the largest such chance
@@ -84,7 +86,7 @@ class ReducedToUniform(WalkTheorem):
     is_vectorized = True
 
     @abstractmethod
-    def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
+    def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
         """Curve of delta: the least of the bounds and the local one, at each epsilon."""
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
@@ -176,9 +178,9 @@ class NetworkOverlap(ReducedToUniform):
             return min(each.delta_at(uniform_model(model, walks.num_users), epsilon=epsilon) for each in theorems)
         return super().delta(model, epsilon=epsilon)
 
-    def at_precision(self, model: ProtocolModel, walks: Walks, precision: Precision) -> Curve:
+    def at_precision(self, model: ProtocolModel, walks: "WalkFacts", precision: Precision) -> Curve:
         """Curve of delta: the least of the three bounds and the local one, at each epsilon."""
-        arriving, people = survival(walks), walks.num_users
+        arriving, people = walks.survival, walks.num_users
         mixtures = [(each.exposed, mixture_curve(model, people, each, precision)) for each in _hidings(walks)]
         near = mixture_curve(
             model, people, Hidden(exposed=0.0, chance=arriving, most=people - 1), precision, of=_blanket_delta
@@ -196,7 +198,7 @@ class NetworkOverlap(ReducedToUniform):
         return curve
 
 
-def uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hypothesis:
+def uniform_bound(model: ProtocolModel, walks: "WalkFacts | None", delta: float) -> Hypothesis:
     """Hypothesis: some theorem bounds the loss of a uniform shuffle of all reports."""
     size = 0 if walks is None else walks.num_users
     known = [each.id for each in uniform_theorems(model, size, delta)] if size > 1 else []
@@ -206,16 +208,16 @@ def uniform_bound(model: ProtocolModel, walks: Walks | None, delta: float) -> Hy
     return Hypothesis("uniform-bound", "a bound for a uniform shuffle of these reports", value, bool(known))
 
 
-def _hidings(walks: Walks) -> Iterator[Hidden]:
+def _hidings(walks: "WalkFacts") -> Iterator[Hidden]:
     """Hidings by the two laws Q, with the chance that others' reports arrive."""
-    others, arriving = walks.num_users - 1, survival(walks)
+    others, arriving = walks.num_users - 1, walks.survival
     overlapping, common = _product(arriving, walks.mean_overlap), _product(arriving, 1 - walks.separation)
     counted = others if overlapping == 1 else math.floor(math.nextafter(others * overlapping, 0.0))
     yield Hidden(exposed=0.0, chance=overlapping, most=counted)
     yield Hidden(exposed=walks.separation, chance=common, most=others)
 
 
-def _have_one_law(walks: Walks) -> bool:
+def _have_one_law(walks: "WalkFacts") -> bool:
     """Whether the positions of all people have one law, and every report arrives."""
     return any(each.exposed == 0 and each.chance == 1 for each in _hidings(walks))
 
@@ -285,7 +287,7 @@ def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
     return partial(uniform_curve, model, size, quickly=True)
 
 
-def _likely(model: ProtocolModel, walks: Walks, delta: float) -> tuple[float, float]:
+def _likely(model: ProtocolModel, walks: "WalkFacts", delta: float) -> tuple[float, float]:
     """Epsilon that is surely large enough, if any below epsilon0 is, and a first guess of the least epsilon."""
     hidden, epsilon0 = next(_hidings(walks)), model.local.epsilon0
     if hidden.chance <= 0 or hidden.most < 1:

@@ -11,6 +11,7 @@ majorizes all of them, over 1, 2, ..., K + 1 on as many ranks each. The proofs a
 
 import math
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,14 +25,15 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.table import Floats
 from shuffledp.protocols.network.theorems.network_walks import (
-    Walks,
     fresh_dummies,
     independent_walks,
     known_walks,
     nobody_colludes,
-    survival,
     walks_of,
 )
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.network.laws.walk import WalkFacts
 
 _ROUNDING = 2.0**-53
 _ANY_DELTA = 0.5
@@ -65,7 +67,7 @@ class NetworkSingle(Theorem):
         """Hypotheses: fresh dummies, hidden bag sizes, independent walks with known positions, and a blanket bound."""
         walks = walks_of(model)
         total = 0.0 if walks is None else float(np.dot(walks.position_probabilities, walks.position_counts))
-        arriving = 1.0 if walks is None else survival(walks)
+        arriving = 1.0 if walks is None else walks.survival
         requirement = f"probabilities of positions that add up to at least {arriving:.6g}"
         value = f"{total:.12g}"
         known = Hypothesis("known-positions", requirement, value, walks is not None and total >= arriving * (1 - 1e-9))
@@ -108,7 +110,7 @@ def _digits(delta: float) -> int:
 
 
 def _bound(
-    model: ProtocolModel, walks: Walks, families: list[tuple[ReportLaw, ...]], digits: int, epsilon: float
+    model: ProtocolModel, walks: "WalkFacts", families: list[tuple[ReportLaw, ...]], digits: int, epsilon: float
 ) -> float:
     """Delta: the bound of good allocations plus the share of bad ones."""
     weights, bad = _allocated(walks, digits)
@@ -116,7 +118,7 @@ def _bound(
     return min(1.0, (found + bad * LocalOnly().delta(model, epsilon=epsilon)) * (1 + 1e-12))
 
 
-def _allocated(walks: Walks, digits: int) -> tuple[_Weights, float]:
+def _allocated(walks: "WalkFacts", digits: int) -> tuple[_Weights, float]:
     """Chances p_i with the number of places that have each, and the chance of allocations that they do not cover."""
     chances, counts = (np.array(each, dtype=float) for each in (walks.position_probabilities, walks.position_counts))
     used = chances > 0

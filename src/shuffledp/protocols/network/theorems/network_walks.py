@@ -8,60 +8,19 @@ for one report each is exceeded on a path of three people already (``tests/sound
 """
 
 import math
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from shuffledp.accounting.theorem import Theorem
-from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import ASSUMED, Hypothesis
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.network.laws.churn_schedules import Schedule
-    from shuffledp.protocols.network.laws.walk_gates import WalkGate
+    from shuffledp.protocols.network.laws.walk import WalkFacts
 
 
-class Walks(Protocol):
-    """Fields of a model of kind "network"; `shuffledp.protocols.network.RandomWalkShuffleModel` explains them."""
-
-    num_users: int
-    num_rounds: int
-    protocol: str
-    laziness: float
-    dropout: float
-    offline: float
-    num_colluding: int
-    mean_overlap: float
-    near_uniformity: float
-    separation: float
-    position_probabilities: tuple[float, ...]
-    position_counts: tuple[int, ...]
-    few_held: tuple[float, ...]
-    is_bipartite: bool
-    num_parts: int
-    parts: "tuple[Walks, ...]"
-    schedule: "Schedule | None"
-    gate: "WalkGate | None"
-    sizes: tuple[int, ...]
-    slots: tuple[int, ...]
-    surplus: str
-    overflow: float
-    onion: bool
-    unseen_chances: tuple[float, ...]
-    unseen_overlaps: tuple[float, ...]
-
-    @property
-    def unlimited(self) -> "Walks": ...  # noqa: D102
-
-    def dummy_model_among(self, reports: LocalModel) -> LocalModel | None: ...  # noqa: D102
-
-
-def walks_of(model: ProtocolModel) -> Walks | None:
+def walks_of(model: ProtocolModel) -> "WalkFacts | None":
     """Random walks of the model; None for another shuffle."""
-    return cast(Walks, model.shuffle) if model.shuffle.kind == "network" else None
-
-
-def survival(walks: Walks) -> float:
-    """Chance that a report is not lost on its way, where losses depend on nothing."""
-    return float((1 - walks.dropout) ** walks.num_rounds)
+    return cast("WalkFacts", model.shuffle) if model.shuffle.kind == "network" else None
 
 
 def known_walks(model: ProtocolModel) -> Hypothesis:
@@ -143,7 +102,7 @@ class WalkTheorem(Theorem):
         return super().concerns(model) and walks is not None and not (walks.parts or walks.slots)
 
 
-def likeness_text(walks: Walks) -> str:
+def likeness_text(walks: "WalkFacts") -> str:
     """Text on how alike positions are and, if they are not alike, why walks never mix."""
     found = (
         f"mean_overlap={walks.mean_overlap:.6g}, near_uniformity={walks.near_uniformity:.6g}, "
