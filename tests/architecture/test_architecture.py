@@ -73,11 +73,6 @@ KERNEL = {
 }
 # Modules of the kernel that still name families, and families that still name each other: the list only shrinks.
 DOORS_TO_COME: dict[str, set[str]] = {
-    "documents/estimate_document.py": {"shares"},
-    "documents/flow_document.py": {"shares"},
-    "documents/plan_document.py": {"d_sigma", "network", "shares", "strata"},
-    "documents/release_document.py": {"d_sigma", "network", "strata"},
-    "documents/words.py": {"shares"},
     "files/collected.py": {"strata"},
     "files/people_files.py": {"d_sigma", "network", "strata"},
     "files/randomizing.py": {"strata"},

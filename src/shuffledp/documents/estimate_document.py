@@ -32,7 +32,6 @@ from shuffledp.documents.histogram_document import histogram_on_page, histogram_
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
 from shuffledp.survey import ColumnOutcome
 
 _MOST_ROWS = 12  # on a terminal
@@ -288,9 +287,9 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     if curator is None:
         why = told(NO_CURATOR * (outcome.column.weight is not None), on=PAGE)
         return Section(anchor="beside", title="Beside other ways", blocks=why) if why else None
-    is_protocol, errors_of = isinstance(section, ProtocolSection), outcome.release.estimate.standard_error
+    is_protocol, errors_of = isinstance(outcome.model.local, SumModel), outcome.release.estimate.standard_error
     own, scale = float(errors_of.max()) if is_protocol else _typical(errors_of), scale_of(outcome.release)
-    local = section.local_errors(people) if isinstance(section, ProtocolSection) else {}
+    local = section.local_errors(people)
     central, trusted = curator.standard_error, f"who sees all answers and adds {curator.mechanism} of the same epsilon"
     errors = [
         ("This release", _SUMMED if is_protocol else _RANDOMIZED, own, "randomizing"),

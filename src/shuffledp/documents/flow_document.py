@@ -1,16 +1,14 @@
 """The way of the data in words: answers in, reports out, and what was removed between."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
-from shuffledp.core.text import count_of, factor_in_digits, in_digits, percent, plural, printable
+from shuffledp.core.text import count_of, factor_in_digits, percent, plural, printable
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Role, Text, told
 from shuffledp.documents.document import Document, Section
+from shuffledp.documents.family_document import document_of
 from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
-from shuffledp.planning import calibrate
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
 _MISSING = {
@@ -47,13 +45,13 @@ class Steps(Block):
 
 def flow_section(outcome: ColumnOutcome) -> Section:
     """The drawn flow, with explanations; on a terminal in short."""
-    flow, model = outcome.flow, outcome.model
+    flow, model, randomizer = outcome.flow, outcome.model, outcome.column.randomizer
     lost = _MISSING[outcome.column.missing] if flow.collected is None else _in_and_out(flow, model)
     sentences = [
         _one_report(outcome),
         lost,
         *_planned(flow, model),
-        *_certificate(outcome),
+        *document_of(randomizer.kind, randomizer).flow_sentences(outcome),
         model.shuffle.leaking_order,
     ]
     beside = " ".join(filter(None, [_beside(outcome), *_detached(flow)]))
@@ -206,23 +204,6 @@ def _steps(flow: DataFlow, model: ProtocolModel) -> Iterable[Step]:
     dummies = ", dummies among them" if model.shuffle.dummies else ""
     note = f"{what}{dummies}, {model.shuffle.labels.order_of_reports}"
     yield Step(name="Released", count=count(flow.released), note=note)
-
-
-def _certificate(outcome: ColumnOutcome) -> tuple[str, ...]:
-    """Messages of one person, and the certificate of shuffles of additive shares unless withdrawn."""
-    local, shuffle = outcome.model.local, outcome.model.shuffle
-    if not isinstance(local, SplitAndMixModel):
-        return ()
-    found = calibrate.split_and_mix_certificate(local, shuffle)
-    by_each = f"Each person sent {found.num_messages:,} messages, {found.bits_per_user:,} bits in all."
-    if outcome.seeded:
-        return (by_each,)
-    bits = f"{math.floor(10 * found.security_bits) / 10:.1f}"
-    return (
-        f"{by_each} The shuffled messages are certified to be within 2^\N{MINUS SIGN}{bits} of telling nothing but the "
-        f"noisy sum ({bits} bits of security), so that epsilon = {in_digits(found.epsilon, 'at most')} holds with "
-        f"delta = {in_digits(found.delta, 'at most')}.",
-    )
 
 
 def _planned(flow: DataFlow, model: ProtocolModel) -> tuple[str, ...]:

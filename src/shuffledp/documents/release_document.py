@@ -21,6 +21,7 @@ from shuffledp.documents.estimate_document import (
     estimates_section,
     estimates_tables,
 )
+from shuffledp.documents.family_document import document_of
 from shuffledp.documents.flow_document import flow_section
 from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.provenance_document import model_section, provenance_section
@@ -33,32 +34,10 @@ from shuffledp.survey import DEMONSTRATION, Column, ColumnOutcome, Outcome, Task
 RELEASE_PAGE = "release.html"
 
 
-def by_place(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """Mixing of groups, and estimates by place; nothing without groups."""
-    if outcome.column.shuffler.needs_groups:
-        from shuffledp.protocols.d_sigma.documents.mixing_document import groups_section
-        from shuffledp.protocols.d_sigma.documents.place_document import places_section
-
-        yield places_section(outcome)
-        yield groups_section(outcome)
-
-
-def by_strata(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """Estimates by region, and the strata; nothing for any other shuffle."""
-    if outcome.column.shuffler.needs_strata:
-        from shuffledp.protocols.strata.documents.strata_document import strata_sections
-
-        yield from strata_sections(outcome)
-
-
-def by_walks(outcome: ColumnOutcome) -> Iterator[Section | None]:
-    """Results of walks along a graph or on an overlay; nothing for any other shuffle."""
-    if outcome.column.shuffler.needs_graph:
-        from shuffledp.protocols.network.documents.network_document import network_section
-        from shuffledp.protocols.network.documents.overlay_document import overlay_section
-
-        yield network_section(outcome)
-        yield overlay_section(outcome)
+def by_shuffle(outcome: ColumnOutcome) -> Iterable[Section | None]:
+    """Sections that the family of the task's shuffler adds, for example estimates by place."""
+    section = outcome.column.shuffler
+    return document_of(section.kind, section).release_sections(outcome)
 
 
 def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
@@ -71,9 +50,7 @@ def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
 # In this order. A new section is a function and one more line.
 SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
     lambda outcome: [flow_section(outcome), estimates_section(outcome)],
-    by_place,
-    by_strata,
-    by_walks,
+    by_shuffle,
     on_page,
 )
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee, LocalDP
-from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel, SumModel
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
 from shuffledp.planning.mechanism_choice import ExpectedError
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 
 if TYPE_CHECKING:
     from shuffledp.survey import Column
@@ -185,7 +184,7 @@ class Scale:
         bounds, noun = ((0.0, 1.0), "Answer") if share else (None, "Quantity")
         if isinstance(model, MeanModel) and not share:
             bounds, noun = (float(model.lower), float(model.upper)), _noun(model.dimension)
-        if isinstance(model, SplitAndMixModel):
+        if isinstance(model, SumModel):
             unit = estimate.num_reports // model.num_messages if estimate.statistic == "sum" else 1
             bounds, noun = (unit * model.lower, unit * model.upper), _noun(model.dimension)
         factor = 100.0 if share else 1.0

@@ -18,7 +18,7 @@ from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
 from shuffledp.documents.blocks import Headline
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
-from shuffledp.documents.plan_document import beside_curator, what_to_expect
+from shuffledp.documents.plan_document import column_document
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NOTHING, Loss, said_alone, small_sample
 from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, grouping_of, randomizers
@@ -92,7 +92,7 @@ def _promise(question: Question) -> Answer:
     planned = column_plan(column, question.people, shuffler, alone=True, sharp=False)
     model = planned.model
     found = _examination(question, model, planned.statements)
-    few = small_sample(column, question.people, planned.chosen.error)
+    few, said = small_sample(column, question.people, planned.chosen.error), column_document(planned)
     local, messages = planned.statements[-1], _messages(model, shuffler)
     return {
         "task": as_toml(question.task()),
@@ -107,7 +107,7 @@ def _promise(question: Question) -> Answer:
         "promise": _headline(found.upper),
         "bracket": bracket_of(found),
         "expected": " ".join(
-            filter(None, [what_to_expect(planned), few, beside_curator(planned), said_alone(model.local)])
+            filter(None, [said.what_to_expect(), few, said.beside_curator(), said_alone(model.local)])
         ),
         "trust": list(found.upper.needs),
         "left": _headline(local),

@@ -75,6 +75,7 @@ class Family:
         calibrations: finds what `shuffledp.planning.calibrate` solves for parameters of its own, by the names there.
         games: finds its distinguishing games, special ones first; an audit plays the first that suits, and a family's
             before the kernel's.
+        document: finds the `FamilyDocument` of its tasks: what they add to the pages of plans and releases.
         statement: states in the family's own words what it guarantees beside differential privacy, or nothing.
     """
 
@@ -86,12 +87,23 @@ class Family:
     theorems_over: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
     calibrations: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     games: Callable[[], tuple[type[Any], ...]] = tuple
+    document: Callable[[], type[Any]] | None = None
     statement: Callable[[ProtocolModel], PrivacyStatement | None] | None = None
 
 
 def families() -> tuple[Family, ...]:
     """Families of protocols, in the order of their lines in ``FAMILIES``."""
     return tuple(import_module(f"{protocols.__name__}.{name}.family").FAMILY for name in protocols.FAMILIES)
+
+
+def family_of(kind: str, section: object = None) -> Family | None:
+    """Family that lists a ``kind``, or has the class of the ``section`` in its folder; None for the kernel's."""
+
+    def has(family: Family) -> bool:
+        listed = {**family.shufflers, **family.choices, **family.randomizers}
+        return kind in listed or type(section).__module__.startswith(f"{protocols.__name__}.{family.name}.")
+
+    return next(filter(has, families()), None)
 
 
 class LazySequence(Sequence[T]):

@@ -58,4 +58,5 @@ FAMILY = Family(
     },
     games=lambda: (d_sigma.OrderGame,),
     statement=_about_order,
+    document=lambda: d_sigma.GroupsDocument,
 )

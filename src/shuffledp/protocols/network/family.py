@@ -1,5 +1,6 @@
 """Doors of network shuffling: what the kernel's registries learn from this folder."""
 
+
 from shuffledp.protocols import network
 from shuffledp.protocols.family import Family, ShufflerKind
 
@@ -32,4 +33,5 @@ FAMILY = Family(
     },
     calibrations={"slots": lambda: network.slots},
     games=lambda: (network.CollusionGame, network.TrafficGame, network.WalkGame),
+    document=lambda: network.WalksDocument,
 )

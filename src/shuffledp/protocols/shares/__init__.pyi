@@ -2,6 +2,7 @@
 from .analyzers.sums import ShareSummary as ShareSummary
 from .analyzers.sums import SumAnalyzer as SumAnalyzer
 from .attacks.share_game import SharesGame as SharesGame
+from .documents.shares_document import SharesDocument as SharesDocument
 from .planning.certified_messages import SplitAndMixCertificate as SplitAndMixCertificate
 from .planning.certified_messages import split_and_mix as split_and_mix
 from .planning.certified_messages import split_and_mix_certificate as split_and_mix_certificate

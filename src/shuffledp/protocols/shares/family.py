@@ -1,5 +1,6 @@
 """Doors of additive shares: what the kernel's registries learn from this folder."""
 
+
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.protocols import shares
 from shuffledp.protocols.family import Described, Family, ShufflerKind
@@ -27,4 +28,5 @@ FAMILY = Family(
     },
     games=lambda: (shares.SharesGame,),
     theorems={"swap-cost": lambda: (shares.SplitAndMixRounds(),)},
+    document=lambda: shares.SharesDocument,
 )

@@ -2,6 +2,7 @@
 from .analyzers.post_stratification import StratifiedAnalyzer as StratifiedAnalyzer
 from .analyzers.post_stratification import StratifiedEstimate as StratifiedEstimate
 from .analyzers.post_stratification import StratifiedSummary as StratifiedSummary
+from .documents.strata_document import StrataDocument as StrataDocument
 from .people.strata import Strata as Strata
 from .shufflers.stratified import StratifiedShuffleModel as StratifiedShuffleModel
 from .shufflers.stratified import StratifiedShuffler as StratifiedShuffler

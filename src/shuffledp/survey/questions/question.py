@@ -108,6 +108,11 @@ class Question(Section):
         """Expected errors with this number of people if all their reports arrive."""
         return expected_error(self.randomizer().model, num_users)
 
+    def local_errors(self, num_users: int) -> dict[str, float]:
+        """Standard errors, by kind, of randomizers that need no shuffler; empty where the task's own is one of them."""
+        del num_users
+        return {}
+
     @property
     @abstractmethod
     def targets(self) -> tuple[str, ...]:

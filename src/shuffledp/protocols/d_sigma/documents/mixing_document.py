@@ -7,15 +7,30 @@ from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Role, Table, Text, told
 from shuffledp.documents.document import Section
+from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import NOTHING, count, number
+from shuffledp.protocols.d_sigma.documents.place_document import places_section
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, d_sigma_of_local
-from shuffledp.survey import ColumnOutcome
+from shuffledp.survey import ColumnOutcome, Plan
 
 _CERTAIN = 0.9995
 _WHOLE = 1000  # ranks from which on decimals are left out
+
+
+class GroupsDocument(FamilyDocument):
+    """Parts of pages about groups and places."""
+
+    def release_sections(self, outcome: ColumnOutcome) -> Iterable[Section | None]:
+        """Estimates by place, then who is mixed with whom."""
+        return places_section(outcome), groups_section(outcome)
+
+    def plan_sections(self, plan: Plan) -> Iterable[Section]:
+        """Mixing of the groups of an input."""
+        if isinstance(plan.of_shuffle, GroupsPlan) and plan.task.groups is not None:
+            yield groups_plan_section(plan.of_shuffle, plan.task.groups)
 
 
 def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Fold, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
+from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import NOTHING, count
+from shuffledp.protocols.network.documents.network_document import network_plan_blocks, network_section
 from shuffledp.protocols.network.documents.walk_blocks import (
     MESSAGE_BYTES,
     better_sentence,
@@ -20,14 +22,30 @@ from shuffledp.protocols.network.documents.walk_blocks import (
     trust_blocks,
     walk_section,
 )
+from shuffledp.protocols.network.planning.network_plan import NetworkPlan
 from shuffledp.protocols.network.planning.overlay_designs import OverlayDesigns, RandomGraph
 from shuffledp.protocols.network.planning.overlay_plan import OverlayPlan
 from shuffledp.protocols.network.survey.network_section import Walked
-from shuffledp.survey import ColumnOutcome
+from shuffledp.survey import ColumnOutcome, ColumnPlan, Plan
 
 _GATE = 1.1  # suggested gate, as a multiple of the epsilon of a uniform shuffle
 _SPOILED = 2.0  # multiple of a uniform shuffle's epsilon above which a reason is given first
 _CYCLES = 4  # most cycles of an overlay's rounds that a gate waits
+
+
+class WalksDocument(FamilyDocument):
+    """Parts of pages about walks, along graphs or on an overlay."""
+
+    def release_sections(self, outcome: ColumnOutcome) -> Iterable[Section | None]:
+        """Results of walks along graphs, or of walks on an overlay."""
+        return network_section(outcome), overlay_section(outcome)
+
+    def plan_blocks(self, plan: Plan, column: ColumnPlan, *, table: bool) -> Iterable[Block]:
+        """Plan of walks, with ``table`` all numbers of rounds and all parts of a graph."""
+        planned, delta, bits = column.of_shuffle, plan.task.release.delta, column.chosen.report_bits
+        if isinstance(planned, OverlayPlan):
+            return overlay_plan_blocks(planned, delta, bits)
+        return network_plan_blocks(planned, delta, bits, table=table) if isinstance(planned, NetworkPlan) else ()
 
 
 def overlay_plan_blocks(plan: OverlayPlan, delta: float, bits: int | None) -> tuple[Block, ...]:

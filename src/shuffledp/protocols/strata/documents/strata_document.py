@@ -24,15 +24,33 @@ from shuffledp.documents.blocks import (
 from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.estimate_document import scale_of
+from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.place_charts import every_place, folded, place_name, rows_chart, target_drawn
 from shuffledp.documents.words import Scale, count, number, shortened, wide_intervals
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel
 from shuffledp.protocols.strata.survey.stratified_section import StrataPlan, Stratified, StratifiedSection
-from shuffledp.survey import ColumnOutcome
+from shuffledp.survey import ColumnOutcome, Plan
 
 _ON_TERMINAL, _ROWS_ON_TERMINAL = 12, 48  # regions, and regions times answers
 _MOST_DRAWN = 96  # regions times answers
 _LONGEST_NAME, _LONGEST_ANSWER = 20, 18
+
+
+class StrataDocument(FamilyDocument):
+    """Parts of pages about regions and strata."""
+
+    def release_sections(self, outcome: ColumnOutcome) -> Iterable[Section | None]:
+        """Estimates by region, and the strata."""
+        return strata_sections(outcome)
+
+    def plan_sections(self, plan: Plan) -> Iterable[Section]:
+        """The strata of an input, or the smallest possible one."""
+        if isinstance(plan.of_shuffle, StrataPlan) and isinstance(plan.task.shuffler, StratifiedSection):
+            yield strata_plan_section(plan.of_shuffle, plan.task.shuffler, plan.num_users)
+
+    def stratum(self, plan: Plan) -> str:
+        """Name of one stratum by its columns."""
+        return plan.task.shuffler.words if isinstance(plan.task.shuffler, StratifiedSection) else ""
 
 
 def strata_sections(outcome: ColumnOutcome) -> Iterable[Section]:

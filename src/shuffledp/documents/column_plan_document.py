@@ -1,0 +1,130 @@
+"""The plan of one private column in words: its expected error, and randomizers that would do better."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shuffledp.accounting import SHARP_THEOREMS
+from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.blocks import DETAIL, Block, Column, Role, Table, Text, told
+from shuffledp.documents.words import NOTHING
+from shuffledp.planning.mechanism_choice import Option
+from shuffledp.survey import ColumnPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlanDocument:
+    """Words about the plan of a column with a randomizer on the device; families have subclasses for theirs."""
+
+    column: ColumnPlan
+
+    @property
+    def chosen(self) -> Option:
+        """The task's own randomizer, with its errors."""
+        return self.column.chosen
+
+    @property
+    def relation(self) -> str:
+        """How the expected error is known: "" as a value, or "at most"."""
+        return ""
+
+    @property
+    def message(self) -> str:
+        """One person's message, in words."""
+        bits = self.chosen.report_bits
+        return "reports of varying size" if bits is None else f"reports of {count_of(bits, 'bit')}"
+
+    def limits(self, expected: int) -> str:
+        """Limits that the randomizer sets to the number of people, of whom so many are ``expected``; "" without any."""
+        del expected
+        return ""
+
+    def further(self) -> Iterable[Block]:
+        """Blocks about what the randomizer needs, after the expected error."""
+        return ()
+
+    @property
+    def rounding(self) -> str:
+        """Error by rounding to a grid, in words; "" where nothing is said of it."""
+        return ""
+
+    def what_to_expect(self) -> str:
+        """One person's message, and the expected error of the estimates."""
+        about, chosen = self.relation or "about", self.chosen
+        error = in_digits(chosen.error.standard_error, about, digits=3)
+        return (
+            f"{self.column.value}: {self.message} by {chosen.kind}. For {chosen.error.at} the standard error will be "
+            f"{about} {error}, beside {chosen.error.sampling_error:.3g} from sampling people."
+        )
+
+    def beside_curator(self) -> str:
+        """The error beside that of a trusted curator with the same loss; "" without one."""
+        curator, about = self.column.curator, self.relation
+        if curator is None:
+            return ""
+        ratio = in_digits(self.chosen.error.standard_error / curator.standard_error, about, digits=3)
+        return (
+            f"A trusted curator who adds {curator.mechanism} of the same epsilon and delta would have a standard error "
+            f"of {curator.standard_error:.3g}; yours is {f'{about} ' * bool(about)}{ratio} x that."
+        )
+
+    def blocks(self, remarks: str, no_curator: str) -> Iterable[Block]:
+        """Expected results with ``remarks``, then other randomizers; ``no_curator`` is why none stands beside them."""
+        yield Text(" ".join(filter(None, [self.what_to_expect(), remarks])))
+        yield from self.further()
+        yield from told(" ".join(filter(None, [self.rounding, self.beside_curator() or no_curator])))
+        yield self.advice()
+        yield _options(self.column)
+        yield from told(_beside(self.column), role=Role.NOTE, on=DETAIL)
+        unfit = (f"  {each.kind} cannot: {each.reason}" for each in self.column.unfit)
+        yield from told(*unfit, role=Role.NOTE, on=DETAIL)
+
+    def advice(self) -> Text:
+        """Whether another randomizer has a smaller error."""
+        best, chosen = self.column.options[0], self.chosen
+        if best.error.standard_error >= chosen.error.standard_error:
+            return Text("No randomizer for such answers has a smaller standard error than yours.")
+        less = 1 - best.error.standard_error / chosen.error.standard_error
+        return Text(f"{best.kind} would have a standard error that is {less:.1%} smaller.")
+
+
+def _options(column: ColumnPlan) -> Table:
+    """The randomizers that fit the task, in ascending order of error."""
+    rows, curator, chosen = [], column.curator, column.chosen
+    if curator is not None:
+        error, ratio = curator.standard_error, curator.standard_error / chosen.error.standard_error
+        losses = ("unknown" if chosen.central is None else _epsilon(chosen.central, "at most"), "none")
+        rows.append((f"trusted curator ({curator.mechanism})", NOTHING, f"{error:.3g}", f"{ratio:.3g} x", *losses))
+    own = frozenset(len(rows) + place for place, option in enumerate(column.options) if option.chosen)
+    for option in column.options:
+        ratio = option.error.standard_error / chosen.error.standard_error
+        rows.append(
+            (
+                f"{option.kind}{' (yours)' if option.chosen else ''}",
+                "varies" if option.report_bits is None else f"{option.report_bits:,}",
+                f"{option.error.standard_error:.3g}",
+                "" if option.chosen else f"{ratio:.3g} x",
+                "unknown" if option.central is None else _epsilon(option.central, "at most"),
+                _epsilon(option.local, "exactly"),
+            )
+        )
+    heads = (Column("randomizer", left=True), *map(Column, ("bits", "error", "vs yours", "epsilon", "local")))
+    return Table("", heads, tuple(rows), own=own, on=DETAIL)
+
+
+def _beside(column: ColumnPlan) -> str:
+    """Note that the other randomizers' losses lack a bound that takes seconds, where the task's own is by one."""
+    costly = {each.id for each in SHARP_THEOREMS if each.is_costly}
+    if len(column.options) == 1 or column.statements[0].basis.theorem not in costly:
+        return ""
+    return (
+        f"(Your epsilon, of {column.chosen.kind}, is by a bound that takes seconds. The epsilons of the others leave "
+        "that bound out, and could be less with it.)"
+    )
+
+
+def _epsilon(guarantee: Guarantee, relation: str) -> str:
+    """Epsilon of a guarantee; the name of a guarantee without epsilon."""
+    if not isinstance(guarantee, DifferentialPrivacy):
+        return guarantee.type
+    return "none" if guarantee.is_trivial else in_digits(guarantee.epsilon, relation)

@@ -1,0 +1,60 @@
+"""What a family of protocols adds to the pages of plans and releases, found by the section of the task that is of it.
+
+A family with words of its own has a subclass in its folder, behind the door ``document`` of its `Family`. Sections of
+the kernel add nothing.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from shuffledp.documents.blocks import Block
+from shuffledp.documents.document import Section
+from shuffledp.protocols.family import family_of
+
+if TYPE_CHECKING:
+    from shuffledp.documents.column_plan_document import ColumnPlanDocument
+    from shuffledp.survey import ColumnOutcome, ColumnPlan, Plan
+
+
+class FamilyDocument:
+    """Parts of pages that a family adds for its shufflers and randomizers: none, unless a subclass has some."""
+
+    def release_sections(self, outcome: "ColumnOutcome") -> Iterable[Section | None]:
+        """Sections of a release, after its estimates."""
+        del outcome
+        return ()
+
+    def flow_sentences(self, outcome: "ColumnOutcome") -> Iterable[str]:
+        """Sentences about the way of the data, beside the drawn flow of a release."""
+        del outcome
+        return ()
+
+    def plan_sections(self, plan: "Plan") -> Iterable[Section]:
+        """Sections of a plan, before its columns."""
+        del plan
+        return ()
+
+    def stratum(self, plan: "Plan") -> str:
+        """Name of the crowds that are released only together, each large enough; "" if everybody is in one crowd."""
+        del plan
+        return ""
+
+    def plan_blocks(self, plan: "Plan", column: "ColumnPlan", *, table: bool) -> Iterable[Block]:
+        """Blocks at the start of a column's plan; with ``table`` the long tables too."""
+        del plan, column, table
+        return ()
+
+    def column_plan(self, column: "ColumnPlan") -> "ColumnPlanDocument":
+        """Document of the plan of a column whose randomizer is of the family."""
+        from shuffledp.documents.column_plan_document import ColumnPlanDocument
+
+        return ColumnPlanDocument(column)
+
+
+def document_of(kind: str, section: object = None) -> FamilyDocument:
+    """Document of the family of a shuffler or randomizer, by its kind and perhaps section; an empty one for others."""
+    family = family_of(kind, section)
+    if family is None or family.document is None:
+        return FamilyDocument()
+    found: FamilyDocument = family.document()()
+    return found

@@ -1,0 +1,1 @@
+"""Sums by additive shares in words."""

@@ -1,0 +1,119 @@
+"""Sums by additive shares in words: the certificate of the shuffles, in a release and in a plan."""
+
+import math
+from collections.abc import Iterable
+from typing import cast
+
+from shuffledp.core.text import in_digits
+from shuffledp.documents.blocks import DETAIL, Block, Role, Text, told
+from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.family_document import FamilyDocument
+from shuffledp.protocols.shares.planning.certified_messages import split_and_mix_certificate
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
+from shuffledp.survey import ColumnOutcome, ColumnPlan
+
+_READING = "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum.)"
+
+
+class SharesDocument(FamilyDocument):
+    """Parts of pages about additive shares."""
+
+    def flow_sentences(self, outcome: ColumnOutcome) -> Iterable[str]:
+        """Messages of one person, and the certificate of the shuffles unless withdrawn."""
+        local, shuffle = outcome.model.local, outcome.model.shuffle
+        if not isinstance(local, SplitAndMixModel):
+            return ()
+        found = split_and_mix_certificate(local, shuffle)
+        by_each = f"Each person sent {found.num_messages:,} messages, {found.bits_per_user:,} bits in all."
+        if outcome.seeded:
+            return (by_each,)
+        bits = f"{_bits(found.security_bits):.1f}"
+        return (
+            f"{by_each} The shuffled messages are certified to be within 2^\N{MINUS SIGN}{bits} of telling nothing but "
+            f"the noisy sum ({bits} bits of security), so that epsilon = {in_digits(found.epsilon, 'at most')} holds "
+            f"with delta = {in_digits(found.delta, 'at most')}.",
+        )
+
+    def column_plan(self, column: ColumnPlan) -> ColumnPlanDocument:
+        """Plan of a column with a protocol."""
+        is_shares = isinstance(column.of_question, ProtocolPlan)
+        return ProtocolPlanDocument(column) if is_shares else super().column_plan(column)
+
+
+class ProtocolPlanDocument(ColumnPlanDocument):
+    """Words about the plan of a column whose answers are split into messages for several shuffles."""
+
+    __slots__ = ()
+
+    @property
+    def protocol(self) -> ProtocolPlan:
+        """Certificate and errors of the protocol."""
+        return cast(ProtocolPlan, self.column.of_question)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether answers are rounded: then only the maximum of the error is known, since it depends on the values."""
+        return self.chosen.error.standard_error > self.protocol.noise_error
+
+    @property
+    def relation(self) -> str:
+        """How the expected error is known: "" as a value, or "at most"."""
+        return "at most" * self.rounds
+
+    @property
+    def message(self) -> str:
+        """One person's messages, in words."""
+        return f"{self.protocol.certificate.num_messages:,} messages, {self.chosen.report_bits:,} bits per person,"
+
+    @property
+    def rounding(self) -> str:
+        """Error by rounding to a grid, and the price of a finer grid."""
+        if not self.rounds:
+            return "Nothing is rounded."
+        more = in_digits(100 * (self.chosen.error.standard_error / self.protocol.noise_error - 1), "at most", digits=3)
+        return (
+            f"Rounding to {self.protocol.certificate.precision:,} steps adds at most {more}% to the error; twice the "
+            "precision costs one bit a message."
+        )
+
+    def limits(self, expected: int) -> str:
+        """Fewest people, whose noise is enough, and most, for whom there is room."""
+        least = self.protocol.least_people
+        numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
+        return (
+            f"{self.column.value} is released only if {numbers} people answer: with fewer the noise would be too "
+            f"little ({expected - least:,} may stay away, see dropout_fraction), and for more there is no room."
+        )
+
+    def further(self) -> Iterable[Block]:
+        """The certificate: messages, security and guarantee."""
+        found = self.protocol.certificate
+        each = "" if found.dimension == 1 else f" ({found.num_shares:,} for each of {found.dimension:,} coordinates)"
+        yield from told(
+            "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer."
+        )
+        yield from told(
+            f"Certificate: num_messages = {found.num_messages:,}{each}, modulus = {found.modulus:,}, precision = "
+            f"{found.precision:,}, security_bits = {_bits(found.security_bits):,.1f}; epsilon = "
+            f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
+            f"{found.imperfection:g} in all rounds but one.",
+            on=DETAIL,
+        )
+        yield Text(_READING, Role.NOTE, on=DETAIL)
+
+    def advice(self) -> Text:
+        """Warning that the randomizers beside the protocol lose more or less than it."""
+        if len(self.column.options) == 1:
+            return Text("There is no randomizer for such answers to stand beside it.", on=DETAIL)
+        return Text(
+            f"Beside randomizers whose every report guarantees epsilon = {self.protocol.certificate.epsilon:g} by "
+            'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
+            "would err no more than this, and mostly far less.",
+            on=DETAIL,
+        )
+
+
+def _bits(security: float) -> float:
+    """Bits of security, rounded down to a tenth."""
+    return math.floor(10 * security) / 10
