@@ -1,9 +1,9 @@
 """A family of protocols is a folder and one line: here with the doors that there are.
 
-Doors to shufflers, randomizers, theorems, statements and games exist, so that the toy family goes through the
-accountant, the pipeline, an audit and the commands `leakage`, `plan` and `run`. Doors not there yet: a section of its
-own in the task file, columns of files, parts of pages and of the planner's (DOORS_TO_COME of the architecture's test
-lists them).
+Doors to shufflers, randomizers, theorems, statements, games and pages exist, so that the toy family goes through the
+accountant, the pipeline, an audit, the planner, the pages of plans and releases, and the commands `leakage`, `plan` and
+`run`. Doors not there yet: a section of its own in the task file, and columns of files (DOORS_TO_COME of the
+architecture's test lists them).
 """
 
 import json
@@ -74,6 +74,14 @@ CALIBRATION = """
 from shuffledp.planning import calibrate
 print(calibrate.twice_shufflers())
 """
+PLANNER = """
+import json
+from shuffledp.planner.answers import answer
+asked = {"shuffler": "twice", "people": 1_200}
+promise, page = (answer({"about": about, **asked}) for about in ("promise", "page"))
+kinds = [each["kind"] for each in answer({"about": "choices"})["shufflers"]]
+print(json.dumps([kinds, promise["statements"], page["page"]]))
+"""
 
 
 def python(code: str, *, line: str = WITH_LINE) -> "subprocess.CompletedProcess[str]":
@@ -130,11 +138,22 @@ def test_a_command_names_the_shuffler_only_if_the_family_has_its_line():
     assert refused.stderr.endswith("; got 'twice'.\n")
 
 
-def test_a_task_names_the_shuffler_and_is_planned_and_run(tmp_path):
+def test_a_task_names_the_shuffler_and_is_planned_and_run_with_sections_of_its_own_on_both_pages(tmp_path):
     answers = write_answers(tmp_path, ["No", "No", "Yes"] * 400)
     task = write_task(tmp_path, shuffler={"kind": "twice"})
-    planned = command("plan", task, "--users", 1_200, "--json")
+    planned = command("plan", task, "--users", 1_200, "--output", tmp_path / "plan", "--json")
     assert "toy-twice-is-once" in planned.stdout
     done = command("run", task, "--input", answers, "--output", tmp_path / "out", "--no-figures", "--json")
     assert done.returncode == 0
     assert "toy-twice-is-once" in done.stdout
+    said = "Two operators shuffled 1,200 reports, one after the other."
+    assert said in (tmp_path / "out" / "release.html").read_text(encoding="utf-8")
+    will = "Two operators will shuffle the reports of 1,200 people."
+    assert will in (tmp_path / "plan" / "plan.html").read_text(encoding="utf-8")
+
+
+def test_the_planner_offers_the_shuffler_and_plans_with_it():
+    kinds, statements, page = json.loads(python(PLANNER).stdout)
+    assert "twice" in kinds
+    assert theorems(statements)[0] == "toy-twice-is-once"
+    assert "Two operators will shuffle the reports of 1,200 people." in page

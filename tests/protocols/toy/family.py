@@ -14,6 +14,10 @@ def _last_row_game() -> Any:
     return import_module("shuffledp.protocols.toy.last_row_game")
 
 
+def _document() -> Any:
+    return import_module("shuffledp.protocols.toy.twice_document").TwiceDocument
+
+
 FAMILY = Family(
     "toy",
     shufflers={
@@ -26,5 +30,6 @@ FAMILY = Family(
     calibrations={"twice_shufflers": lambda: _shuffled_twice().twice_shufflers},
     theorems={"": lambda: (_shuffled_twice().TwiceIsOnce(),)},
     games=lambda: (_last_row_game().LastRowGame,),
+    document=_document,
     statement=lambda model: _shuffled_twice().order_of_twice(model),
 )

@@ -1,6 +1,5 @@
 """Doors of network shuffling: what the kernel's registries learn from this folder."""
 
-
 from shuffledp.protocols import network
 from shuffledp.protocols.family import Family, ShufflerKind
 

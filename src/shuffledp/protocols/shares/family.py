@@ -1,6 +1,5 @@
 """Doors of additive shares: what the kernel's registries learn from this folder."""
 
-
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.protocols import shares
 from shuffledp.protocols.family import Described, Family, ShufflerKind

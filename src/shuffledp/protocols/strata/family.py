@@ -1,9 +1,7 @@
 """Doors of stratified shuffling: what the kernel's registries learn from this folder."""
 
-
 from shuffledp.protocols import strata
 from shuffledp.protocols.family import Family
-
 
 FAMILY = Family(
     "strata",
