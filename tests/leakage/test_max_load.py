@@ -88,9 +88,9 @@ def test_nodes_give_what_all_integers_give(cases, monkeypatch):
 
 def test_transforms_give_what_sums_over_frequencies_give(monkeypatch):
     cases = [(10**4, 3), (10**4, 9), (300, 5)]
-    direct = [expected_max_load(*case) for case in cases]
-    monkeypatch.setattr(module, "_DIRECT_WORK", 0)
-    assert direct == [near(expected_max_load(*case), 1e-14) for case in cases]
+    transformed = [expected_max_load(*case) for case in cases]
+    monkeypatch.setattr(module, "_FEW_BINS", 0)
+    assert transformed == [near(expected_max_load(*case), 1e-14) for case in cases]
 
 
 def test_bins_given_one_by_one_are_bins():
@@ -201,8 +201,7 @@ def test_nearly_equal_bins_are_evaluated_by_nodes_too(monkeypatch):
     fast = [expected_max_load(*case) for case in cases]
     monkeypatch.setattr(module, "_BLOCK", 0.0)
     assert fast == [near(expected_max_load(*case), 1e-13) for case in cases]
-    monkeypatch.setattr(module, "_DIRECT_WORK", 0)
-    monkeypatch.setattr(module, "_COST", 1e9)
+    monkeypatch.setattr(module, "_FEW_BINS", 0)
     assert fast == [near(expected_max_load(*case), 1e-13) for case in cases]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
@@ -26,14 +26,12 @@ from shuffledp.leakage.count_probabilities import (
 )
 from shuffledp.leakage.guess_scores import numbers_of
 
-Complex = NDArray[np.complex128]
-
 _MOST_BALLS = 10**10
 _ALIASING = 9.0  # length of the circle in standard deviations: aliasing is below exp(-40)
 _LEFT_OUT = 38.0  # nats: bound of the probability outside a window of counts, or above all maxima that are tried
 _BLOCK = 1.5  # length of a block of a smooth sum over m, in units of the spread of the maximum
 _CHUNK = 2_000_000  # complex numbers held at a time
-_DIRECT_WORK = 40_000_000  # terms of a sum over frequencies and counts; beyond, an FFT for each m
+_FEW_BINS = 100  # up to this number, the rounding of transforms, times the number of bins, hardly counts
 _MOST_WORK = 200_000_000  # terms, which take some seconds
 _COST = 10.0  # terms of transforms that take as long as a term of that sum
 _SMALLEST_TERM = 1e-18
@@ -226,13 +224,10 @@ class _Loads:
     def _range(self) -> tuple[int, int]:
         """First and last load of the fullest bin that are likely enough to count."""
         windows = self.windows[: len(self.fullest)]
-        first = max(self._edge(), *(low - 1 for low, _ in windows))
+        beside = min(self.balls, self.windows[-1][1]) if self.rest else 0  # most balls in bins that are never fullest
+        least = -(-(self.balls - beside) // sum(kind.count for kind in self.fullest))
+        first = max(least, *(low - 1 for low, _ in windows))
         return first, min(self.balls, max(*(last for _, last in windows), first + 1))
-
-    def _edge(self) -> int:
-        """Least possible load of the fullest bin, if the bins that cannot be the fullest hold the most they may."""
-        held = min(self.balls, self.windows[-1][1]) if self.rest else 0
-        return -(-(self.balls - held) // sum(kind.count for kind in self.fullest))
 
     def _smoothness(self, first: int) -> float:
         """Number of integers from ``first`` over which the chance of a maximum of at most m is smooth.
@@ -263,7 +258,8 @@ class _Loads:
         largest = self._largest_frequency()
         work = float(largest) * sum(max(last - first + 1, thresholds.size) for first, last in self.windows)
         transforms = float(thresholds.size) * len(self.kinds) * self.size / _COST
-        transformed = work > _DIRECT_WORK and transforms < work
+        few = sum(kind.count for kind in self.kinds) <= _FEW_BINS
+        transformed = transforms < work and (few or work > _MOST_WORK)
         work = transforms if transformed else work
         if work > _MOST_WORK:
             raise UnsupportedModelError(
@@ -324,6 +320,8 @@ class _Loads:
 
     def _by_transforms(self, thresholds: Floats, largest: int) -> Floats:
         """Chances as in `_chances`, by an FFT for each threshold and kind of bins."""
+        from scipy.fft import rfft
+
         frequencies = np.arange(largest + 1)
         starts = sum(kind.count * first for kind, (first, _) in zip(self.kinds, self.windows, strict=True))
         shift = (self.balls - starts) % self.size
@@ -339,14 +337,9 @@ class _Loads:
         for row in np.flatnonzero((places >= 0).all(axis=0)).tolist():
             product = phase
             for kind, mass, place in zip(self.kinds, masses, places[:, row].tolist(), strict=True):
-                product = product * self._transform(mass[: place + 1], kind.count)[: largest + 1]
+                product = product * np.asarray(rfft(mass[: place + 1], self.size))[: largest + 1] ** kind.count
             out[row] = product.sum().real
         return np.clip(out / (self.size * self.at_sum), 0.0, 1.0)
-
-    def _transform(self, mass: Floats, count: int) -> Complex:
-        from scipy.fft import rfft
-
-        return _power(np.asarray(rfft(mass, self.size)), count)
 
 
 def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
@@ -355,12 +348,3 @@ def _places(thresholds: Floats, kind: Cells, first: int, last: int) -> Integers:
         return np.full(thresholds.size, last - first)
     heights = kind.offset + np.arange(first, last + 1) * kind.weight
     return np.searchsorted(heights, thresholds, side="right").astype(np.int64) - 1
-
-
-def _power(base: Complex, exponent: int) -> Complex:
-    """Integer power, 1 or more, by repeated squaring, faster than the general one."""
-    if exponent == 1:
-        return base
-    half = _power(base, exponent // 2)
-    power: Complex = half * half if half is base else np.multiply(half, half, out=half)
-    return np.multiply(power, base, out=power) if exponent & 1 else power
