@@ -250,6 +250,14 @@ def test_a_page_is_written_beside_the_collection_with_the_link_that_people_are_i
     assert "page" in new("--closes", "9000-12-01", "--web", PAGE, "--json", "--force").json["statements"][0]["trust"]
 
 
+def test_a_page_with_a_randomizer_that_the_browser_lacks_is_refused_before_anything_is_written(folder):
+    write_task(folder, randomizer={"kind": "olh"}, release={"minimum_batch": 500})
+    made = new("--closes", "9000-12-01", "--web", PAGE)
+    assert made.code == 2
+    assert "which the browser has; got kind='olh' in column 'cheated'" in made.err
+    assert not list(folder.glob("survey.*"))
+
+
 def test_a_page_takes_the_place_of_no_other_file_and_is_not_the_collection(folder):
     for name in ("survey.html", "survey.svg"):
         (folder / name).write_text("mine")

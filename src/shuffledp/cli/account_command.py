@@ -125,7 +125,7 @@ def account(
 
 
 def _about_sharp(found: "Examination", *, sharp: bool) -> str:
-    """What bounds that take seconds may add, or why they add nothing to a loose statement; "" where they need not."""
+    """Remark about bounds that take seconds: that they may promise less, or why they cannot; "" if there is none."""
     from shuffledp.accounting import may_be_sharper, why_not_sharper
 
     share = found.delta / found.releases
@@ -255,7 +255,7 @@ def calibrate(
 
 
 def _found_at_once(model: "ProtocolModel", delta: float) -> "Section":
-    """That bounds which take seconds were left out, where they may promise less."""
+    """Remark that bounds which take seconds were left out; empty if they could not promise less."""
     from shuffledp.accounting import may_be_sharper
     from shuffledp.documents.blocks import told
     from shuffledp.documents.document import Section

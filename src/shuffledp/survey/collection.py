@@ -330,7 +330,7 @@ class Collection(Described):
 
     @property
     def provenance(self) -> Provenance:
-        """How its reports come about, for the statements of its release."""
+        """Parties, trust and whether answers are made up, for the statements of its release."""
         return Provenance(parties=self.parties(), trust=self.trust, demonstration=self.demonstration)
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from shuffledp.parties.client.page_words import LANGUAGES, PageWords
 from shuffledp.parties.client.respondents_page import is_page, with_page
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection, PartyNames
+from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
 LARGEST = 150_000
 
@@ -177,6 +178,35 @@ def test_a_kind_that_the_browser_lacks_is_refused_by_name(kind):
     block = {"column": "city", "randomizer": {"kind": kind, "epsilon0": 1.0, **further}}
     with pytest.raises(InvalidParameterError, match=rf"'k-rr'.*; got kind='{kind}' in column 'city'"):
         with_page(Parties(asking(SMOKES, block)).collection, ADDRESS)
+
+
+KEYS_OF_QUESTIONS = {
+    "category": {"categories": ["a", "b", "c"]},
+    "bin": {"lower": 0, "upper": 10, "bins": 5},
+    "pair": {"categories": [["a", "b"], ["c", "d"]]},
+    "number": {"lower": 0, "upper": 10},
+    "vector": {"dimension": 3},
+}
+ASKED = [(name, kind) for name in QUESTIONS for kind in question_type(name).members()]
+
+
+@pytest.mark.parametrize(("name", "kind"), ASKED, ids="-".join)
+def test_each_question_with_each_randomizer_is_shown_or_refused_by_name(name, kind):
+    """Mutant: the page takes every kind of the library, and fails in the browser."""
+    column = {"columns": ["x", "y"]} if name == "pair" else {"column": "x"}
+    table = {"kind": kind, "epsilon0": 1.0, **KEYS_OF_QUESTIONS[name]}
+    try:
+        made = asking({**column, "randomizer": table})
+    except InvalidParameterError:
+        assert name in ("bin", "pair")  # whose sums need covariances, which are not known for every kind
+        return
+    key = Parties(made).collection.analyzer.key
+    if kind in KINDS:
+        require_browser(made, key)
+        assert made.column.randomizer.page_fields(made.column.inputs)
+    else:
+        with pytest.raises(InvalidParameterError, match=f"which the browser has; got kind='{kind}' in column"):
+            require_browser(made, key)
 
 
 def test_public_columns_beside_the_reports_are_refused_by_name():

@@ -199,7 +199,7 @@ def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
 
 
 def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
-    """What must be known besides of how much is promised; nothing where it stands in the statement's own words."""
+    """Warnings about a weak guarantee in the page's words; none for a guarantee in the statement's own words."""
     guarantee = statement.guarantee
     if guess_of(statement) is None or not isinstance(guarantee, DifferentialPrivacy):
         return []
@@ -209,7 +209,7 @@ def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
 
 
 def _meaning(statement: PrivacyStatement) -> str:
-    """What is promised, in the statement's words; "" where that is said as everybody can read it."""
+    """Guarantee in the statement's own words; "" if the page has a plainer sentence about guesses."""
     return statement.sentence_of(statement.guarantee) if guess_of(statement) is None else ""
 
 

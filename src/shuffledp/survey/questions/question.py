@@ -74,7 +74,7 @@ class Question(Section):
     init_kind: ClassVar[str] = ""  # by which `init` offers it; "" if it does not
     init_title: ClassVar[str] = ""  # how the name of such a task begins
     fits_many_numbers: ClassVar[bool] = False  # whether `init` takes it for a column with many different numbers
-    keeps_missing: ClassVar[bool] = False  # whether not having answered can be an answer too
+    keeps_missing: ClassVar[bool] = False  # whether a missing answer can be one more category
     missing_category: bool  # whether it is
 
     @classmethod
@@ -217,7 +217,7 @@ class Question(Section):
 class CategoryQuestion(Question):
     """Base of the questions whose answers become categories, whose frequencies are estimated.
 
-    ``missing_category``, that not having answered is one more category, is set by the task's ``missing = "category"``.
+    ``missing_category``, whether a missing answer is one more category, is set by the task's ``missing = "category"``.
     """
 
     __slots__ = ()

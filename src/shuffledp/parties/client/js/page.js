@@ -3,7 +3,7 @@
 import { isInvitation, obtain, spending } from "./invited.js";
 import { Memory } from "./memory.js";
 import { throughRelay } from "./oblivious.js";
-import { answered, element, filled, inWords, shownQuestion } from "./questions.js";
+import { answerOf, element, filled, inWords, shownQuestion } from "./questions.js";
 import { randomized } from "./randomizers.js";
 import { submission } from "./sealing.js";
 import { send, tried } from "./sending.js";
@@ -77,7 +77,7 @@ function configs(published = COLLECTION.analyzer.key, now = new Date()) {
 
 async function whenAnswered(event) {
   event.preventDefault();
-  const answers = DATA.questions.map((each, place) => answered(each, place, at("questions")));
+  const answers = DATA.questions.map((each, place) => answerOf(each, place, at("questions")));
   const open = answers.indexOf(null);
   if (open >= 0) {
     at("wrong").replaceChildren(...filled(WORDS.please, { question: element("span", THEIRS, DATA.questions[open].text) }));

@@ -1,4 +1,4 @@
-// The questions as a form, and what was answered as numbers.
+// The questions as a form, and the answers as numbers.
 //
 // A question has fields: one, or two whose answers are randomized jointly. A field has `answers`, or the ends of a range
 // of numbers, of which `edges` may make bins. What is asked is in a language of its own (`theirs`, an attribute), which
@@ -68,8 +68,8 @@ function number(question, { lower, upper, clip }, name, words) {
   return element("label", { class: "number" }, element("span", {}, said.join("; ")), input);
 }
 
-// What was answered, as the randomizer takes it; null if it is not answered, or not by an answer.
-export function answered(question, place, form) {
+// The answer in a form, as the randomizer takes it; null if it is missing or not valid.
+export function answerOf(question, place, form) {
   const found = question.fields.map((field, part) => {
     const text = new FormData(form).get(`answer-${place}-${part}`) ?? "";
     if (field.edges && question.has_missing && text.trim() === "") {
