@@ -75,14 +75,10 @@ KERNEL = {
 DOORS_TO_COME: dict[str, set[str]] = {
     "files/collected.py": {"strata"},
     "files/people_files.py": {"d_sigma", "network", "strata"},
-    "files/randomizing.py": {"strata"},
     "files/releases.py": {"d_sigma", "strata"},
     "files/shuffling.py": {"d_sigma", "strata"},
     "survey/budget.py": {"d_sigma"},
     "survey/collection.py": {"network"},
-    "survey/columns.py": {"d_sigma", "shares", "strata"},
-    "survey/shuffler_section.py": {"d_sigma", "network", "shares", "strata"},
-    "survey/task.py": {"d_sigma", "shares", "strata"},
 }
 
 # Fields that one class declares: more are several values in one. A class with more is the table of a file, as named
@@ -92,7 +88,6 @@ TABLES = {
     "planner/questions.py": {"Question": "the body of a request to the planner"},
     "survey/collection.py": {"Collection": "the collection file, which its digest is of"},
     "survey/columns.py": {"Column": "the tables of a task file with one private column"},
-    "survey/task.py": {"Blocks": "the tables of a task file"},
 }
 BAGS_TO_COME = {
     "attacks/findings.py": {"Evidence"},
@@ -564,7 +559,7 @@ KEPT = [
     (is_short, "core/flow.py", "x = 1\n" * MAX_FILE_LINES),
     (is_short, "core/flow.py", LONG_DOCSTRING),
     (declares_few_fields, "core/flow.py", FIELDS + "    kind: ClassVar[str]"),
-    (declares_few_fields, "survey/task.py", (FIELDS + "    last: int = 0").replace("A", "Blocks")),
+    (declares_few_fields, "survey/columns.py", (FIELDS + "    last: int = 0").replace("A", "Column")),
     (is_no_splinter, "core/flow.py", "x = 1\n" * MIN_FILE_LINES),
     (is_no_splinter, "laws/__init__.py", "x = 1\n"),
     (has_a_docstring, "core/flow.py", '"""What this is for."""'),

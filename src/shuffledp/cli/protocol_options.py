@@ -199,10 +199,10 @@ def check_people(task: "Task", people: Path | None) -> None:
     """Refuse a table of people that the task does not need, and a missing one that it needs; strata need none."""
     if task.shuffler.needs_strata:
         return
-    if (task.groups is None) != (people is None):
+    if task.shuffler.needs_groups == (people is None):
         wanted = "left out for a task without [groups], by or weight, which needs no table of people"
-        if task.groups is not None:
-            columns = ", ".join(map(repr, task.groups.public_columns))
+        if task.shuffler.needs_groups:
+            columns = ", ".join(map(repr, task.shuffler.made_from.columns))
             wanted = "given for a task with [groups]: a table of the people" + f", with {columns}" * bool(columns)
         raise InvalidParameterError(f"--input must be {wanted}; got {'none' if people is None else repr(str(people))}.")
 

@@ -28,6 +28,9 @@ _HOMES = (
     "shuffledp.analyzers",
 )
 
+# Metadata of a field that is no key of its value's table: another part of the file says it.
+ELSEWHERE = {"elsewhere": True}
+
 # As ``encode`` writes one. `Fraction` would take "1e999999999" too, and compute all its digits.
 _FRACTION = re.compile("-?[0-9]{1,100}(/[1-9][0-9]{0,99})?")
 
@@ -42,6 +45,7 @@ class Described:
     __slots__ = ()
     tag_key: ClassVar[str] = ""  # none if empty
     title: ClassVar[str] = ""  # what error messages call the table; the class name if empty
+    further: ClassVar[tuple[str, ...]] = ()  # keys that a class takes out of the table before its fields are read
     _members: ClassVar[dict[str, type["Described"]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -62,8 +66,7 @@ class Described:
     def to_dict(self) -> dict[str, Any]:
         """Dictionary of this value for JSON (infinity is written as the string ``"inf"``)."""
         tag = {self.tag_key: getattr(self, self.tag_key)} if self.tag_key else {}
-        fields = dataclasses.fields(typing.cast(Any, self))
-        return tag | {field.name: encode(getattr(self, field.name)) for field in fields}
+        return tag | {field.name: encode(getattr(self, field.name)) for field in keys_of(type(self))}
 
     @classmethod
     def from_dict(cls, data: typing.Mapping[str, Any]) -> Self:
@@ -78,10 +81,10 @@ class Described:
         given = dict(data)
         member = cls._member(given.pop(cls.tag_key, None)) if cls.tag_key else cls
         hints = typing.get_type_hints(member)
-        fields = {field.name: field for field in dataclasses.fields(typing.cast(Any, member)) if field.init}
+        fields = {field.name: field for field in keys_of(member) if field.init}
         for key in given:
             if key not in fields:
-                known = ", ".join([*filter(None, [cls.tag_key]), *fields])
+                known = ", ".join([*filter(None, [cls.tag_key]), *fields, *cls.further])
                 raise InvalidParameterError(f"{title} must have only the keys {known}; got {key!r}.")
         for key, field in fields.items():
             required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
@@ -107,6 +110,12 @@ class Described:
             choices = ", ".join(sorted(known))
             raise InvalidParameterError(f"{cls.tag_key} must be one of {choices}; got {cls.tag_key}={tag!r}.")
         return known[tag]
+
+
+def keys_of(described: type[Described]) -> tuple["dataclasses.Field[Any]", ...]:
+    """Fields of a class that are keys of its table."""
+    found = dataclasses.fields(typing.cast(Any, described))
+    return tuple(field for field in found if not field.metadata.get("elsewhere"))
 
 
 def encode(value: Any) -> Any:

@@ -29,6 +29,7 @@ from shuffledp.files.reading import NOBODY, TableFiles, Watch
 from shuffledp.files.releases import composed_release, outcome_of, released_columns
 from shuffledp.files.table_files import rows_of
 from shuffledp.parties.wire.report_bytes import ReportLayout
+from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Column, ColumnOutcome, DataFlow, Outcome, Provenance, Task, read_earlier
 
@@ -105,10 +106,11 @@ def require_supported(column: Column, *, whole: bool = False) -> None:
             f"the engine spark does a shuffle of kind {section.kind!r} with public columns in a whole run alone. Leave "
             "--engine out: one machine does its stages."
         )
-    if column.groups is not None and column.groups.file is not None:
+    groups = groups_of(section)
+    if groups is not None and groups.file is not None:
         raise UnsupportedModelError(
-            f"the engine spark does groups that are made from columns; got those of {column.groups.way} = "
-            f"{column.groups.file!r}, which names people by their rows. Leave --engine out: one machine does it."
+            f"the engine spark does groups that are made from columns; got those of {groups.way} = "
+            f"{groups.file!r}, which names people by their rows. Leave --engine out: one machine does it."
         )
 
 

@@ -218,7 +218,7 @@ def accounting_section(outcome: "ColumnOutcome") -> Section | None:
 
     task, least = outcome.column, outcome.model.shuffle.worst_off
     people, whole = least.num_honest, least is outcome.model.shuffle
-    if math.isinf(outcome.model.local.epsilon0) or task.groups is not None or task.shuffler.needs_graph:
+    if math.isinf(outcome.model.local.epsilon0) or task.shuffler.needs_groups or task.shuffler.needs_graph:
         return None
     fakes = outcome.model.fakes
     delta = task.release.delta

@@ -285,7 +285,7 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     section, people = outcome.column.randomizer, outcome.model.num_senders
     curator = outcome.column.curator(outcome.model, outcome.release.statements[0])
     if curator is None:
-        why = told(NO_CURATOR * (outcome.column.weight is not None), on=PAGE)
+        why = told(NO_CURATOR * (outcome.column.shuffler.is_weighted), on=PAGE)
         return Section(anchor="beside", title="Beside other ways", blocks=why) if why else None
     is_protocol, errors_of = isinstance(outcome.model.local, SumModel), outcome.release.estimate.standard_error
     own, scale = float(errors_of.max()) if is_protocol else _typical(errors_of), scale_of(outcome.release)

@@ -266,7 +266,7 @@ def worst_of(model: ProtocolModel) -> str:
 
 def _command(outcome: ColumnOutcome) -> str:
     """The command that prints more about this task's leakage."""
-    by_input = outcome.column.groups is not None or outcome.column.shuffler.needs_strata
+    by_input = outcome.column.shuffler.needs_groups or outcome.column.shuffler.needs_strata
     people = "--input FILE" if by_input else f"--users {outcome.model.num_senders}"
     several = len(outcome.statements[0].parts) > 1  # the parts may be columns
     return f"shuffledp leakage TASK.toml {people}{' --value COLUMN' * several}"

@@ -28,7 +28,7 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         own = next(each for each in plan.task.columns if each.value == column.value)
         small = small_sample(own, plan.num_users, column.chosen.error)
         alone = said_alone(own.randomizer.randomizer().model)
-        weighted = NO_CURATOR * (own.weight is not None)
+        weighted = NO_CURATOR * own.shuffler.is_weighted
         said = column_document(column).blocks(" ".join(filter(None, [small, alone])), weighted)
         blocks = (*shuffler.plan_blocks(plan, column, table=table), *said)
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))

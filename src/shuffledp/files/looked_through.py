@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.errors import InputDataError
+from shuffledp.core.table import Table
 from shuffledp.files.numerals import NumberColumn, may_have_commas
 from shuffledp.files.randomizing import RandomizedReports
 from shuffledp.files.reading import NOBODY, read_batches
@@ -173,18 +174,7 @@ def fit_of(task: Task, answers: Path) -> Fit:
             kept += len(values)
             beside += [] if public is None else [public]
         people.append(kept)
-        if beside and task.shuffler.needs_strata:
-            sizes = pa.concat_tables(beside).column(str(task.written.by)).value_counts().field("counts")
-            regions.append(min(sizes.to_pylist()))
-        if beside and task.groups is not None and task.groups.metric == "haversine":
-            _require_degrees(pa.concat_tables(beside), task.groups.columns)
+        if beside:
+            found = task.shuffler.fewest_together(Table.from_arrow(pa.concat_tables(beside)).columns)
+            regions += [] if found is None else [found]
     return Fit(min(people), min([*regions, *people]))
-
-
-def _require_degrees(table: pa.Table, columns: Sequence[str]) -> None:
-    for name, most in zip(columns, (90, 180), strict=True):
-        if (np.abs(table.column(name).to_numpy()) > most).any():
-            raise InvalidParameterError(
-                f"--by must name the columns of latitude and longitude, in degrees; column {name!r} has numbers beyond "
-                f"{most}."
-            )

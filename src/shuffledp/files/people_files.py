@@ -24,6 +24,7 @@ from shuffledp.files.row_problems import is_number, is_text, plain
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import rows_of
+from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.network.people.overlays import Contacts
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
@@ -315,7 +316,7 @@ def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | Non
 
     Refuses missing public values; and as `grouping_of` does.
     """
-    section, reader = task.groups, PublicReader(task, needed_only=True)
+    section, reader = groups_of(task.shuffler), PublicReader(task, needed_only=True)
     if section is None and not task.shuffler.needs_strata:
         raise InvalidParameterError("task must have a table [groups], by or weight; it has none.")
     counted = reader.names or [task.columns[0].value]

@@ -18,7 +18,6 @@ from shuffledp.files.parquet import ReportPart
 from shuffledp.files.reading import Watch, guarded
 from shuffledp.files.row_problems import RowProblem, is_number, is_text, plain, stripped, type_name
 from shuffledp.files.table_files import read_table
-from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey import ROW, Column, DataFlow, Task
 
@@ -143,17 +142,17 @@ class PublicReader:
     def __init__(self, task: Task | Column, *, needed_only: bool = False) -> None:
         self._num_rows, self._strip = task.shuffler.num_rows, task.strip
         self.names = [] if self._num_rows is not None else list(task.shuffler.attached(task.public))
-        self._coordinates, self._labels, self._weights, made = _needed(task)
+        made = self._needed = task.shuffler.made_from
         self._wrong = {
-            name: RowProblem(f"hold {kind} in every row, since {made} are made from it", "hold none")
+            name: RowProblem(f"hold {kind} in every row, since {made.what} are made from it", "hold none")
             for kind, names in (
-                ("a finite number", self._coordinates),
-                ("a label", self._labels),
-                ("a finite number above 0", self._weights),
+                ("a finite number", made.numbers),
+                ("a label", made.labels),
+                ("a finite number above 0", made.weights),
             )
-            for name in filter(None, names)
+            for name in names
         }
-        self.numbers = {name: NumberColumn(f"public column {name!r}") for name in (*self._coordinates, *self._weights)}
+        self.numbers = {name: NumberColumn(f"public column {name!r}") for name in (*made.numbers, *made.weights)}
         self._received = 0
         if needed_only:
             self.names = list(self._wrong)
@@ -190,27 +189,17 @@ class PublicReader:
     def _column(self, name: str, column: pa.Array, kept: NDArray[np.bool_], *, commas: bool) -> pa.Array:
         column = plain(column)  # numpy would get wrong values for nulls of a dictionary
         column = stripped(column) if self._strip else column
-        if name in (*self._coordinates, *self._weights):
+        if name in self.numbers:
             numbers = self.numbers[name].read(column, commas=commas)
-            wrong = ~np.isfinite(numbers) | ((numbers <= 0) if name in self._weights else False)
+            wrong = ~np.isfinite(numbers) | ((numbers <= 0) if name in self._needed.weights else False)
             self._wrong[name].add(wrong & kept, self._received)
             return pa.array(numbers)
-        if name in self._labels:
+        if name in self._needed.labels:
             missing = np.asarray(column.is_null(nan_is_null=True))
             if is_text(column.type):
                 missing |= np.asarray(pc.equal(pc.utf8_trim_whitespace(column), "").fill_null(True))
             self._wrong[name].add(missing & kept, self._received)
         return column
-
-
-def _needed(task: Task | Column) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str, ...], str]:
-    """Coordinate, label and weight columns that a shuffle needs, and the name of what they make."""
-    section = task.shuffler
-    if isinstance(section, StratifiedSection):
-        return (), (section.by,), tuple(filter(None, [section.weight])), "strata"
-    if task.groups is None:
-        return (), (), (), ""
-    return task.groups.columns, (task.groups.column,), (), "groups"
 
 
 class PeopleCheck:

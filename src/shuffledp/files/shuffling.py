@@ -23,6 +23,7 @@ from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
 from shuffledp.files.parquet import ReportPart
+from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import ROW, Column
@@ -101,11 +102,12 @@ def shuffler_for(column: Column, public: Table | None, num_users: int, beside: P
         from shuffledp.files.people_files import walking_shuffler
 
         return walking_shuffler(column, num_users, beside)
-    if column.groups is None:
+    groups = groups_of(column.shuffler)
+    if groups is None:
         return column.shuffler.shuffler()
     from shuffledp.files.people_files import grouping_of
 
-    return column.shuffler.shuffler(grouping_of(column.groups, public, num_users, beside))
+    return column.shuffler.shuffler(grouping_of(groups, public, num_users, beside))
 
 
 def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:

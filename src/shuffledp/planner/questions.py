@@ -16,11 +16,11 @@ from shuffledp.core.flow import Shuffler
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.network.survey.network_section import NetworkSection
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection, as_written
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import Column, ShufflerSection, Task
 from shuffledp.survey import Question as SurveyQuestion
-from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
+from shuffledp.survey.questions.question_kinds import QUESTIONS, as_written, question_type
 
 SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
 

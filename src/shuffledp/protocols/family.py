@@ -38,6 +38,7 @@ class ShufflerKind:
 
     Args:
         find: finds what makes the shuffler of some keyword arguments.
+        section: finds the base of its table in a task file, or the table itself; None if it needs nothing but reports.
         about: what it is about that the run brings along: "groups" of people, a "graph" of them, or nothing.
         keeps_public: whether labels are people or their slots, so that what is public of them stays beside reports.
         check: finds what refuses keyword arguments that do not go together, while what it is about is not known yet.
@@ -53,11 +54,27 @@ class ShufflerKind:
     without: tuple[str, ...] = ()
     best_for: str = ""
     described: Mapping[str, Described] = field(default_factory=dict)
+    section: Callable[[], type[Any]] | None = None
 
     @property
     def make(self) -> Callable[..., Shuffler]:
         """Constructor of the shuffler, by keyword arguments."""
         return self.find()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPart:
+    """Keys and tables that a family adds to a task file.
+
+    Args:
+        keys: top-level keys that say what its shuffles are about.
+        section: makes, of the section of the shuffler and these keys with their values, the section of the task.
+        tables: finds the section of each table that may stand in place of ``[randomizer]``.
+    """
+
+    keys: tuple[str, ...] = ()
+    section: Callable[[Any, Mapping[str, Any]], Any] = lambda section, _: section
+    tables: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,7 @@ class Family:
     Args:
         name: the folder.
         shufflers: its kinds of shuffler, as task files call them.
+        task: what it adds to the task file.
         choices: kinds that a task file alone may name, and that choose one of its shufflers by what the task says.
         randomizers: finds the class of each kind of randomizer, as task files call them.
         theorems: finds its theorems, by the id of the kernel's theorem that they follow in the registry; "" is the end.
@@ -81,6 +99,7 @@ class Family:
 
     name: str
     shufflers: Mapping[str, ShufflerKind] = field(default_factory=dict)
+    task: TaskPart = field(default_factory=TaskPart)
     choices: Mapping[str, ShufflerKind] = field(default_factory=dict)
     randomizers: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
     theorems: Mapping[str, Callable[[], tuple[Any, ...]]] = field(default_factory=dict)

@@ -20,7 +20,6 @@ from .questions.vector import UnitVector as UnitVector
 
 # kinds of shufflers
 from .shuffler_section import ROW as ROW
-from .shuffler_section import GroupedSection as GroupedSection
 from .shuffler_section import ShufflerSection as ShufflerSection
 
 # the collection file

@@ -382,7 +382,7 @@ def _require_service(task: Task, *, relayed: bool) -> None:
         f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
         "[protocol]": "split and mix has no service yet" if several else None,
-        "file in [groups]": "devices do not know its rows" if task.groups and task.groups.file else None,
+        "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
         "id in [people]": "a report that names a person hides nobody" if task.people.id else None,
     }
     for part, why in reasons.items():

@@ -17,11 +17,8 @@ from shuffledp.core.text import names_of, printable
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.trusted_curator import TrustedCurator
-from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.shares.survey.protocol_section import as_written, with_section
-from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES
-from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.survey.questions.question import Question
+from shuffledp.survey.questions.question_kinds import as_written, with_question
 from shuffledp.survey.section import (
     Circumstances,
     Section,
@@ -31,7 +28,7 @@ from shuffledp.survey.section import (
     require_sha256,
     some_text,
 )
-from shuffledp.survey.shuffler_section import GroupedSection, ShufflerSection, uniform_section
+from shuffledp.survey.shuffler_section import KEYS, ShufflerSection, uniform_section, with_shuffler
 
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")  # a tag of BCP 47
 
@@ -115,22 +112,19 @@ class Column(Described):
     """
 
     title: ClassVar[str] = "the task"
+    further: ClassVar[tuple[str, ...]] = KEYS
     name: str
     value: str
     columns: tuple[str, ...] = ()
     question: str | None = None
     language: str | None = None
     public: tuple[str, ...] = ()
-    by: str | None = None
-    weight: str | None = None
-    weight_classes: int = WEIGHT_CLASSES
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
     strip: bool = False
     people: PeopleSection = field(default_factory=PeopleSection)
     randomizer: Question
     shuffler: ShufflerSection = field(default_factory=uniform_section)
-    groups: GroupsSection | None = None
     release: ReleaseSection
     part_of: str | None = None
 
@@ -148,9 +142,7 @@ class Column(Described):
         if len(set(named)) != len(named):
             raise invalid("different columns for value, public and people.id", columns=", ".join(named))
         self._check_columns()
-        self._check_strata()
-        self._check_groups()
-        self._check_graph()
+        self.shuffler.check(self)
         answers = [name for each in self.randomizer.categories_of_answers for name in names_of(each)]
         both = sorted(set(self.missing_values).intersection(answers))
         if both:
@@ -174,59 +166,6 @@ class Column(Described):
             raise invalid(f"{joint_name(self.columns)!r}, both names", value=self.value)
         self.randomizer.require_columns(self.inputs)
 
-    def _check_strata(self) -> None:
-        """Refuse strata unless the shuffle is uniform, of one message each, and the strata come from public columns."""
-        inside = StratifiedSection.inside(self.shuffler, self.by, self.weight, self.weight_classes)
-        object.__setattr__(self, "shuffler", inside)
-        if not isinstance(inside, StratifiedSection):
-            return
-        if {*self.inputs, self.people.id}.intersection(inside.beside):
-            raise InvalidParameterError(
-                "by and weight must be public columns, other than the private one and people.id; got "
-                f"{', '.join(map(repr, inside.beside))}."
-            )
-        if self.randomizer.key != Question.key:
-            raise InvalidParameterError(
-                f"{' and '.join(inside.keys)} must be left out beside [{self.randomizer.key}], whose messages only add "
-                "up over everybody together."
-            )
-
-    def _check_groups(self) -> None:
-        """Refuse groups for another shuffler than one inside groups, or from columns that are not released."""
-        if (self.groups is not None) != self.shuffler.needs_groups:
-            verb = "have" if self.shuffler.needs_groups else "be without"
-            raise InvalidParameterError(
-                f"a task with shuffler kind {self.shuffler.kind!r} must {verb} a table [groups]."
-            )
-        if self.groups is None:
-            return
-        hidden = [column for column in self.groups.public_columns if column not in self.public]
-        if hidden:
-            raise invalid(
-                "among the task's public columns, since groups are public and the columns are released beside the "
-                "reports",
-                groups=hidden,
-            )
-        order = self.shuffler.order if isinstance(self.shuffler, GroupedSection) else ""
-        if order == "coordinate" and not self.groups.columns:
-            raise InvalidParameterError(
-                f"[shuffler] must have another order than 'coordinate' where [groups] has {self.groups.way}, which "
-                "gives no numbers to sort by; got order = 'coordinate'."
-            )
-        if self.groups.file is not None and self.missing is Missing.DROP:
-            raise InvalidParameterError(
-                f"missing must be 'refuse' or 'category' where [groups] has {self.groups.way}, whose numbers are those "
-                "of the rows; got missing='drop'."
-            )
-
-    def _check_graph(self) -> None:
-        """Refuse missing = "drop" with a graph in a file, whose nodes are the rows of the input."""
-        if self.shuffler.files and self.missing is Missing.DROP:
-            raise InvalidParameterError(
-                "missing must be 'refuse' or 'category' where [shuffler] has a graph in a file, whose nodes are the "
-                "rows of the input: whoever is left out passes nothing on; got missing='drop'."
-            )
-
     def _check_fakes(self) -> None:
         """Refuse too many fake people: each release needs honest people, enough for the protocol's noise."""
         fakes, least = self.people.fakes, self.release.minimum_batch
@@ -246,12 +185,13 @@ class Column(Described):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The column written by ``to_dict``; refused with both a randomizer and a protocol."""
-        return super(Column, cls).from_dict(with_section(cls.title, named_jointly(cls.title, data, "value")))
+        table = with_question(cls.title, named_jointly(cls.title, data, "value"))
+        return super(Column, cls).from_dict(with_shuffler(table))
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of a task file of one column, defaults included; without ``groups`` where there are none."""
+        """All keys of a task file of one column, defaults included."""
         table = as_columns(super(Column, self).to_dict(), "value")
-        return as_written(without_defaults(table), self.randomizer)
+        return as_written(without_defaults(table | self.shuffler.beside), self.randomizer)
 
     def require_people(self, num_users: int, *, planned: bool = False) -> None:
         """Refuse a release, here or ``planned``, about too few people to make the protocol's noise."""
@@ -327,16 +267,12 @@ class Column(Described):
 
     def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
         """The randomizer, shuffler and analyzer of the column; ``shuffler`` is given for groups, a graph or strata."""
-        randomizer, analyzer = (
-            self.randomizer.randomizer(),
-            self.randomizer.analyzer(level=self.release.level, columns=self.inputs),
-        )
-        if isinstance(self.shuffler, StratifiedSection):
-            analyzer = self.shuffler.analyzer(analyzer)
+        randomizer = self.randomizer.randomizer()
+        analyzer = self.randomizer.analyzer(level=self.release.level, columns=self.inputs)
         return Pipeline(
             randomizer=randomizer,
             shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
-            analyzer=analyzer,
+            analyzer=self.shuffler.analyzer(analyzer),
             fakes=self.people.fakes,
             fakes_collude=self.shuffler.needs_graph,
         )
@@ -347,7 +283,7 @@ class Column(Described):
 
     def curator(self, protocol: ProtocolModel, stated: PrivacyStatement) -> TrustedCurator | None:
         """A trusted curator with the guarantee ``stated`` for this column alone; None where people have weights."""
-        return None if self.weight is not None else self.randomizer.curator_beside(protocol, stated.guarantee)
+        return None if self.shuffler.is_weighted else self.randomizer.curator_beside(protocol, stated.guarantee)
 
 
 def check_wording(question: str | None, language: str | None = None) -> None:
@@ -365,9 +301,8 @@ def digest(task: Mapping[str, Any]) -> str:
 
 def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
     """The task's table without keys at their default, so that digests of older task files stay valid."""
-    classes = None if table["weight_classes"] == WEIGHT_CLASSES else table["weight_classes"]
-    found = dict(table) | {"weight_classes": classes, "strip": table["strip"] or None}
-    for key in ("groups", "by", "weight", "weight_classes", "question", "language", "strip"):
+    found = dict(table) | {"strip": table["strip"] or None}
+    for key in ("question", "language", "strip"):
         found = without_none(found, key)
     return found
 

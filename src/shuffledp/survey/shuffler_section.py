@@ -1,12 +1,13 @@
 """The table ``[shuffler]``, generated from the registry of shufflers.
 
-Its keys are the keyword arguments of the shuffler that ``kind`` names. A family (about nothing else, about groups of
-people, about a graph of them) adds what only a task knows: what becomes of public columns, and which rows take part.
+Its keys are the keyword arguments of the shuffler that ``kind`` names. A family of protocols whose shuffles are about
+groups of people, their strata or a graph of them has a section of its own, which adds what only a task knows.
 """
 
 import inspect
 from abc import abstractmethod
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -14,29 +15,46 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.core import validate
-from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.flow import Progress, Shuffler, View
-from shuffledp.core.table import Integers
+from shuffledp.core.described import keys_of
+from shuffledp.core.flow import Analyzer, Progress, Shuffler, View
 from shuffledp.planning.family_plan import Around, FamilyPlan
 from shuffledp.protocols.family import ShufflerKind, families
-from shuffledp.protocols.strata.people.strata import Strata
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey.section import Section
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.d_sigma.people.assignment import Groups
-    from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
-    from shuffledp.protocols.d_sigma.survey.groups import Grouping
     from shuffledp.survey.columns import Column
 
+KEYS = tuple(key for family in families() for key in family.task.keys)  # what tasks say beside [shuffler]
 ROW = "row"  # the column beside each report that says which row of the input it comes from
 
 # The kinds of the registry, and choices among them that depend on what the task says.
 TASK_KINDS: dict[str, ShufflerKind] = dict(KINDS)
 for _family in families():
     TASK_KINDS.update(_family.choices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeFrom:
+    """Public columns that groups or strata of people are made from, and in words what is made.
+
+    Args:
+        what: "groups", for example; "" where nothing is made.
+        numbers: columns of coordinates.
+        labels: columns of labels.
+        weights: columns of numbers above 0.
+    """
+
+    what: str = ""
+    numbers: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All these columns."""
+        return (*self.numbers, *self.labels, *self.weights)
 
 
 class ShufflerSection(Section):
@@ -69,6 +87,37 @@ class ShufflerSection(Section):
         del folder
         return self
 
+    @property
+    def beside(self) -> dict[str, Any]:
+        """Top-level keys of the task, with their values, that say what the shuffle is about."""
+        return {}
+
+    @property
+    def made_from(self) -> MadeFrom:
+        """Public columns that the shuffler needs of everybody."""
+        return MadeFrom()
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether people count by weights."""
+        return False
+
+    def check(self, column: "Column") -> None:
+        """Refuse a column whose other keys do not go together with the section."""
+        del column
+
+    def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
+        """The fewest people in a region of strata, from public columns; None without regions.
+
+        Refuses columns that cannot be what the section takes them for.
+        """
+        del public
+        return None
+
+    def analyzer(self, analyzer: Analyzer[Any]) -> Analyzer[Any]:
+        """The analyzer of the shuffler's view, from the analyzer of reports alone."""
+        return analyzer
+
     def within(self, fakes: int) -> Self:
         """The section as part of a task with this number of fake senders."""
         del fakes
@@ -80,16 +129,9 @@ class ShufflerSection(Section):
         return None
 
     def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
-        """The section's shuffler for people who send several messages each.
-
-        Where one buffer for all of them is an open problem, each message gets a shuffle of its own.
-        """
-        if num_messages == 1:
-            return shuffler
-        from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
-        from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
-
-        return ParallelShuffler(shuffler, num_messages) if isinstance(shuffler, ImperfectShuffler) else shuffler
+        """The section's shuffler for people who send several messages each."""
+        del num_messages
+        return shuffler
 
     @property
     def num_rows(self) -> int | None:
@@ -107,8 +149,8 @@ class ShufflerSection(Section):
         return ()
 
     @abstractmethod
-    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
-        """The shuffler; inside groups or strata it is for the people of ``grouping`` alone."""
+    def shuffler(self, grouping: object = None) -> Shuffler:
+        """The shuffler; one inside groups or strata is for the people of ``grouping`` alone."""
 
     def shuffler_for(
         self,
@@ -169,7 +211,7 @@ class ShufflerSection(Section):
     @property
     def keywords(self) -> dict[str, Any]:
         """The keys as keyword arguments."""
-        return {each.name: getattr(self, each.name) for each in fields(cast(Any, self))}
+        return {each.name: getattr(self, each.name) for each in keys_of(type(self))}
 
 
 class PlainSection(ShufflerSection):
@@ -181,7 +223,7 @@ class PlainSection(ShufflerSection):
     def __post_init__(self) -> None:
         self.shuffler()
 
-    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> Shuffler:
+    def shuffler(self, grouping: object = None) -> Shuffler:
         """The shuffler made from the keys."""
         del grouping
         return TASK_KINDS[self.kind].make(**self.keywords)
@@ -212,51 +254,6 @@ class PlainSection(ShufflerSection):
         return view.shuffle == self.in_rounds(self.shuffler(), messages).model(view.reports.num_users)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupedSection(ShufflerSection):
-    """Family of the shufflers that hide the order inside groups and leave each report near its sender."""
-
-    needs_groups: ClassVar[bool] = True
-    order: str = "auto"
-
-    def __post_init__(self) -> None:
-        from shuffledp.protocols.d_sigma.people.orders import METHODS
-
-        validate.one_of(METHODS, order=self.order)
-        check = TASK_KINDS[self.kind].check
-        if check is not None:
-            check()(**{key: value for key, value in self.keywords.items() if key != "order"})
-
-    def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":
-        """The shuffler for these groups around this reference order."""
-        return cast("SlotShuffler", TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
-
-    def shuffler(self, grouping: "Grouping | Strata | None" = None) -> "SlotShuffler":
-        """The shuffler for these groups; refused without groups."""
-        if grouping is None or isinstance(grouping, Strata):
-            raise InvalidParameterError(
-                f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "
-                "the input: `shuffledp plan TASK.toml --input FILE` says what to expect."
-            )
-        return self.around(grouping.groups, grouping.order(self.order))
-
-    def family_plan(
-        self, column: "Column", around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
-    ) -> FamilyPlan | None:
-        """What the shuffle does to the groups, if they are known."""
-        del progress
-        from shuffledp.protocols.d_sigma.survey.groups import Grouping
-        from shuffledp.protocols.d_sigma.survey.planned_groups import plan_of_groups
-
-        if not isinstance(around, Grouping) or column.groups is None:
-            return None
-        return plan_of_groups(self, column.groups, around, cast("SlotShuffler", shuffler))
-
-    def could_have_made(self, view: View) -> bool:
-        """Whether each slot has one report; groups are compared where they are made."""
-        return view.labels is not None and len(view) == view.shuffle.num_users
-
-
 # ---- one section for each kind of the registry ----------------------------------------------------------------------
 
 _NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # arrays of numbers are lists in a file
@@ -264,20 +261,30 @@ _NUMBERS, _LISTS = ArrayLike | None, tuple[float, ...] | None  # arrays of numbe
 
 @cache
 def section_of(kind: str) -> type[ShufflerSection]:
-    """The section of one kind, with the keys of its family and the further parameters of its shuffler."""
+    """The section of one kind, with the keys of its base and the further parameters of its shuffler."""
     row = TASK_KINDS[kind]
-    if row.about == "graph":
-        from shuffledp.protocols.network.survey.network_section import NetworkSection
-
-        return NetworkSection
-    family: type[ShufflerSection] = GroupedSection if row.about == "groups" else PlainSection
-    known = {"groups", *row.without, *(getattr(family, "__dataclass_fields__", ()))}
+    base: type[ShufflerSection] = PlainSection if row.section is None else row.section()
+    if "kind" in vars(base):
+        return base
+    known = {"groups", *row.without, *getattr(base, "__dataclass_fields__", ())}
     further = [each for name, each in inspect.signature(row.make).parameters.items() if name not in known]
     of_rows = tuple(each.name for each in further if each.annotation == _NUMBERS)
     keys = [each.replace(annotation=_LISTS) if each.name in of_rows else each for each in further]
-    return family.for_kind(kind, keys, is_uniform=row.make is UniformShuffler, of_rows=of_rows)
+    return base.for_kind(kind, keys, is_uniform=row.make is UniformShuffler, of_rows=of_rows)
 
 
 def uniform_section() -> ShufflerSection:
     """The default section, for a task without a table ``[shuffler]``."""
     return section_of("uniform")()
+
+
+def with_shuffler(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A task's table whose section of the shuffler holds what the task says beside it of groups or strata."""
+    if not isinstance(data, Mapping) or not set(KEYS).intersection(data):
+        return data
+    given = data.get("shuffler", uniform_section())
+    section = given if isinstance(given, ShufflerSection) else ShufflerSection.from_dict(given)
+    for family in families():
+        keys = {key: data[key] for key in family.task.keys if key in data}
+        section = family.task.section(section, keys) if keys else section
+    return {key: value for key, value in data.items() if key not in KEYS} | {"shuffler": section}

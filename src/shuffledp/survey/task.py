@@ -10,10 +10,6 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shown import above
 from shuffledp.core.validate import invalid, one_line
-from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.shares.survey.protocol_section import as_written, with_section
-from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES
-from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.survey.columns import (
     Column,
@@ -26,8 +22,9 @@ from shuffledp.survey.columns import (
     without_none,
 )
 from shuffledp.survey.questions.question import Question
+from shuffledp.survey.questions.question_kinds import TABLES, as_written, with_question
 from shuffledp.survey.section import Section, as_columns, named_jointly, read_toml, some_text
-from shuffledp.survey.shuffler_section import ShufflerSection, uniform_section
+from shuffledp.survey.shuffler_section import KEYS, ShufflerSection, uniform_section, with_shuffler
 
 if TYPE_CHECKING:
     from shuffledp.survey.outcome import Outcome
@@ -61,7 +58,7 @@ class ValueSection(Section):
         """The block written by ``to_dict``; errors name the column."""
         try:
             data = named_jointly(cls.title, data, "column")
-            return super(ValueSection, cls).from_dict(with_section(cls.title, data))
+            return super(ValueSection, cls).from_dict(with_question(cls.title, data))
         except InvalidParameterError as error:
             message = str(error)
         column = data.get("column") if isinstance(data, Mapping) else None
@@ -74,19 +71,16 @@ class Blocks(Described):
     """Private columns as ``[[value]]`` blocks of a task file, all different; all else as in `Column`."""
 
     title: ClassVar[str] = "the task"
+    further: ClassVar[tuple[str, ...]] = KEYS
     name: str
     value: tuple[ValueSection, ...]
     language: str | None = None
     public: tuple[str, ...] = ()
-    by: str | None = None
-    weight: str | None = None
-    weight_classes: int = WEIGHT_CLASSES
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
     strip: bool = False
     people: PeopleSection = field(default_factory=PeopleSection)
     shuffler: ShufflerSection = field(default_factory=uniform_section)
-    groups: GroupsSection | None = None
     release: ReleaseSection
 
     def __post_init__(self) -> None:
@@ -97,12 +91,15 @@ class Blocks(Described):
             raise invalid("one block or more", value=columns)
         if len(set(columns)) != len(columns):
             raise invalid("different columns", value=columns)
-        inside = StratifiedSection.inside(self.shuffler, self.by, self.weight, self.weight_classes)
-        object.__setattr__(self, "shuffler", inside)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The blocks written by ``to_dict``."""
+        return super(Blocks, cls).from_dict(with_shuffler(data))
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the task file, defaults included; without ``groups``, ``by`` and ``weight`` where not given."""
-        return without_defaults(super(Blocks, self).to_dict())
+        """All keys of the task file, defaults included."""
+        return without_defaults(super(Blocks, self).to_dict() | self.shuffler.beside)
 
     def columns(self) -> tuple[Column, ...]:
         """The columns; they share all but the block, and name the whole task by its digest."""
@@ -170,9 +167,7 @@ class Task:
         Raises:
             InvalidParameterError: if a file cannot be read, or has another digest than the task says.
         """
-        groups = None if self.groups is None else self.groups.pinned(folder)
-        written = replace(self.written, groups=groups, shuffler=self.shuffler.pinned(folder))
-        return type(self)(written)
+        return type(self)(replace(self.written, shuffler=self.shuffler.pinned(folder)))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -184,7 +179,7 @@ class Task:
         blocks = data.get("value") if isinstance(data, Mapping) else None
         if not isinstance(blocks, list) or (blocks and not any(isinstance(block, Mapping) for block in blocks)):
             return cls(Column.from_dict(data))
-        for key in ("randomizer", "protocol"):
+        for key in (Question.key, *TABLES):
             if blocks and key in data:
                 raise InvalidParameterError(
                     f"[{key}] must be in each [[value]] block, as [value.{key}], where there are such blocks; got one "
@@ -225,11 +220,6 @@ class Task:
     def shuffler(self) -> ShufflerSection:
         """The shuffler of each column's reports."""
         return self.written.shuffler
-
-    @property
-    def groups(self) -> GroupsSection | None:
-        """The groups of people inside which the order is hidden; None for other shufflers."""
-        return self.written.groups
 
     @property
     def release(self) -> ReleaseSection:

@@ -123,10 +123,10 @@ def test_the_digest_of_a_task_covers_what_is_in_the_file_of_its_groups(tmp_path)
         Task.read(tmp_path / "task.toml")
     (tmp_path / "lists.csv").write_text("group,person\n1,0\n")
     first = Task.read(tmp_path / "task.toml")
-    assert first.groups.sha256 == hashlib.sha256(b"group,person\n1,0\n").hexdigest()
+    assert first.shuffler.groups.sha256 == hashlib.sha256(b"group,person\n1,0\n").hexdigest()
     (tmp_path / "lists.csv").write_text("group,person\n1,1\n")
     assert Task.read(tmp_path / "task.toml").sha256 != first.sha256
-    (tmp_path / "task.toml").write_text(text + f'sha256 = "{first.groups.sha256}"\n')
+    (tmp_path / "task.toml").write_text(text + f'sha256 = "{first.shuffler.groups.sha256}"\n')
     with pytest.raises(InvalidParameterError, match="must be the file with the sha256 that the task gives"):
         Task.read(tmp_path / "task.toml")
 
@@ -144,7 +144,7 @@ def task_on_a_line(**shuffler):
 
 def mixed(task, people, shuffler=None):
     made = task.shuffler.shuffler(people) if shuffler is None else shuffler
-    return mixing_of(people.groups, made, coordinates=people.coordinates, metric=task.groups.metric)
+    return mixing_of(people.groups, made, coordinates=people.coordinates, metric=task.shuffler.groups.metric)
 
 
 def test_the_automatic_choice_displaces_least_of_those_compared_and_is_the_same_each_time():

@@ -58,7 +58,7 @@ def test_blocks_of_columns_share_them():
     randomizer = task_with()["randomizer"]
     blocks = [{"column": name, "randomizer": randomizer} for name in ("smokes", "drinks")]
     task = task_of(value=blocks, randomizer=None)
-    assert [column.shuffler.beside for column in task.columns] == [("region", "w")] * 2
+    assert [column.shuffler.made_from.columns for column in task.columns] == [("region", "w")] * 2
     assert task.columns[0].to_dict()["by"] == "region"
     assert Task.from_dict(task.to_dict()) == task
 

@@ -87,11 +87,10 @@ def _row(column: Column, extension: Extension) -> list[Any]:
         values = None
     if not isinstance(values, list) or len(values) != len(column.attached):
         raise MalformedMessageError("an extension must hold the public columns of a person; it does not.")
-    groups = column.groups
-    coordinates, label = (groups.columns, groups.column) if groups else ((), None)
+    coordinates, labels = column.shuffler.made_from.numbers, column.shuffler.made_from.labels
     row = []
     for name, value in zip(column.attached, values, strict=True):
-        fits = _is_number(value) or (name not in coordinates and _is_text(value, may_be_empty=name != label))
+        fits = _is_number(value) or (name not in coordinates and _is_text(value, may_be_empty=name not in labels))
         if not fits:
             raise MalformedMessageError("an extension must hold the public columns of a person; one of them is none.")
         row.append(float(value) if name in coordinates else value)

@@ -56,6 +56,9 @@ from .shufflers.noisy_sort import NoisySortShuffleModel as NoisySortShuffleModel
 from .shufflers.noisy_sort import NoisySortShuffler as NoisySortShuffler
 from .shufflers.reference_order import SlotShuffleModel as SlotShuffleModel
 from .shufflers.reference_order import SlotShuffler as SlotShuffler
+from .survey.grouped_section import GroupedSection as GroupedSection
+from .survey.grouped_section import groups_of as groups_of
+from .survey.grouped_section import in_groups as in_groups
 from .survey.groups import Grouping as Grouping
 from .survey.groups import GroupsSection as GroupsSection
 from .survey.regional_result import Regional as Regional

@@ -6,7 +6,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.protocols import d_sigma
-from shuffledp.protocols.family import Described, Family, ShufflerKind
+from shuffledp.protocols.family import Described, Family, ShufflerKind, TaskPart
 
 _DISTANCES = {
     "mallows": "kendall",
@@ -38,6 +38,7 @@ FAMILY = Family(
             "groups",
             True,
             lambda: d_sigma.MallowsShuffler.check,
+            section=lambda: d_sigma.GroupedSection,
             best_for="hiding who said what inside every group, while reports stay near their senders",
             described={
                 name: Described(partial(_in_one_block, distance=distance), "concentration")
@@ -50,11 +51,19 @@ FAMILY = Family(
             True,
             lambda: d_sigma.NoisySortShuffler.check,
             without=("positions", "scale"),
+            section=lambda: d_sigma.GroupedSection,
             best_for="the same by sorting positions plus noise, where groups vary in size",
         ),
     },
+    task=TaskPart(("groups",), lambda section, keys: d_sigma.in_groups(section, **keys)),
     choices={
-        "auto": ShufflerKind(lambda: d_sigma.least_displaced, "groups", True, lambda: d_sigma.check_choice),
+        "auto": ShufflerKind(
+            lambda: d_sigma.least_displaced,
+            "groups",
+            True,
+            lambda: d_sigma.check_choice,
+            section=lambda: d_sigma.GroupedSection,
+        ),
     },
     games=lambda: (d_sigma.OrderGame,),
     statement=_about_order,

@@ -23,6 +23,7 @@ FAMILY = Family(
             lambda: network.RandomWalkShuffler,
             "graph",
             True,
+            section=lambda: network.NetworkSection,
             best_for="no trusted shuffler: people pass reports on along a graph",
         ),
     },

@@ -17,6 +17,7 @@ from .shufflers.imperfect import ObliviousShuffleModel as ObliviousShuffleModel
 from .shufflers.imperfect import imperfect_shuffler as imperfect_shuffler
 from .shufflers.parallel import ParallelShuffleModel as ParallelShuffleModel
 from .shufflers.parallel import ParallelShuffler as ParallelShuffler
+from .survey.protocol_section import ImperfectSection as ImperfectSection
 from .survey.protocol_section import ProtocolPlan as ProtocolPlan
 from .survey.protocol_section import ProtocolSection as ProtocolSection
 from .survey.protocol_section import SplitAndMixSection as SplitAndMixSection

@@ -2,7 +2,7 @@
 
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.protocols import shares
-from shuffledp.protocols.family import Described, Family, ShufflerKind
+from shuffledp.protocols.family import Described, Family, ShufflerKind, TaskPart
 
 
 def _worst(num_users: int, imperfection: float) -> ShuffleModel:
@@ -15,10 +15,12 @@ FAMILY = Family(
     shufflers={
         "imperfect": ShufflerKind(
             lambda: shares.imperfect_shuffler,
+            section=lambda: shares.ImperfectSection,
             best_for="a shuffler for which every order is possible, and nearly equally likely",
             described={"imperfect": Described(_worst, "imperfection")},
         ),
     },
+    task=TaskPart(tables={"protocol": lambda: shares.ProtocolSection}),
     randomizers={"split-and-mix": lambda: shares.SplitAndMix},  # several messages from each person
     calibrations={
         "split_and_mix": lambda: shares.split_and_mix,

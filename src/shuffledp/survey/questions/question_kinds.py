@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import one_of
+from shuffledp.protocols.family import families
 from shuffledp.randomizers.randomizer_kinds import mechanisms
 
 if TYPE_CHECKING:
     from shuffledp.survey.questions.question import Question
 
 Table = Mapping[str, Any]
+
+# The tables that families of protocols have in place of [randomizer].
+TABLES = {key: find for family in families() for key, find in family.task.tables.items()}
 
 
 def _never(_: Table) -> bool:
@@ -83,3 +87,32 @@ def read_question(title: str, block: Table, table: Table, otherwise: Any) -> "tu
     if meant is None and mechanism is not None:
         meant = mechanism.answers
     return block, (otherwise if meant is None else question_type(meant)).from_dict(table)
+
+
+def with_question(title: str, data: Table) -> Table:
+    """A table of the task file with its table ``[randomizer]``, or one in its place, read; refused with both."""
+    from shuffledp.survey.questions.question import Question
+
+    if not isinstance(data, Mapping):
+        return data
+    for key, find in TABLES.items():
+        if key not in data:
+            continue
+        if Question.key in data:
+            raise InvalidParameterError(f"{title} must have a table [{Question.key}] or [{key}]; got both.")
+        rest = {name: value for name, value in data.items() if name != key}
+        return {**rest, Question.key: find().from_dict(data[key])}
+    if Question.key not in data:
+        return data
+    others, question = read_question(title, data, data[Question.key], Question)
+    return {**others, Question.key: question}
+
+
+def as_written(table: Table, section: "Question | type[Question]") -> dict[str, Any]:
+    """Inverse of `with_question`: the section under its name in the task file, with what the task has beside it."""
+    found = {section.key if key == "randomizer" else key: value for key, value in table.items()}
+    if section.beside is None:
+        return found
+    own = found[section.key]
+    beside = {key: own[key] for key in section.beside if key in own}
+    return {**found, "kind": section.answers, **beside, section.key: {k: own[k] for k in own if k not in beside}}

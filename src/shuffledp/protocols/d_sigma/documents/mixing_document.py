@@ -11,6 +11,7 @@ from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import NOTHING, count, number
 from shuffledp.protocols.d_sigma.documents.place_document import places_section
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
+from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, d_sigma_of_local
@@ -29,8 +30,9 @@ class GroupsDocument(FamilyDocument):
 
     def plan_sections(self, plan: Plan) -> Iterable[Section]:
         """Mixing of the groups of an input."""
-        if isinstance(plan.of_shuffle, GroupsPlan) and plan.task.groups is not None:
-            yield groups_plan_section(plan.of_shuffle, plan.task.groups)
+        groups = groups_of(plan.task.shuffler)
+        if isinstance(plan.of_shuffle, GroupsPlan) and groups is not None:
+            yield groups_plan_section(plan.of_shuffle, groups)
 
 
 def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
@@ -51,7 +53,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
 
 def groups_section(outcome: ColumnOutcome) -> Section | None:
     """Three shuffles side by side, and the odds of finding a person's report; None without groups."""
-    section, regional = outcome.column.groups, outcome.shuffle_result
+    section, regional = groups_of(outcome.column.shuffler), outcome.shuffle_result
     if section is None or not isinstance(regional, Regional):
         return None
     mixing = regional.mixing

@@ -7,6 +7,7 @@ from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.place_charts import PlacesDrawn, every_place, place_charts, target_drawn
 from shuffledp.documents.words import Scale, count, number
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
+from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.survey import ColumnOutcome
@@ -17,7 +18,7 @@ _FEW, _MANY = 0.1, 0.5  # shares of a group's reports that stay there, beyond a 
 
 def places_section(outcome: ColumnOutcome) -> Section | None:
     """Charts of the first targets, and a table of all; None without regional estimates."""
-    regional, section = outcome.shuffle_result, outcome.column.groups
+    regional, section = outcome.shuffle_result, groups_of(outcome.column.shuffler)
     if not isinstance(regional, Regional) or section is None:
         return None
     scale, mixing = scale_of(outcome.release), regional.mixing

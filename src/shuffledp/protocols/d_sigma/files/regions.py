@@ -22,9 +22,10 @@ from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
-from shuffledp.survey import Column, GroupedSection
+from shuffledp.survey import Column
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and the description of each region
 
@@ -58,9 +59,10 @@ class PlacesInParts:
     def __init__(self, column: Column, first: View, shuffler: Shuffler | None, beside: Path) -> None:
         made_by = shuffler or shuffler_for(column, first.label_table, first.shuffle.num_users, beside)
         groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
-        if groups is None or column.groups is None or not isinstance(column.shuffler, GroupedSection):
+        section = groups_of(column.shuffler)
+        if groups is None or section is None:
             raise InputDataError("the view must be of a shuffle with groups; the task has none.")
-        self._shuffler, self._groups, self._section = cast(SlotShuffler, made_by), groups, column.groups
+        self._shuffler, self._groups, self._section = cast(SlotShuffler, made_by), groups, section
         if self._shuffler.prepare().model != first.shuffle:
             raise InputDataError(
                 "the view must be of the shuffle that the task's groups lead to; it describes another."
@@ -169,7 +171,7 @@ def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, bes
 
     No region that is joined from several holds both people who are alone and others.
     """
-    section, columns = column.groups, {} if public is None else dict(public.columns)
+    section, columns = groups_of(column.shuffler), {} if public is None else dict(public.columns)
     order, alone = shuffler.prepare().order, _alone(shuffler)
     if section is not None and section.columns:
         points = rows_of([columns[name] for name in section.columns])

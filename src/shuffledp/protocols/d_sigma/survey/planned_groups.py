@@ -10,7 +10,7 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 
 if TYPE_CHECKING:
-    from shuffledp.survey.shuffler_section import GroupedSection
+    from shuffledp.protocols.d_sigma.survey.grouped_section import GroupedSection
 
 
 def plan_of_groups(

@@ -210,6 +210,14 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         reason = network.why_no_rounds(walk, delta=delta)
         raise InvalidParameterError(f"{self.title} rounds must be a number here: {reason}; got rounds={AUTO!r}.")
 
+    def check(self, column: "Column") -> None:
+        """Refuse missing = "drop" with a graph in a file, whose nodes are the rows of the input."""
+        if self.files and column.missing == "drop":
+            raise InvalidParameterError(
+                "missing must be 'refuse' or 'category' where [shuffler] has a graph in a file, whose nodes are the "
+                "rows of the input: whoever is left out passes nothing on; got missing='drop'."
+            )
+
     def could_have_made(self, view: View) -> bool:
         """Whether each person hands in the number of reports that the protocol says; graphs are not checked here."""
         shuffle = view.shuffle

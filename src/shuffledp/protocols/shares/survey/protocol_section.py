@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.described import ELSEWHERE
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Shuffler
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import FamilyPlan
@@ -30,10 +32,12 @@ from shuffledp.protocols.shares.planning.certified_messages import (
     split_and_mix_certificate,
 )
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
+from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Question, Ranged, Read
-from shuffledp.survey.questions.question_kinds import read_question
 from shuffledp.survey.section import Circumstances, OutOfRange
+from shuffledp.survey.shuffler_section import PlainSection
 
 if TYPE_CHECKING:
     from shuffledp.core.local_models import ProtocolModel
@@ -117,16 +121,11 @@ class SplitAndMixSection(Ranged, ProtocolSection):
     precision: int | None = None
     dropout_fraction: float = 0.0
     out_of_range: OutOfRange = OutOfRange.REFUSE
-    circumstances: Circumstances | None = field(default=None, init=False, repr=False)
+    circumstances: Circumstances | None = field(default=None, repr=False, metadata=ELSEWHERE)
 
     def __post_init__(self) -> None:
         validate.one_of(STATISTICS, statistic=self.statistic)
         validate.integer_at_least(1, dimension=self.dimension)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The keys of the table, without the circumstances that the rest of the task gives."""
-        table = super(SplitAndMixSection, self).to_dict()
-        return {key: value for key, value in table.items() if key != "circumstances"}
 
     def within(self, circumstances: Circumstances) -> Self:
         """The section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
@@ -136,8 +135,7 @@ class SplitAndMixSection(Ranged, ProtocolSection):
                 f"kind 'uniform' or 'imperfect'; got kind {circumstances.shuffler!r}, which would let the analyst add "
                 "up each person's messages."
             )
-        placed = replace(self)
-        object.__setattr__(placed, "circumstances", circumstances)
+        placed = replace(self, circumstances=circumstances)
         if circumstances.num_users is not None:
             try:
                 placed.randomizer()
@@ -304,24 +302,16 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
         return split_and_mix(**wanted, clip=section.clips)
 
 
-def with_section(title: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A table of the task file with its randomizer or protocol read into a section; refused with both."""
-    if not isinstance(data, Mapping) or not {ProtocolSection.key, Question.key} & set(data):
-        return data
-    if ProtocolSection.key not in data:
-        rest, question = read_question(title, data, data[Question.key], Question)
-        return {**rest, Question.key: question}
-    if Question.key in data:
-        raise InvalidParameterError(f"{title} must have a table [randomizer] or [protocol]; got both.")
-    rest = {key: value for key, value in data.items() if key != ProtocolSection.key}
-    return {**rest, Question.key: ProtocolSection.from_dict(data[ProtocolSection.key])}
+class ImperfectSection(PlainSection):
+    """The table ``[shuffler]`` of an imperfect shuffler: each message of a person gets a shuffle of its own.
 
+    One buffer for all messages is an open problem.
+    """
 
-def as_written(table: Mapping[str, Any], section: Question | type[Question]) -> dict[str, Any]:
-    """Inverse of `with_section`: the section under its name in the task file, and beside it what the task has there."""
-    found = {section.key if key == Question.key else key: value for key, value in table.items()}
-    if section.beside is None:
-        return found
-    own = found[section.key]
-    beside = {key: own[key] for key in section.beside if key in own}
-    return {**found, "kind": section.answers, **beside, section.key: {k: own[k] for k in own if k not in beside}}
+    __slots__ = ()
+
+    def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
+        """The shuffler; for several messages of each person one shuffle for each, where it is imperfect."""
+        if num_messages == 1 or not isinstance(shuffler, ImperfectShuffler):
+            return shuffler
+        return ParallelShuffler(shuffler, num_messages)

@@ -191,11 +191,11 @@ def _on_terminal(estimate: Estimate, people: Integers, label: str, name: str, sc
 
 def _every_stratum(stratified: Stratified) -> Fold:
     """Public data and number of people of each stratum."""
-    columns = [stratified.table[name].tolist() for name in stratified.section.beside]
+    columns = [stratified.table[name].tolist() for name in stratified.section.made_from.columns]
     rows = [
         (*(number(value) if isinstance(value, float) else printable(value) for value in row), count(size))
         for size, *row in zip(stratified.sizes, *columns, strict=True)
     ]
-    heads = tuple(Column(printable(name)) for name in (*stratified.section.beside, "People"))
+    heads = tuple(Column(printable(name)) for name in (*stratified.section.made_from.columns, "People"))
     table = Table("The strata, with what is public of each", heads, tuple(rows), label="Strata")
     return folded(table, "strata", "statement.json")

@@ -1,13 +1,14 @@
 """The keys ``by`` and ``weight`` of a task: a uniform shuffle inside strata made from these public columns."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.described import ELSEWHERE, decode
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Analyzer, Progress, Shuffler, View
@@ -19,9 +20,10 @@ from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedAnalyzer
 from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES, Strata, design_effect
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel, StratifiedShuffler
+from shuffledp.survey.questions.question import Question
 from shuffledp.survey.section import some_text
 from shuffledp.survey.shuffle_result import ShuffleResult
-from shuffledp.survey.shuffler_section import ShufflerSection
+from shuffledp.survey.shuffler_section import MadeFrom, ShufflerSection
 
 if TYPE_CHECKING:
     from shuffledp.survey.columns import Column
@@ -34,9 +36,9 @@ class StratifiedSection(ShufflerSection):
     """A uniform ``[shuffler]`` inside strata, for a task with the top-level key ``by``, ``weight`` or both."""
 
     needs_strata: ClassVar[bool] = True
-    by: str | None = None
-    weight: str | None = None
-    weight_classes: int = WEIGHT_CLASSES
+    by: str | None = field(default=None, metadata=ELSEWHERE)
+    weight: str | None = field(default=None, metadata=ELSEWHERE)
+    weight_classes: int = field(default=WEIGHT_CLASSES, metadata=ELSEWHERE)
 
     def __post_init__(self) -> None:
         for name in ("by", "weight"):
@@ -46,43 +48,48 @@ class StratifiedSection(ShufflerSection):
         if self.by is not None and self.by == self.weight:
             raise invalid("another column than weight", by=self.by)
 
-    @classmethod
-    def inside(
-        cls, section: ShufflerSection, by: str | None, weight: str | None, weight_classes: int
-    ) -> ShufflerSection:
-        """The section of a task with these keys; ``section`` unchanged if neither column is named.
-
-        Raises:
-            InvalidParameterError: for another shuffle than the uniform one, or classes of no weight.
-        """
-        if weight is None and weight_classes != WEIGHT_CLASSES:
-            raise invalid("left out without weight", weight_classes=weight_classes)
-        if by is None and weight is None:
-            return section
-        if not (section.is_uniform or section.needs_strata):
-            raise InvalidParameterError(
-                f"{'weight' if by is None else 'by'} must be left out beside [shuffler] kind = {section.kind!r}: it "
-                "asks for a uniform shuffle inside each stratum, of which no other kind is worked out."
-            )
-        return cls(by=by, weight=weight, weight_classes=weight_classes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The table of the file, with the kind of the shuffle inside each stratum."""
-        return {self.tag_key: self.kind}
+    @property
+    def beside(self) -> dict[str, Any]:
+        """The given keys among ``by`` and ``weight``, and the number of classes where it is not the usual one."""
+        classes = {} if self.weight_classes == WEIGHT_CLASSES else {"weight_classes": self.weight_classes}
+        return {key: getattr(self, key) for key in self.keys} | classes
 
     @property
-    def beside(self) -> tuple[str, ...]:
-        """The columns that strata are made from."""
-        return tuple(filter(None, (self.by, self.weight)))
+    def made_from(self) -> MadeFrom:
+        """Labels of regions and weights, that strata are made from."""
+        labels, weights = (tuple(filter(None, [name])) for name in (self.by, self.weight))
+        return MadeFrom(what="strata", labels=labels, weights=weights)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether people count by weights."""
+        return self.weight is not None
+
+    def check(self, column: "Column") -> None:
+        """Refuse strata from columns that are not public, and beside messages that add up over everybody together."""
+        if {*column.inputs, column.people.id}.intersection(self.made_from.columns):
+            raise InvalidParameterError(
+                "by and weight must be public columns, other than the private one and people.id; got "
+                f"{', '.join(map(repr, self.made_from.columns))}."
+            )
+        if column.randomizer.key != Question.key:
+            raise InvalidParameterError(
+                f"{' and '.join(self.keys)} must be left out beside [{column.randomizer.key}], whose messages only add "
+                "up over everybody together."
+            )
+
+    def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
+        """The fewest people in a region; None without regions."""
+        return None if self.by is None else int(np.unique(public[self.by], return_counts=True)[1].min())
 
     def attached(self, public: tuple[str, ...]) -> tuple[str, ...]:
         """The columns that strata are made from; no other column goes to the shuffler."""
         del public
-        return self.beside
+        return self.made_from.columns
 
     def detached(self, public: tuple[str, ...]) -> tuple[str, ...]:
         """All public columns that strata are not made from."""
-        return tuple(column for column in public if column not in self.beside)
+        return tuple(column for column in public if column not in self.made_from.columns)
 
     def shuffler(self, grouping: object = None) -> StratifiedShuffler:
         """The shuffler for these strata; refused without strata."""
@@ -134,7 +141,7 @@ class StratifiedSection(ShufflerSection):
         if not isinstance(shuffle, StratifiedShuffleModel) or view.labels is None or table is None:
             return False
         sizes = np.bincount(view.labels, minlength=shuffle.num_labels)
-        if tuple(table) != self.beside or shuffle.num_colluding or tuple(sizes.tolist()) != shuffle.sizes:
+        if tuple(table) != self.made_from.columns or shuffle.num_colluding or tuple(sizes.tolist()) != shuffle.sizes:
             return False
         regions = table[self.by] if self.by else np.zeros(len(table))
         classes, effect, most = np.unique(regions, return_counts=True)[1], 1.0, 1
@@ -279,9 +286,35 @@ class Stratified(ShuffleResult):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The strata in the order of the labels: public values and number of people of each."""
-        columns = [self.table[name].tolist() for name in self.section.beside]
+        columns = [self.table[name].tolist() for name in self.section.made_from.columns]
         rows = zip(self.sizes, *columns, strict=True)
-        return [{"people": size, "where": dict(zip(self.section.beside, row, strict=True))} for size, *row in rows]
+        return [
+            {"people": size, "where": dict(zip(self.section.made_from.columns, row, strict=True))}
+            for size, *row in rows
+        ]
+
+
+def inside_strata(
+    section: ShufflerSection, by: Any = None, weight: Any = None, weight_classes: Any = WEIGHT_CLASSES
+) -> ShufflerSection:
+    """The section of a task with these keys; ``section`` unchanged if neither column is named.
+
+    Raises:
+        InvalidParameterError: for a key of the wrong type, another shuffle than the uniform one, or classes of no
+            weight.
+    """
+    by, weight = decode(str | None, by, "by"), decode(str | None, weight, "weight")
+    weight_classes = decode(int, weight_classes, "weight_classes")
+    if weight is None and weight_classes != WEIGHT_CLASSES:
+        raise invalid("left out without weight", weight_classes=weight_classes)
+    if by is None and weight is None:
+        return section
+    if not section.is_uniform:
+        raise InvalidParameterError(
+            f"{'weight' if by is None else 'by'} must be left out beside [shuffler] kind = {section.kind!r}: it "
+            "asks for a uniform shuffle inside each stratum, of which no other kind is worked out."
+        )
+    return StratifiedSection(by=by, weight=weight, weight_classes=weight_classes)
 
 
 StratifiedSection.kind = "uniform"  # set here, so that no registry takes it for the kind itself

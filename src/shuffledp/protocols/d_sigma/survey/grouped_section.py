@@ -1,0 +1,138 @@
+"""The table ``[shuffler]`` of shuffles that hide the order inside groups, with the table ``[groups]`` beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.described import ELSEWHERE, decode
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Progress, Shuffler, View
+from shuffledp.core.table import Integers
+from shuffledp.core.validate import invalid
+from shuffledp.planning.family_plan import Around, FamilyPlan
+from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.survey.columns import Column, Missing
+from shuffledp.survey.shuffler_section import TASK_KINDS, MadeFrom, ShufflerSection
+
+if TYPE_CHECKING:
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
+    from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedSection(ShufflerSection):
+    """Family of the shufflers that hide the order inside groups and leave each report near its sender."""
+
+    needs_groups: ClassVar[bool] = True
+    order: str = "auto"
+    groups: GroupsSection | None = field(default=None, metadata=ELSEWHERE)
+
+    def __post_init__(self) -> None:
+        from shuffledp.protocols.d_sigma.people.orders import METHODS
+
+        validate.one_of(METHODS, order=self.order)
+        check = TASK_KINDS[self.kind].check
+        if check is not None:
+            check()(**{key: value for key, value in self.keywords.items() if key != "order"})
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """The table ``[groups]``."""
+        return {} if self.groups is None else {"groups": self.groups.to_dict()}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file that groups are made from, if there is one."""
+        return () if self.groups is None or self.groups.file is None else (self.groups.file,)
+
+    @property
+    def made_from(self) -> MadeFrom:
+        """Coordinates, or labels, that groups are made from."""
+        if self.groups is None:
+            return MadeFrom()
+        labels = () if self.groups.column is None else (self.groups.column,)
+        return MadeFrom(what="groups", numbers=self.groups.columns, labels=labels)
+
+    def pinned(self, folder: Path) -> Self:
+        """The section with the digest of the file of its groups, if there is one."""
+        return self if self.groups is None else replace(self, groups=self.groups.pinned(folder))
+
+    def check(self, column: Column) -> None:
+        """Refuse a task without groups, or with groups from columns that are not released, or from rows left out."""
+        groups = self.groups
+        if groups is None:
+            raise InvalidParameterError(f"a task with shuffler kind {self.kind!r} must have a table [groups].")
+        hidden = [name for name in groups.public_columns if name not in column.public]
+        if hidden:
+            raise invalid(
+                "among the task's public columns, since groups are public and the columns are released beside the "
+                "reports",
+                groups=hidden,
+            )
+        if self.order == "coordinate" and not groups.columns:
+            raise InvalidParameterError(
+                f"[shuffler] must have another order than 'coordinate' where [groups] has {groups.way}, which "
+                "gives no numbers to sort by; got order = 'coordinate'."
+            )
+        if groups.file is not None and column.missing is Missing.DROP:
+            raise InvalidParameterError(
+                f"missing must be 'refuse' or 'category' where [groups] has {groups.way}, whose numbers are those "
+                "of the rows; got missing='drop'."
+            )
+
+    def fewest_together(self, public: Mapping[str, NDArray[Any]]) -> int | None:
+        """Refuse columns of latitude and longitude that are no degrees; there are no regions."""
+        if self.groups is None or self.groups.metric != "haversine":
+            return None
+        for name, most in zip(self.groups.columns, (90, 180), strict=True):
+            if (np.abs(public[name]) > most).any():
+                raise InvalidParameterError(
+                    f"--by must name the columns of latitude and longitude, in degrees; column {name!r} has numbers "
+                    f"beyond {most}."
+                )
+        return None
+
+    def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":
+        """The shuffler for these groups around this reference order."""
+        return cast("SlotShuffler", TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
+
+    def shuffler(self, grouping: object = None) -> "SlotShuffler":
+        """The shuffler for these groups; refused without groups."""
+        if not isinstance(grouping, Grouping):
+            raise InvalidParameterError(
+                f"groups must be given for a {self.kind!r} shuffle, which is about them; got None. They are made from "
+                "the input: `shuffledp plan TASK.toml --input FILE` says what to expect."
+            )
+        return self.around(grouping.groups, grouping.order(self.order))
+
+    def family_plan(
+        self, column: Column, around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
+    ) -> FamilyPlan | None:
+        """What the shuffle does to the groups, if they are known."""
+        from shuffledp.protocols.d_sigma.survey.planned_groups import plan_of_groups
+
+        del column, progress
+        if not isinstance(around, Grouping) or self.groups is None:
+            return None
+        return plan_of_groups(self, self.groups, around, cast("SlotShuffler", shuffler))
+
+    def could_have_made(self, view: View) -> bool:
+        """Whether each slot has one report; groups are compared where they are made."""
+        return view.labels is not None and len(view) == view.shuffle.num_users
+
+
+def groups_of(section: ShufflerSection) -> GroupsSection | None:
+    """The table ``[groups]`` of a task with this section; None for shuffles that are not about groups."""
+    return section.groups if isinstance(section, GroupedSection) else None
+
+
+def in_groups(section: ShufflerSection, groups: Any) -> ShufflerSection:
+    """The section of a task with a table ``[groups]``; refused for other shuffles than those inside groups."""
+    if not isinstance(section, GroupedSection):
+        raise InvalidParameterError(f"a task with shuffler kind {section.kind!r} must be without a table [groups].")
+    return replace(section, groups=decode(GroupsSection | None, groups, "groups"))
