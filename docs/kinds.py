@@ -6,7 +6,7 @@ Run it after a change of these: ``python docs/kinds.py`` writes the tables into 
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import shuffledp
 from shuffledp import randomizers
+from shuffledp.core.described import keys_of
 from shuffledp.core.transitions import markdown
 from shuffledp.parties.relay import rounds
 from shuffledp.parties.service import batches
@@ -83,7 +84,7 @@ PAGES: dict[str, tuple[Callable[[], str], ...]] = {
 
 
 def _keys(kind: str, section: object) -> str:
-    keys = [each for each in fields(cast(Any, section)) if each.init and each.name != SET_BY_THE_TASK]
+    keys = [each for each in keys_of(cast(Any, section)) if each.init and each.name != SET_BY_THE_TASK]
     return ", ".join(f"`{each.name}` ({_left_out(kind, each)})" for each in keys).replace(" (required)", "")
 
 

@@ -5,7 +5,6 @@ import pkgutil
 import re
 import runpy
 import xml.etree.ElementTree as ET
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import typer
 import shuffledp
 from cli.running import task_with
 from shuffledp.cli.app import app
+from shuffledp.core.described import keys_of
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
@@ -45,7 +45,7 @@ def test_the_page_of_the_task_file_names_every_key_and_kind():
     shufflers = list(ShufflerSection.members().values())
     protocols = list(ProtocolSection.members().values())
     for section in (Column, PeopleSection, ReleaseSection, GroupsSection, *RANDOMIZERS, *protocols, *shufflers):
-        keys = [field.name for field in fields(section) if field.init]
+        keys = [field.name for field in keys_of(section) if field.init]
         missing = [key for key in keys if not re.search(rf"`(\[)?{key}(\])?`", text)]
         assert missing == [], section
     kinds = [section.kind for section in (*RANDOMIZERS, *protocols, *shufflers)]
@@ -97,7 +97,7 @@ def test_the_table_of_shufflers_says_which_keys_are_required_and_what_the_others
     section = type(task_with_shuffler(kind, GIVEN[kind]))
     said = keys_in_the_table(kind)
     assert {name for name, words in said.items() if not words or words.startswith("required")} == set(GIVEN[kind])
-    assert set(said) == {each.name for each in fields(section) if each.init}
+    assert set(said) == {each.name for each in keys_of(section) if each.init}
     with pytest.raises(InvalidParameterError, match="must"):
         task_with_shuffler(kind, {})
     assert "chosen" not in said.values()
