@@ -7,16 +7,14 @@ from typing import Annotated
 import typer
 
 from shuffledp.cli.options import Earlier, require_extra, screen, show_document
-from shuffledp.cli.send_command import Certificates, CollectionFile
+from shuffledp.cli.send_command import AnalystKeys, Certificates, CollectionFile, read_analyst_keys
 from shuffledp.core.errors import InvalidParameterError
 
 
 def fetch(
     collection: CollectionFile,
     *,
-    key: Annotated[
-        list[Path], typer.Option(metavar="FILE", readable=False, help="The analyst's private key file; once for each.")
-    ],
+    key: AnalystKeys,
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where batches are kept, and the release is written.")],
     once: Annotated[bool, typer.Option("--once", help="Take what is there, and do not wait for the close.")] = False,
     earlier: Earlier = None,
@@ -28,9 +26,7 @@ def fetch(
     """
     require_extra("service", "asking", ["httpx"])
     from shuffledp.documents.sending_document import fetched_document
-    from shuffledp.files.key_files import read_key
     from shuffledp.parties.service.fetched_release import fetch_release
-    from shuffledp.parties.wire.keys import AnalyzerKey
     from shuffledp.survey import Collection
 
     read = Collection.read(collection)
@@ -39,9 +35,7 @@ def fetch(
             f"a collection must have been made without --analyzer to be fetched; batches of {collection} are sent to "
             f"{read.analyzer.url}."
         )
-    keys = [each for each in map(read_key, key) if isinstance(each, AnalyzerKey)]
-    if len(keys) != len(key):
-        raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
+    keys = read_analyst_keys(key)
     found = asyncio.run(
         fetch_release(read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=_Waiting(once))
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shuffledp.cli.options import Earlier, Force, Json, print_json, require_extra, show_document, whole
-from shuffledp.cli.send_command import Certificates, CollectionFile
+from shuffledp.cli.send_command import AnalystKeys, Certificates, CollectionFile, read_analyst_keys
 from shuffledp.cli.serve_command import NEEDED, Certificate, CertificateKey, Config, run_service
 from shuffledp.core.errors import InvalidParameterError
 
@@ -201,9 +201,7 @@ def release(
     collection: CollectionFile,
     *,
     directory: DirectoryFile,
-    key: Annotated[
-        list[Path], typer.Option(metavar="FILE", readable=False, help="The analyst's private key file; once for each.")
-    ],
+    key: AnalystKeys,
     output: Annotated[Path, typer.Option(help="Folder to make: the release, as `run` writes it.")],
     earlier: Earlier = None,
     folder: Shared = None,
@@ -216,14 +214,10 @@ def release(
     require_extra("service", "asking", ["httpx"])
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
-    from shuffledp.files.key_files import read_key
     from shuffledp.parties.relay.relay_release import gather_hand_ins, write_relay_release
-    from shuffledp.parties.wire.keys import AnalyzerKey
 
     terms = _terms(collection, directory)
-    keys: list[AnalyzerKey] = [each for each in map(read_key, key) if isinstance(each, AnalyzerKey)]
-    if len(keys) != len(key):
-        raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
+    keys = read_analyst_keys(key)
     with _transport(terms, None, folder, ca, patience) as transport:
         found = asyncio.run(gather_hand_ins(terms, transport, keys))
     with watching() as watch:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shuffledp.files.reading import CsvInMemory
     from shuffledp.parties.service.client import Receipt
     from shuffledp.parties.service.device_token import DeviceToken
+    from shuffledp.parties.wire.keys import AnalyzerKey
     from shuffledp.survey import Collection
 
 CollectionFile = Annotated[
@@ -29,6 +30,21 @@ Certificates = Annotated[
     Path | None,
     typer.Option("--ca", metavar="FILE", readable=False, help="Certificates to trust in place of the system's (PEM)."),
 ]
+
+AnalystKeys = Annotated[
+    list[Path], typer.Option(metavar="FILE", readable=False, help="The analyst's private key file; once for each.")
+]
+
+
+def read_analyst_keys(files: Sequence[Path]) -> "list[AnalyzerKey]":
+    """Private keys of the analyst in the files of ``--key``; another party's key is refused."""
+    from shuffledp.files.key_files import read_key
+    from shuffledp.parties.wire.keys import AnalyzerKey
+
+    keys = [each for each in map(read_key, files) if isinstance(each, AnalyzerKey)]
+    if len(keys) != len(files):
+        raise InvalidParameterError("--key must be the analyst's; got a key that signs.")
+    return keys
 
 
 def send(

@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -118,13 +118,7 @@ def all_roles(
         shutil.copytree(release, folder, dirs_exist_ok=True)
         found = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
     left_out = 0 if sent is None else sent.left_out
-    show_document(lambda: demonstrated(found["statements"], _num_people(found), left_out, output))
-
-
-def _num_people(found: Mapping[str, Any]) -> int:
-    """Number of people in a release, from its statement.json."""
-    first = found["columns"][0] if "columns" in found else found
-    return int(first["num_reports"])
+    show_document(lambda: demonstrated(found, left_out, output))
 
 
 def run_service(

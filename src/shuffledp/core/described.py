@@ -227,6 +227,11 @@ def require_keys(data: Mapping[str, Any], *keys: str) -> None:
             raise InvalidParameterError(f"data must be a table with the keys {', '.join(keys)}; got none for {key!r}.")
 
 
+def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The table without a key whose value is None, so that digests of files from before the key stay valid."""
+    return {name: value for name, value in table.items() if name != key or value is not None}
+
+
 def canonical_json(value: Any) -> bytes:
     """The one JSON text of a value, which digests and signatures are of: no spaces, keys in order, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()

@@ -1,13 +1,13 @@
 """Texts for a device or a simulated crowd after sending, and about the state of a collection."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits, printable
-from shuffledp.documents.blocks import DETAIL, Role, told
-from shuffledp.documents.document import Document, Section
+from shuffledp.documents.blocks import DETAIL, Block, Role, told
+from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.survey import DEMONSTRATION, Collection, Task, WebPage
 
 _PHASES = {
@@ -97,23 +97,13 @@ def demonstration_open(links: Sequence[str]) -> Document:
     return Document(sections=(Section(anchor="open", title="", blocks=told(*said)),))
 
 
-def demonstrated(statements: Sequence[Mapping[str, Any]], people: int, left_out: int, folder: Path) -> Document:
-    """End of a collection on one machine: the statements of its release, and its folder."""
-    from shuffledp.core.statements import PrivacyStatement
-    from shuffledp.documents.release_document import RELEASE_PAGE
-    from shuffledp.documents.statement_document import promise_of
-
-    promise = promise_of([PrivacyStatement.from_dict(each) for each in statements], count_of(people, "report"))
+def demonstrated(release: Mapping[str, Any], left_out: int, folder: Path) -> Document:
+    """End of a collection on one machine: the promise of its release, from ``statement.json``, and its folder."""
+    people = count_of(_num_people(release), "person", "people")
     dropped = f" {count_of(left_out, 'person', 'people')} left a question out, and sent nothing." if left_out else ""
-    said = (
-        f"{count_of(people, 'person', 'people')} sent a report each, which the shuffler mixed and the analyzer opened."
-    )
-    blocks = (
-        *told(DEMONSTRATION, role=Role.DANGER),
-        *told(said + dropped),
-        *told(f"Page: {folder / RELEASE_PAGE}", role=Role.PATH),
-    )
-    return Document(promise=promise, sections=(Section(anchor="files", title="Files", blocks=blocks),))
+    said = f"{people} sent a report each, which the shuffler mixed and the analyzer opened."
+    blocks = (*told(DEMONSTRATION, role=Role.DANGER), *told(said + dropped))
+    return Document(promise=_promise_in(release), sections=(_files([folder], blocks),))
 
 
 def fetched_document(
@@ -127,22 +117,36 @@ def fetched_document(
         has_ended: whether the shuffler has no more batches.
         missing: batches that the shuffler made and did not hand over.
     """
-    from shuffledp.core.statements import PrivacyStatement
-    from shuffledp.documents.release_document import RELEASE_PAGE
-    from shuffledp.documents.statement_document import promise_of
-
-    promise = None
-    for found in releases.values():
-        statements = [PrivacyStatement.from_dict(each) for each in found["statements"]]
-        promise = promise_of(statements, count_of(found.get("columns", [found])[0]["num_reports"], "report"))
     left_out = f"The shuffler made {count_of(missing, 'batch', 'batches')} that it did not hand over."
     later = "The collection is not closed yet: run the same command again later."
     blocks = (
         *told(DEMONSTRATION if collection.demonstration else "", left_out if missing else "", role=Role.DANGER),
         *told("" if has_ended else later),
-        *told(*(f"Page: {folder / RELEASE_PAGE}" for folder in releases), role=Role.PATH),
     )
-    return Document(promise=promise, sections=(Section(anchor="files", title="Files", blocks=blocks),))
+    promise = _promise_in([*releases.values()][-1]) if releases else None
+    return Document(promise=promise, sections=(_files(releases, blocks),))
+
+
+def _promise_in(release: Mapping[str, Any]) -> Promise | None:
+    """Promise of a release, from the content of its ``statement.json``."""
+    from shuffledp.core.statements import PrivacyStatement
+    from shuffledp.documents.statement_document import promise_of
+
+    statements = [PrivacyStatement.from_dict(each) for each in release["statements"]]
+    return promise_of(statements, count_of(_num_people(release), "report"))
+
+
+def _num_people(release: Mapping[str, Any]) -> int:
+    """Number of people in a release, from the content of its ``statement.json``."""
+    return int(release.get("columns", [release])[0]["num_reports"])
+
+
+def _files(folders: Iterable[Path], blocks: Iterable[Block]) -> Section:
+    """Section of these blocks and the pages of releases."""
+    from shuffledp.documents.release_document import RELEASE_PAGE
+
+    pages = told(*(f"Page: {folder / RELEASE_PAGE}" for folder in folders), role=Role.PATH)
+    return Section(anchor="files", title="Files", blocks=(*blocks, *pages))
 
 
 def status_document(collection: Collection, status: Mapping[str, object]) -> Document:

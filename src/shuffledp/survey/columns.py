@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Self
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described, canonical_json
+from shuffledp.core.described import Described, canonical_json, without_none
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.local_models import ProtocolModel
@@ -305,8 +305,3 @@ def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("question", "language", "strip"):
         found = without_none(found, key)
     return found
-
-
-def without_none(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """The table without a key whose value is None, so that digests of older task files stay valid."""
-    return {name: value for name, value in table.items() if name != key or value is not None}

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.statement_terms import Party, Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.survey.columns import Column, without_none
+from shuffledp.survey.columns import Column
 from shuffledp.survey.section import require_sha256
 
 DEMONSTRATION = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, ClassVar
 
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.parties.wire.keys import Role
@@ -52,8 +52,7 @@ class Service(Described):
 
     def to_dict(self) -> dict[str, Any]:
         """Keys of the file; an address that is not there is left out."""
-        written = super(Service, self).to_dict()
-        return {name: value for name, value in written.items() if name != "url" or value}
+        return without_none(super(Service, self).to_dict() | {"url": self.url or None}, "url")
 
     @property
     def is_local(self) -> bool:

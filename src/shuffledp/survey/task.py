@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.shown import above
 from shuffledp.core.validate import invalid, one_line
@@ -19,7 +19,6 @@ from shuffledp.survey.columns import (
     check_wording,
     digest,
     without_defaults,
-    without_none,
 )
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.questions.question_kinds import TABLES, as_written, with_question

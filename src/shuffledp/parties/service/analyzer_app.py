@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.connections import TRUSTED
+from shuffledp.parties.service.connections import when_trusted
 from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.http_messages import application, body_parts, of_collection, ok_response
 from shuffledp.parties.wire.grammar import BATCH_TYPE, HPKE_CONFIGS_TYPE, HpkeConfigList
@@ -34,8 +34,7 @@ def analyzer_app(served: Iterable[CollectionAtAnalyzer], keys: Sequence[Analyzer
     async def batch(request: Request) -> Response:
         at_analyzer = of_collection(request, known)
         parts = body_parts(request.scope, request.receive, media_type=BATCH_TYPE, most=MOST_BYTES)
-        trusted = request.scope.get("extensions", {}).get(TRUSTED, {})
-        await at_analyzer.take(parts, **trusted)
+        await at_analyzer.take(parts, known=when_trusted(request.scope))
         response = ok_response(b"", BATCH_TYPE)
         response.background = BackgroundTask(at_analyzer.release)
         return response

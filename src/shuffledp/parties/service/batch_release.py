@@ -1,10 +1,11 @@
 """Release of a collection from its batches; it appears as a whole or not at all."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.protocols.network.shufflers.walk_hand_in import fresh_dummies
 from shuffledp.randomness.sources import SecureSource
 from shuffledp.survey import Collected, Collection, Column
+
+TOGETHER = "together"  # folder of the release over all batches, beside those of each
+_BATCH = "batch-"
 
 
 def write_batch_release(
@@ -115,19 +119,44 @@ def _opened(
     return found, refused
 
 
-def is_released(folder: Path, collection: Collection) -> bool | None:
-    """Whether a folder holds a release of this collection; False if it says that nothing was released, else None.
+def release_folder(folder: Path, number: int) -> Path:
+    """Folder of the release of one of several batches, whose number counts from 0."""
+    return folder / f"{_BATCH}{number + 1}"
+
+
+def release_folders(folder: Path, collection: Collection) -> list[Path]:
+    """Folders where releases of a collection are, or would be: of each batch, and of all batches together."""
+    if collection.every is None:
+        return [folder]
+    numbers = [each.name.removeprefix(_BATCH) for each in folder.glob(f"{_BATCH}*")]
+    batches = [release_folder(folder, number - 1) for number in sorted(int(each) for each in numbers if each.isdigit())]
+    return [*batches, folder / TOGETHER]
+
+
+def statement_in(folder: Path, collection: Collection) -> Mapping[str, Any] | None:
+    """Content of the ``statement.json`` about this collection in a folder; None if there is none.
 
     A release of another collection with a file of the same name also gives None.
     """
     if not (folder.is_dir() and is_release(folder)):
         return None
     with suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads((folder / "statement.json").read_bytes())
+        found: Mapping[str, Any] = json.loads((folder / "statement.json").read_bytes())
         flows = [each["flow"] for each in found.get("columns", [found])]
         if all(flow["collected"]["collection"] == collection.id.hex() for flow in flows):
-            return "not_released" not in found
+            return found
     return None
+
+
+def says_released(statement: Mapping[str, Any]) -> bool:
+    """Whether a ``statement.json`` is of a release, and not of reports that were opened and not released."""
+    return "not_released" not in statement
+
+
+def is_released(folder: Path, collection: Collection) -> bool | None:
+    """Whether a folder holds a release of this collection; False if it says that nothing was released, else None."""
+    found = statement_in(folder, collection)
+    return None if found is None else says_released(found)
 
 
 def _batch(column: Column, inside: OpenedBatch, num_reports: int) -> Batch:

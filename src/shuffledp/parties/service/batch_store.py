@@ -113,9 +113,8 @@ class BatchStore(Database):
 
     def has_ended(self, collection_id: bytes, num_columns: int) -> bool:
         """Whether the empty last batch of each column came, and everything before it is done."""
-        rows = self.rows("SELECT manifest, done FROM batches WHERE collection = ?", collection_id)
-        last = [manifest for manifest, _ in rows if not BatchManifest.decode(manifest).num_reports]
-        return len(last) == num_columns and all(done for _, done in rows)
+        undone = self.finds("SELECT 1 FROM batches WHERE collection = ? AND NOT done", collection_id)
+        return not undone and len(self._last(collection_id)) == num_columns
 
     def done(self, batches: Iterable[Received]) -> None:
         """Remove the bodies of batches that are released or never will be; the batches stay known."""
@@ -145,12 +144,16 @@ class BatchStore(Database):
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
         """Refuse a batch behind the empty batch that ends its column."""
-        rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", manifest.collection_id)
-        last = {each.number for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports}
+        last = {each.number for each in self._last(manifest.collection_id)}
         if last and (manifest.num_reports or manifest.number not in last):
             raise RemoteProtocolError(
                 "a batch must come before the last of its collection, without reports; it is late."
             )
+
+    def _last(self, collection_id: bytes) -> list[BatchManifest]:
+        """Manifests of the empty batches that end the columns of a collection, as far as they came."""
+        rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", collection_id)
+        return [each for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports]
 
     def _body(self, batch: bytes) -> Path:
         return self._bodies / batch.hex()

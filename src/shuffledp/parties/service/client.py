@@ -4,7 +4,6 @@ A report is sealed once. Repeated requests have the same bytes, so that the shuf
 counts them once; only if the analyzer's key has expired is the same report sealed anew, to its successor.
 """
 
-import secrets
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from shuffledp.core.flow import Progress
 from shuffledp.files.devices import Sent
 from shuffledp.parties.service.certificates import trusted
 from shuffledp.parties.service.oblivious_transport import ObliviousTransport
+from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.service.public_columns import extensions_of
 from shuffledp.parties.wire.grammar import (
     UPLOAD_TYPE,
@@ -220,11 +220,10 @@ def answer_to(
 
 def attempts(patience: float) -> Iterator[None]:
     """Attempts at a request, one or more, with growing pauses between them until ``patience`` seconds are over."""
-    until, wait = time.monotonic() + patience, FIRST_WAIT
+    until, pauses = time.monotonic() + patience, Pauses(FIRST_WAIT, LONGEST_WAIT)
     yield
-    while time.monotonic() + (pause := wait * (0.5 + secrets.randbelow(1000) / 1000)) <= until:
+    while time.monotonic() + (pause := pauses.next()) <= until:
         time.sleep(pause)
-        wait = min(2 * wait, LONGEST_WAIT)
         yield
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
 from shuffledp.files.writing import remove_left_over
-from shuffledp.parties.service.batch_release import is_released, write_batch_release
+from shuffledp.parties.service.batch_release import TOGETHER, is_released, release_folder, write_batch_release
 from shuffledp.parties.service.batch_store import BatchStore, Received
 from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.http_messages import SECONDS_OF_BODY, Problem, Refused
@@ -128,7 +128,7 @@ class CollectionAtAnalyzer:
                     continue
                 several = self.collection.every is not None
                 written = await self._is_written(
-                    self._folder / f"batch-{number + 1}" if several else self._folder, [batches]
+                    release_folder(self._folder, number) if several else self._folder, [batches]
                 )
                 if written is None:
                     return  # the collection ends only after this release
@@ -149,7 +149,7 @@ class CollectionAtAnalyzer:
         came = await self._store.thread.do(self._store.count_before, self.collection.id, number)
         if missing := number * len(self.collection.task.columns) - came:
             self._log(Happened.BATCH_MISSING, missing)  # the shuffler has made it, and left it out
-        if len(released) < 2 or await self._is_written(self._folder / "together", released) is not None:
+        if len(released) < 2 or await self._is_written(self._folder / TOGETHER, released) is not None:
             await self._store.thread.do(self._store.end, self.collection.id)
 
     async def _is_written(self, folder: Path, several: Sequence[Sequence[Received]]) -> bool | None:

@@ -8,19 +8,19 @@ answers are unread, or it has sent more before it was answered. Addresses are in
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv6Address, ip_address
 from typing import Any, ClassVar
 
+from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shuffledp.core import validate
 from shuffledp.survey.section import Section
 
-TRUSTED = (
-    "shuffledp.trusted"  # extension of a request: call its ``known`` once the request is known to come from a party
-)
+_TRUSTED = "shuffledp.trusted"  # extension of a request, whose ``known`` keeps its connection
 _SWEEPS = 4  # number of sweeps in the time that a connection may be idle
 _BITS_OF_A_NETWORK = 64  # of IPv6: one person can have all addresses of such a network
 
@@ -85,7 +85,7 @@ class Connection(H11Protocol):
         """Handle received data, and end the wait when a request is complete or known to come from a party."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
-            self.scope["extensions"] = {TRUSTED: {"known": partial(self.all.is_served, self)}}
+            self.scope["extensions"] = {_TRUSTED: {"known": partial(self.all.is_served, self)}}
             self._goes_on()
 
     def pause_writing(self) -> None:
@@ -189,6 +189,12 @@ class Connections:
         self._is_sweeping = bool(self._since)
         if self._is_sweeping:
             loop.call_later(self._limits.seconds_idle / _SWEEPS, self._sweep, loop)
+
+
+def when_trusted(scope: Scope) -> Callable[[], object]:
+    """Function to call once a request is known to come from a party, so that its connection is kept."""
+    known: Callable[[], object] = scope.get("extensions", {}).get(_TRUSTED, {}).get("known", lambda: None)
+    return known
 
 
 def limited(limits: Limits) -> type[Connection]:

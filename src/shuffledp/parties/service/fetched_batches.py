@@ -5,7 +5,6 @@ digest; then it is on the analyzer's disk.
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,12 +16,12 @@ from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffle
 from shuffledp.parties.service.forwarder import body_of
 from shuffledp.parties.service.http_messages import Problem, Refused
 from shuffledp.parties.service.report_store import Outgoing
+from shuffledp.parties.wire.closing import VALID
 from shuffledp.parties.wire.fetching import LONGEST_WAIT, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import BATCH_TYPE
 from shuffledp.parties.wire.keys import from_text
 
 _AT_ONCE = 2  # requests of one collection that wait: one more is refused, so that waiting takes no server's connections
-_SECONDS_OF_NONCES = 600.0  # twice as long as a request is valid
 _MOST_NONCES = 10_000
 
 
@@ -42,7 +41,7 @@ class FetchedBatches:
         self._at_shuffler = at_shuffler
         key = at_shuffler.collection.analyzer.key.request_key or ""
         self._key = from_text(key, name="request_key")
-        self._nonces: dict[bytes, float] = {}  # in the order of time
+        self._nonces: dict[bytes, datetime] = {}  # and when each came
         self._waiting = asyncio.Semaphore(_AT_ONCE)
 
     async def answer(self, body: bytes, *, known: Callable[[], object] = lambda: None) -> Response:
@@ -71,14 +70,12 @@ class FetchedBatches:
         return StreamingResponse(body_of(self._at_shuffler, outgoing), media_type=BATCH_TYPE)
 
     def _check(self, request: FetchRequest) -> None:
-        now = time.time()
+        now = datetime.now(UTC)
         try:
-            request.verify(
-                self._key, collection_id=self._at_shuffler.collection.id, now=datetime.fromtimestamp(now, UTC)
-            )
+            request.verify(self._key, collection_id=self._at_shuffler.collection.id, now=now)
         except RemoteProtocolError:
             raise Refused(Problem.NOT_AUTHORIZED) from None
-        for nonce in [each for each, since in self._nonces.items() if since < now - _SECONDS_OF_NONCES]:
+        for nonce in [each for each, since in self._nonces.items() if since < now - 2 * VALID]:
             del self._nonces[nonce]
         if request.nonce in self._nonces:
             raise Refused(Problem.NOT_AUTHORIZED)

@@ -1,7 +1,6 @@
 """Release of a collection on the machine of an analyst without a service: fetched, opened and written by a command."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,13 @@ from typing import Any
 import httpx
 
 from shuffledp.core.errors import BatchTooSmallError, InputDataError
-from shuffledp.parties.service.batch_release import is_released
+from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
-from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, party_client, with_jitter
+from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, party_client
+from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.wire.fetching import LONGEST_WAIT
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection
@@ -79,7 +79,7 @@ async def fetch_release(
         await at_analyzer.release()  # of batches that an earlier process took
         has_ended = await at_analyzer.has_ended()
         if not has_ended:
-            async with party_client(None if certificates is None else str(certificates), name="ca") as client:
+            async with party_client(certificates, name="ca") as client:
                 fetcher = Fetcher(at_analyzer, key, client, log=happened)
                 has_ended = await _fetched(fetcher, once=once, waiting=waiting) is Fetched.ENDED
         found = _released(collection, folder / RELEASE)
@@ -109,7 +109,7 @@ class _Happened(EventLog):
 
 async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None]) -> Fetched:
     """Outcome of the last request: the end, or, with ``once``, the first without a batch."""
-    pause, is_reached = FIRST_PAUSE, True
+    pauses, is_reached = Pauses(FIRST_PAUSE, LONGEST_PAUSE), True
     while True:
         waiting(is_reached)
         try:
@@ -118,23 +118,18 @@ async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], No
             if once:
                 raise
             is_reached = False
-            await asyncio.sleep(with_jitter(pause))
-            pause = min(2 * pause, LONGEST_PAUSE)
+            await asyncio.sleep(pauses.next())
             continue
-        pause, is_reached = FIRST_PAUSE, True
+        pauses.begin_anew()
+        is_reached = True
         if found is Fetched.ENDED or (once and found is Fetched.NOTHING):
             return found
 
 
 def _released(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
     """Statements of the releases of a collection: of each batch, and of all together, where it has several."""
-    several = [folder]
-    if collection.every is not None:
-        batches = [each for each in folder.glob("batch-*") if each.name.removeprefix("batch-").isdigit()]
-        several = [*sorted(batches, key=lambda each: int(each.name.removeprefix("batch-"))), folder / "together"]
-    return {
-        each: json.loads((each / "statement.json").read_bytes()) for each in several if is_released(each, collection)
-    }
+    told = {each: statement_in(each, collection) for each in release_folders(folder, collection)}
+    return {each: found for each, found in told.items() if found is not None and says_released(found)}
 
 
 def _refuse(collection: Collection, is_done: bool, happened: _Happened) -> None:

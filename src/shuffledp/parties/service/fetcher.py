@@ -10,7 +10,8 @@ import httpx
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST, CollectionAtAnalyzer
 from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, with_jitter
+from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE
+from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.wire.fetching import FETCH_TYPE, LONGEST_WAIT, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import BATCH_TYPE, SignedManifest
 from shuffledp.parties.wire.keys import AnalyzerKey, in_text
@@ -50,16 +51,15 @@ class Fetcher:
 
     async def run(self) -> None:
         """Fetch until the collection has ended, and repeat what fails after growing pauses."""
-        pause = FIRST_PAUSE
+        pauses = Pauses(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             try:
                 if await self.fetch() is Fetched.ENDED:
                     return
-                pause = FIRST_PAUSE
+                pauses.begin_anew()
             except Exception:  # for any error, such as an unknown address, other collections go on
                 self._log(Happened.FETCH_FAILED)
-                await asyncio.sleep(with_jitter(pause))
-                pause = min(2 * pause, LONGEST_PAUSE)
+                await asyncio.sleep(pauses.next())
 
     async def fetch(self, *, wait: int = LONGEST_WAIT) -> Fetched:
         """Ask once: acknowledge the batch before, wait for the next, store it, and release what is complete.

@@ -1,7 +1,6 @@
 """Forwarder of batches from the shuffler to the analyzer: repeats until acknowledged, with growing pauses."""
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import httpx
 from shuffledp.parties.service.certificates import trusted
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.service.report_store import Outgoing
 from shuffledp.parties.wire.grammar import BATCH_TYPE
 
@@ -33,17 +33,16 @@ class Forwarder:
 
     async def run(self) -> None:
         """Send batches as they come, until the task is cancelled."""
-        pause = FIRST_PAUSE
+        pauses = Pauses(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             self._at_shuffler.batch_made.clear()
             if await self.send_all():
-                pause = FIRST_PAUSE
+                pauses.begin_anew()
                 await self._at_shuffler.batch_made.wait()
             else:
                 self._log(Happened.DELIVERY_FAILED)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._at_shuffler.batch_made.wait(), with_jitter(pause))
-                pause = min(2 * pause, LONGEST_PAUSE)
+                    await asyncio.wait_for(self._at_shuffler.batch_made.wait(), pauses.next())
 
     async def send_all(self) -> bool:
         """Whether every batch was acknowledged, after each is sent once; the others must be sent again."""
@@ -73,7 +72,7 @@ async def body_of(at_shuffler: CollectionAtShuffler, outgoing: Outgoing) -> Asyn
         number += 1
 
 
-def party_client(certificates: str | None = None, *, name: str = "analyzer_certificates") -> httpx.AsyncClient:
+def party_client(certificates: str | Path | None = None, *, name: str = "analyzer_certificates") -> httpx.AsyncClient:
     """HTTP client for another party without redirects or proxies; ``certificates`` is a file of trusted ones.
 
     Raises:
@@ -81,8 +80,3 @@ def party_client(certificates: str | None = None, *, name: str = "analyzer_certi
     """
     verify = trusted(None if certificates is None else Path(certificates), name=name)
     return httpx.AsyncClient(verify=verify, follow_redirects=False, trust_env=False)
-
-
-def with_jitter(seconds: float) -> float:
-    """Pause in seconds times a random factor from 0.5 to 1.5, so that pauses do not reveal their cause."""
-    return seconds * (0.5 + secrets.randbelow(1000) / 1000)

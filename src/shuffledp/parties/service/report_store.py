@@ -278,17 +278,17 @@ class ReportStore(Database):
 
     def delivered(self, outgoing: Outgoing) -> None:
         """Destroy a batch that the analyzer has acknowledged."""
-        with self.transaction():
-            for table in ("parts", "outbox"):
-                of = f"DELETE FROM {table} WHERE number = ? AND column = ?"  # noqa: S608  one of ours
-                self.run(of, outgoing.number, outgoing.column)
-        self.tidy()
+        self._destroy("WHERE number = ? AND column = ?", outgoing.number, outgoing.column)
 
     def destroy_batches(self) -> None:
         """Destroy all batches on their way, which the analyzer has not fetched in time."""
+        self._destroy("")
+
+    def _destroy(self, which: str, *values: int) -> None:
+        """Destroy batches on their way, those that a condition chooses."""
         with self.transaction():
             for table in ("parts", "outbox"):
-                self.run(f"DELETE FROM {table}")  # noqa: S608  one of ours
+                self.run(f"DELETE FROM {table} {which}", *values)  # noqa: S608  one of ours
         self.tidy()
 
     def clean(self, phase: Phase) -> None:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.connections import TRUSTED
+from shuffledp.parties.service.connections import when_trusted
 from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.fetched_batches import FetchedBatches
 from shuffledp.parties.service.gateway import ShufflerGateway, content_of, read_request, sealed
@@ -81,7 +81,7 @@ def shuffler_app(
     async def fetch(request: Request) -> Response:
         batches = of_collection(request, fetched)
         body = await whole_body(request.scope, request.receive, media_type=FETCH_TYPE, most=_LONGEST_FETCH)
-        return await batches.answer(body, **request.scope.get("extensions", {}).get(TRUSTED, {}))
+        return await batches.answer(body, known=when_trusted(request.scope))
 
     async def keys(_: Request) -> Response:
         return ok_response(gateway.published(), OHTTP_KEYS)

@@ -12,7 +12,7 @@ from shuffledp.parties.wire.presentation import Fixed, Integer, Message
 
 CLOSE_TYPE = "application/vnd.shuffledp.close"
 _CONTEXT = b"shuffledp-1 close"
-_VALID = timedelta(minutes=5)  # before and after the time in the request
+VALID = timedelta(minutes=5)  # before and after the time in the request
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,7 +53,7 @@ def require_recent(time: int, now: datetime, what: str) -> None:
     Raises:
         RemoteProtocolError: if the times differ by more.
     """
-    if abs(datetime.fromtimestamp(min(time, 1 << 36), UTC) - now) > _VALID:
+    if abs(datetime.fromtimestamp(min(time, 1 << 36), UTC) - now) > VALID:
         raise RemoteProtocolError(f"{what} must be sent within five minutes; it was signed at another time.")
 
 

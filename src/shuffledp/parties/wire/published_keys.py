@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
@@ -75,8 +75,7 @@ class PublishedKey(Described):
 
     def to_dict(self) -> dict[str, Any]:
         """Keys of the file; ``request_key`` is left out if there is none, as in earlier files."""
-        written = super(PublishedKey, self).to_dict()
-        return {name: value for name, value in written.items() if name != "request_key" or value is not None}
+        return without_none(super(PublishedKey, self).to_dict(), "request_key")
 
     @property
     def public(self) -> bytes:
