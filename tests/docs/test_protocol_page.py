@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from shuffledp.parties.service import local_intake
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.http_messages import Problem
 from shuffledp.parties.wire import closing, fetching, grammar
@@ -40,7 +41,7 @@ def test_the_page_names_every_phase(phase):
 def test_the_page_names_every_media_type():
     types = {
         value
-        for module in (grammar, closing, fetching)
+        for module in (grammar, closing, fetching, local_intake)
         for name, value in vars(module).items()
         if name.endswith("_TYPE")
     }

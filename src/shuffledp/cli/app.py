@@ -11,7 +11,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from shuffledp.cli import collect_command, fetch_command, keys_command, relay_command, serve_command, tokens_command
+from shuffledp.cli import (
+    collect_command,
+    fetch_command,
+    keys_command,
+    relay_command,
+    serve_command,
+    survey_command,
+    tokens_command,
+)
 from shuffledp.cli.account_command import account, calibrate, leakage
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
@@ -62,7 +70,10 @@ for about_relays in (
     relay_command.relay_app.command()(on_screen(about_relays))
 tokens_command.tokens_app.command()(on_screen(tokens_command.issue))
 tokens_command.tokens_app.command()(on_screen(tokens_command.replace))
+for about_surveys in (survey_command.new, survey_command.finish):
+    survey_command.survey_app.command()(on_screen(about_surveys))
 for group in (
+    survey_command.survey_app,
     graph_app,
     keys_command.keys_app,
     collect_command.collect_app,

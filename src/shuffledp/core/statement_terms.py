@@ -47,6 +47,7 @@ class Trust(StrEnum):
 
     ALL_SHARES = "all-shares"
     FIRST_ROUND = "first-round"
+    LOCAL_NETWORK = "local-network"
     PAGE = "page"
     ONE_ANSWER = "one-answer"
     OWN_DEVICE = "own-device"
@@ -83,13 +84,15 @@ class Trust(StrEnum):
     @property
     def is_danger(self) -> bool:
         """True where a broken assumption lets one party, or anyone at all, read an answer."""
-        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.PAGE, Trust.ONE_ANSWER)
+        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE, Trust.ONE_ANSWER)
 
 
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
     "and no device lies, for a single one moves the mean by any amount",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
+    Trust.LOCAL_NETWORK: "whoever can change what the local network carries, such as the owner of the router, leaves "
+    "the page as it is; and whoever is on the network tells nobody which randomized answer came from which phone",
     Trust.PAGE: "whoever serves the page serves this one and no other, which could send answers as they are",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
@@ -116,6 +119,7 @@ _TRUST_IN_WORDS = {
 _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
     Trust.FIRST_ROUND: "first receivers",
+    Trust.LOCAL_NETWORK: "everybody on the local network",
     Trust.PAGE: "whoever serves the page",
     Trust.OWN_DEVICE: "devices",
     Trust.SHUFFLER: "shuffler",

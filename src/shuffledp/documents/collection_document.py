@@ -15,7 +15,7 @@ from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import all_or_nothing, listed, little_shuffled
 from shuffledp.parties.wire.keys import fingerprint, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
-from shuffledp.survey import DEMONSTRATION, Collection, Column, Service, said_of_one_operator
+from shuffledp.survey import DEMONSTRATION, LOCAL_NETWORK, Collection, Column, Service, said_of_one_operator
 
 _MOST_ANSWERS = 8
 _UNKNOWN = (
@@ -51,7 +51,9 @@ def _dangers(collection: Collection) -> Iterator[str]:
     """Warnings for people who make a collection or are invited to it."""
     if collection.demonstration:
         yield DEMONSTRATION
-    if roles := collection.one_operator:
+    if collection.local:
+        yield LOCAL_NETWORK
+    elif roles := collection.one_operator:
         who = [f"the {_CALLED.get(role, role)} ({collection.addresses[role]})" for role in roles]
         said = f"One operator runs {listed(who)}, as far as their addresses tell: it could see who sent which report."
         yield said_of_one_operator(collection.promised(), said)

@@ -37,6 +37,7 @@ from .outcome import ColumnOutcome as ColumnOutcome
 from .outcome import ColumnStage as ColumnStage
 from .data_flow import Collected as Collected
 from .data_flow import DEMONSTRATION as DEMONSTRATION
+from .data_flow import LOCAL_NETWORK as LOCAL_NETWORK
 from .data_flow import DataFlow as DataFlow
 from .data_flow import Provenance as Provenance
 from .data_flow import said_of_one_operator as said_of_one_operator

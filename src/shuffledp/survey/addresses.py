@@ -1,4 +1,7 @@
-"""Addresses of parties that every device may trust: https, or http on the machine itself."""
+"""Addresses of parties that every device may trust: https, or http on the machine itself.
+
+A collection inside one local network alone may also have http at an address that the internet does not reach.
+"""
 
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -18,8 +21,13 @@ _LAST_PORT = 65535
 LOCAL = "localhost"  # one spelling for all names of the caller's own machine
 
 
-def check_address(**named: str) -> None:
-    """Refuse an address that devices could not trust or not find."""
+def check_address(*, in_network: bool = False, **named: str) -> None:
+    """Refuse an address that devices could not trust or not find.
+
+    Args:
+        in_network: take http at an address of a local network, too.
+        named: the address under the name that an error calls it.
+    """
     ((name, url),) = named.items()
     found = _ADDRESS.fullmatch(url)
     if found is None:
@@ -40,7 +48,7 @@ def check_address(**named: str) -> None:
             "and inner hyphens",
             **named,
         )
-    if url.startswith("http:") and not _is_loopback(host):
+    if url.startswith("http:") and not _is_loopback(host) and not (in_network and _is_in_network(host)):
         raise invalid("an https address, unless it is on this machine", **named)
 
 
@@ -57,6 +65,12 @@ def _is_loopback(host: str) -> bool:
     """Whether requests to a host stay on this machine; other names of it depend on who looks them up."""
     found = _ip(host)
     return host == LOCAL if found is None else found.is_loopback
+
+
+def _is_in_network(host: str) -> bool:
+    """Whether a host is an IP address that the internet does not reach; of a name, nobody can tell."""
+    found = _ip(host)
+    return found is not None and found.is_private and not found.is_unspecified
 
 
 def same_host(url: str, other: str) -> bool:

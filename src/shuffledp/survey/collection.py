@@ -26,11 +26,10 @@ from shuffledp.parties.wire.tokens import BLIND_RSA, TokenChallenge
 from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.survey.addresses import check_address, same_host
-from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import Provenance
 from shuffledp.survey.parties import PartyNames, Service, on_one_host
 from shuffledp.survey.section import read_whole
-from shuffledp.survey.task import Task
+from shuffledp.survey.task import Task, require_service
 from shuffledp.survey.web_page import WebPage
 
 if TYPE_CHECKING:
@@ -40,13 +39,13 @@ VERSION = 1
 _CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
-_NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
 _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
     **dict.fromkeys(("page", "every", "fetch_by", "relay", "gateway", "issuer", "directory", "result")),
     "transport": "direct",
     "ready_made": False,
     "names": {},
     "demonstration": False,
+    "local": False,
 }
 TRANSPORTS = ("direct", "token", "oblivious")
 
@@ -82,6 +81,8 @@ class Collection(Described):
         names: what whoever made the collection calls the parties; shown beside their addresses alone.
         result: address where the release will be; None where nobody has said it.
         demonstration: whether it is for show, so that its answers may be made up; then all that comes of it says so.
+        local: whether one operator runs all of it inside a local network over plain http, for which browsers do not
+            encrypt; then all that comes of it says so.
         version: of the protocol.
 
     Raises:
@@ -108,12 +109,13 @@ class Collection(Described):
     names: PartyNames = field(default_factory=PartyNames)
     result: str | None = None
     demonstration: bool = False
+    local: bool = False
     version: int = VERSION
 
     def __post_init__(self) -> None:
         if self.version != VERSION:
             raise invalid(f"{VERSION}, the only one that this library speaks", version=self.version)
-        _require_service(self.task, relayed=self.directory is not None)
+        require_service(self.task, relayed=self.directory is not None)
         if self.directory is not None:
             self.directory.check_fits(self.task)
         if len(from_text(self.nonce, name="nonce")) != _NONCE_BYTES:
@@ -134,6 +136,21 @@ class Collection(Described):
             check_address(result=self.result)
         self._check_fetching()
         self._check_transport()
+        self._check_local()
+
+    def _check_local(self) -> None:
+        """Refuse plain http of a network unless the collection is local, and a local one with several operators."""
+        for role, url in self.addresses.items():
+            if url:
+                check_address(in_network=self.local, **{role: url})
+        if not self.local:
+            return
+        if self.transport != "direct" or not self.analyzer.fetches:
+            raise invalid(
+                "left out but for one operator: transport direct, and an analyzer without address", local=True
+            )
+        if self.page is not None and not same_host(self.page.url, self.shuffler.url):
+            raise invalid("on the shuffler's host where one operator runs all in a local network", page=self.page.url)
 
     def _check_fetching(self) -> None:
         """Refuse an analyzer without an address in a walk, or without a date until which batches wait."""
@@ -295,6 +312,7 @@ class Collection(Described):
             Trust.RELAY_APART: self.is_oblivious,
             Trust.TIME_OF_ANSWER: self.every is not None,
             Trust.OPERATOR: bool(self.one_operator),
+            Trust.LOCAL_NETWORK: self.local,
         }
         return (once, *(each for each, holds in more.items() if holds))
 
@@ -310,8 +328,11 @@ class Collection(Described):
     def one_operator(self) -> tuple[str, ...]:
         """The roles that share an operator, as far as addresses tell: parties on the host of another party.
 
-        Whoever serves the page is not among them: that one is named, and trusted, by itself.
+        Whoever serves the page is not among them: that one is named, and trusted, by itself. A local collection has one
+        operator, who has said so.
         """
+        if self.local:
+            return ("shuffler", "analyzer")
         return on_one_host({role: url for role, url in self.addresses.items() if url and role != "page"})
 
     def named(self, role: str, *, known_by: str = "") -> str:
@@ -372,23 +393,3 @@ class Collection(Described):
                 "content is the same in other bytes."
             )
         return found
-
-
-def _require_service(task: Task, *, relayed: bool) -> None:
-    """Refuse a task that no service can run yet, or no device could follow, and name the reason."""
-    shuffler, several = task.shuffler, [each for each in task.columns if _messages(each) > 1]
-    known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata or (relayed and shuffler.needs_graph)
-    reasons = {
-        f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
-        "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
-        "[protocol]": "split and mix has no service yet" if several else None,
-        "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
-        "id in [people]": "a report that names a person hides nobody" if task.people.id else None,
-    }
-    for part, why in reasons.items():
-        if why:
-            raise InvalidParameterError(f"a task that is collected over a network must be without {part}: {why}.")
-
-
-def _messages(column: Column) -> int:
-    return column.randomizer.randomizer().model.num_messages

@@ -16,6 +16,11 @@ DEMONSTRATION = (
     "Demonstration: answers are made up, in whole or in part, and one operator may play all parties. It protects "
     "nobody, and says nothing about real people."
 )
+LOCAL_NETWORK = (
+    "One operator, in one local network without encryption: whoever is on this network sees each phone's randomized "
+    "answer (epsilon0), and whoever can change what it carries, such as the owner of the router, could serve another "
+    "page and read answers."
+)
 _ONE_OPERATOR = (
     "One operator runs several of the parties, as far as their addresses tell, and could see who sent which report."
 )

@@ -14,7 +14,7 @@ from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement, Statements
 from shuffledp.pipeline import Release
 from shuffledp.survey.columns import Column
-from shuffledp.survey.data_flow import DEMONSTRATION, DataFlow, said_of_one_operator
+from shuffledp.survey.data_flow import DEMONSTRATION, LOCAL_NETWORK, DataFlow, said_of_one_operator
 from shuffledp.survey.earlier import EarlierRelease
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.task import Task
@@ -162,7 +162,10 @@ class ColumnOutcome(WithFiles):
     def how_answered(self) -> tuple[str, ...]:
         """Warnings about how reports came: from a demonstration, or to parties with one operator."""
         shown = (DEMONSTRATION,) if self.demonstration else ()
-        alone = self.flow.collected is not None and Trust.OPERATOR in self.release.statements[0].trust
+        trust = self.release.statements[0].trust
+        if Trust.LOCAL_NETWORK in trust:
+            return (*shown, LOCAL_NETWORK)
+        alone = self.flow.collected is not None and Trust.OPERATOR in trust
         return (*shown, *((said_of_one_operator(self.statements),) if alone else ()))
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,7 +25,8 @@ class Service(Described):
     """One of the two parties, as devices and the other party find it.
 
     Args:
-        url: where its service is: https, or http on the machine itself; without a path's last slash. "" for an analyzer
+        url: where its service is: https, or http on the machine itself or, of a collection that is `local`, at an
+            address of the local network; without a path's last slash. "" for an analyzer
             without a service, which fetches its batches.
         key: the key that it uses, with the successors that may follow it; without ``url``, one with a ``request_key``.
     """
@@ -36,7 +37,7 @@ class Service(Described):
 
     def __post_init__(self) -> None:
         if self.url:
-            check_address(url=self.url)
+            check_address(in_network=True, url=self.url)  # the collection refuses it where it is not local
         elif self.key.role is not Role.ANALYZER:
             raise invalid("an address", url=self.url)
         elif self.key.request_key is None:

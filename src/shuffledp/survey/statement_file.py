@@ -40,6 +40,7 @@ _ROUNDING = 1e-6  # relative; a randomizer's loss may differ by this between ver
 _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # theorems that need no shuffle
 _OF_NO_SHUFFLE = {
     Trust.OWN_DEVICE,
+    Trust.LOCAL_NETWORK,
     Trust.PAGE,
     Trust.ONE_ANSWER,
     Trust.RELAY_APART,

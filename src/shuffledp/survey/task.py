@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
 _LONGEST_FOLDER = 60
+_NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,3 +289,31 @@ class Task:
         if self.people.expected is not None or not needed:
             return self
         return Task(replace(self.written, people=replace(self.people, expected=num_users)))
+
+
+def require_service(task: Task, *, relayed: bool) -> None:
+    """Refuse a task that no service can run yet, or no device could follow, and name the reason.
+
+    Args:
+        task: the task.
+        relayed: whether members pass reports on, so that no shuffler is needed.
+
+    Raises:
+        InvalidParameterError: for such a task.
+    """
+    shuffler, several = task.shuffler, [each for each in task.columns if _messages(each) > 1]
+    known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata or (relayed and shuffler.needs_graph)
+    reasons = {
+        f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
+        "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
+        "[protocol]": "split and mix has no service yet" if several else None,
+        "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
+        "id in [people]": "a report that names a person hides nobody" if task.people.id else None,
+    }
+    for part, why in reasons.items():
+        if why:
+            raise InvalidParameterError(f"a task that is collected over a network must be without {part}: {why}.")
+
+
+def _messages(column: Column) -> int:
+    return column.randomizer.randomizer().model.num_messages

@@ -21,7 +21,8 @@ class WebPage(Described):
     people are invited by ends in it, so that the browser completes the collection.
 
     Args:
-        url: where it is served: https, or http on the machine itself.
+        url: where it is served: https, or http on the machine itself; http also in a local network, where the
+            collection is `local`.
         sha256: of the page, which is one file, in hexadecimal digits; "" as the page itself has it.
     """
 
@@ -30,7 +31,7 @@ class WebPage(Described):
     sha256: str
 
     def __post_init__(self) -> None:
-        check_address(url=self.url)
+        check_address(in_network=True, url=self.url)
         if self.sha256:
             require_sha256(sha256=self.sha256)
 

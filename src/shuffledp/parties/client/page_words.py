@@ -19,8 +19,9 @@ class PageWords:
 
     Args:
         language: language of the words, a tag of BCP 47.
-        table: the words by their place: ``page`` and ``sheet`` (the templates), ``script``, ``told`` and ``why``
-            (sentences that are completed here), and how ``numbers`` are written.
+        table: the words by their place: ``page`` and ``sheet`` (the templates), ``script``, ``local`` (what the
+            script says in a local network), ``told`` and ``why`` (sentences that are completed here), and how
+            ``numbers`` are written.
     """
 
     language: str

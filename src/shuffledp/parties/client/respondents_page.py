@@ -8,6 +8,7 @@ relay before it, and to the issuer where people answer by invitation.
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -89,12 +90,18 @@ def _page(draft: Collection) -> str:
         "language": _language(draft),
         "title": escape(printable(draft.task.name)),
         "in_english": f'<p class="note">{escape(note)}</p>' if note else "",
-        "banner": f'<div class="banner"><p>{escape(words.told("demonstration"))}</p></div>\n' * draft.demonstration,
+        "banner": "".join(f'<div class="banner"><p>{escape(each)}</p></div>\n' for each in _banners(draft, words)),
         "style": style,
         "data": _SCRIPT.sub(r"\\u003c", json.dumps(_data(draft, words), separators=(",", ":"))),
         "script": script,
     }
     return filled(source_of("page.html"), parts)
+
+
+def _banners(draft: Collection, words: PageWords) -> list[str]:
+    """Sentences above everything else: what the collection is not, or how little of it is apart."""
+    said = {"demonstration": draft.demonstration, "local_network": draft.local}
+    return [words.told(name) for name, holds in said.items() if holds]
 
 
 def _origins(draft: Collection) -> list[str]:
@@ -115,14 +122,16 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
     return {
         "collection": draft.canonical.decode(),
         "language": _language(draft),
-        "words": words.table["script"],
+        "words": _script_words(draft, words),
         "until": words.told("until", date="{date}").split("{date}"),
         "result": _result(draft, words),
-        "dangers": [] if not draft.one_operator else [words.told("one_operator", parties=_several(draft))],
+        "dangers": []
+        if draft.local or not draft.one_operator
+        else [words.told("one_operator", parties=_several(draft))],
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
         "questions": [_question(column, words) for column in draft.task.columns],
         "sentences": [
-            words.told("device", analyst=_party(draft, "analyzer")),
+            words.told("local_device") if draft.local else words.told("device", analyst=_party(draft, "analyzer")),
             " ".join([_received(draft, words), *_once(draft, words)]),
             " ".join([words.told("promised"), *_plainly(first, words), *_weakness(first, words)]),
         ],
@@ -135,6 +144,12 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         ],
         "check": [words.told("check"), words.told("check_how"), *claimed],
     }
+
+
+def _script_words(draft: Collection, words: PageWords) -> Mapping[str, Any]:
+    """Words of the script; in a local network, where nothing is sealed, some are others."""
+    script = words.table["script"]
+    return {**script, "said": {**script["said"], **words.table["local"]}} if draft.local else script
 
 
 def _party(draft: Collection, role: str) -> str:
@@ -164,7 +179,7 @@ def _received(draft: Collection, words: PageWords) -> str:
     """Sentence on who sees where a report comes from."""
     parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.task.release.minimum_batch)}
     if draft.relay is None:
-        return words.told("direct", **parts)
+        return words.told("local_direct" if draft.local else "direct", **parts)
     return words.told("relayed", relay=_party(draft, "relay"), **parts)
 
 

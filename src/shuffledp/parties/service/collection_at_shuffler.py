@@ -101,7 +101,7 @@ class CollectionAtShuffler:
 
     # ---- intake -----------------------------------------------------------------------------------------------------
 
-    async def upload(self, body: bytes, authorization: str = "") -> bytes:
+    async def upload(self, body: bytes, authorization: str = "", *, name: bytes = b"") -> bytes:
         """Answer to an upload, once all submissions that it does not refuse are on the disk.
 
         A token, where the collection has tokens, is spent only when its submission is stored. An empty upload without
@@ -110,6 +110,7 @@ class CollectionAtShuffler:
         Args:
             body: bytes of the upload; with tokens, of one submission.
             authorization: header field that shows the token.
+            name: in the place of a token, the name of a submission that is sealed here; spent like one.
 
         Raises:
             MalformedMessageError: if the body is no upload.
@@ -119,7 +120,7 @@ class CollectionAtShuffler:
         if self._check is not None and not body and not authorization:  # a test of the way
             is_closed = self._phase is not Phase.OPEN or self._clock() >= self.terms.closes
             raise Refused(Problem.NOT_AUTHORIZED if is_closed else Problem.OTHER_TOKEN)
-        nonce = self._nonce(authorization)
+        nonce = name or self._nonce(authorization)
         try:
             request = UploadRequest.decode(body, num_columns=len(self.terms.columns))
             if nonce and len(request.submissions) > 1:

@@ -19,6 +19,7 @@ from shuffledp.parties.service.forwarder import Forwarder, party_client
 from shuffledp.parties.service.invited_lists import FileStates, Lists, read_lists, state_of_lists
 from shuffledp.parties.service.issuer_app import CollectionAtIssuer, issuer_app
 from shuffledp.parties.service.issuer_store import IssuerStore
+from shuffledp.parties.service.local_intake import LocalIntake
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.serving import Endpoint, listen, serve_all
 from shuffledp.parties.service.shuffler_app import metrics_app, shuffler_app
@@ -63,7 +64,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             )
             served.append(CollectionAtShuffler(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(served[-1].close)
-        app = shuffler_app(served, log=log, gateway_keys=gateway_keys)
+        app = LocalIntake(shuffler_app(served, log=log, gateway_keys=gateway_keys), served, log=log)
         endpoints = [endpoint_of(config, WithPages(app, read, pages))]
         if config.metrics is not None:
             endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics)))

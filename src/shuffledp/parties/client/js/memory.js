@@ -9,10 +9,11 @@
 import { fromText, inText } from "./wire.js";
 
 const DONE = "answered";
+const NO_LOCKS = { request: (_, work) => work() };  // over plain http: two tabs in the same moment may both answer
 
 export class Memory {
   // Of a page by its digest, for the collection that it asks for.
-  constructor(page, id, storage = localStorage, locks = navigator.locks) {
+  constructor(page, id, storage = localStorage, locks = navigator.locks ?? NO_LOCKS) {
     this.key = `shuffledp ${inText(page)}`;
     this.id = inText(id);
     this.storage = storage;

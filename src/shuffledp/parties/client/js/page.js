@@ -7,11 +7,12 @@ import { answerOf, element, filled, inWords, shownQuestion } from "./questions.j
 import { randomized } from "./randomizers.js";
 import { submission } from "./sealing.js";
 import { send, tried } from "./sending.js";
-import { collectionId, configIdOf, decodedConfig, fromText, inText } from "./wire.js";
+import { PLAIN_TYPE, collectionId, configIdOf, decodedConfig, fromText, inText, plainUpload } from "./wire.js";
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const UNFINISHED = '"page":{"sha256":""';  // where the digest of this page belongs, which it cannot hold itself
 const COLLECTION = JSON.parse(DATA.collection);
+const IS_LOCAL = COLLECTION.local === true;  // of one operator, over plain http, for which browsers do not encrypt
 const THEIRS = { lang: DATA.language };  // of what is asked; all else is in the language of the page
 const SETTLED = ["stored", "answered", "late"];  // after which people only wait for the result
 const FINAL = ["late", "spent"];  // refusals that sending again does not change
@@ -98,10 +99,15 @@ async function whenAnswered(event) {
   at("review-title").focus();
 }
 
+// What is kept and sent of the reports.
+function made(config) {
+  return IS_LOCAL ? plainUpload(reports) : submission(config, memory.id, reports);
+}
+
 // Whether what was randomized is sealed and kept; if another tab was faster, or it cannot be kept, it is forgotten.
 async function kept() {
   try {
-    if (await memory.held.keepOnce(() => submission(configs()[0], memory.id, reports))) {
+    if (await memory.held.keepOnce(() => made(configs()[0]))) {
       return true;
     }
     resume();
@@ -141,6 +147,9 @@ async function whenSent() {
 
 // What became of the upload that is kept, sealed to one key of the analyzer after the other while it has to be.
 async function delivered() {
+  if (IS_LOCAL) {
+    return send(location.pathname, memory.held.upload, { type: PLAIN_TYPE });
+  }
   const address = `${COLLECTION.shuffler.url}/collections/${inText(memory.id)}/reports`;
   const options = COLLECTION.relay ? { way: throughRelay(COLLECTION, configs(COLLECTION.gateway)) } : {};
   if (COLLECTION.issuer) {
@@ -162,7 +171,7 @@ async function delivered() {
     if (!reports || !successor) {
       return configs().some(({ id }) => id === configIdOf(upload)) ? "refused" : "expired";
     }
-    memory.held.replace(await submission(successor, memory.id, reports));
+    memory.held.replace(await made(successor));
   }
 }
 
@@ -189,16 +198,21 @@ async function begin() {
   at("send").addEventListener("click", whenSent);
   addEventListener("online", () => wasUnreachable && whenSent());
   const [, digest, invitation] = /^#page=([0-9a-f]{64})(?:&invitation=([A-Za-z0-9_-]+))?$/.exec(location.hash) ?? [];
-  const isSecure = location.protocol === "https:" || (location.protocol === "http:" && LOOPBACK.includes(location.hostname));
-  if (!isSecure || !digest) {
+  const isPlain = location.protocol === "http:" && (IS_LOCAL || LOOPBACK.includes(location.hostname));
+  const isSecure = location.protocol === "https:" || isPlain;
+  if (!isSecure || !(digest || IS_LOCAL)) {
     const why = location.protocol === "file:" ? "file" : "insecure";
     say(isSecure ? "incomplete" : why);
     show(...(location.protocol === "file:" ? ["questions"] : []));
     return;
   }
+  if (typeof globalThis.crypto?.getRandomValues !== "function") {
+    say("noChance");
+    return;
+  }
   try {
-    memory.id = await collectionId(DATA.collection.replace(UNFINISHED, `${UNFINISHED.slice(0, -1)}${digest}"`));
-    memory.held = new Memory(await collectionId(DATA.collection), memory.id);
+    memory.id = IS_LOCAL ? fromText(COLLECTION.nonce) : await collectionId(DATA.collection.replace(UNFINISHED, `${UNFINISHED.slice(0, -1)}${digest}"`));
+    memory.held = new Memory(IS_LOCAL ? memory.id : await collectionId(DATA.collection), memory.id);
     memory.invitation = invitation;
     if (COLLECTION.issuer && !isInvitation(COLLECTION, invitation) && memory.held.token === null && memory.held.state !== "answered") {
       say("incomplete");

@@ -9,9 +9,9 @@ const PATIENCE = 60000;
 const TRY_AGAIN = [429, 502, 503, 504];
 
 // What became of an upload: "stored", "unreachable", or why it was refused: a value of ERRORS, or "refused". A header
-// field spends a token; there is another `way` than a direct one.
-export async function send(address, upload, { spending = {}, ...further } = {}) {
-  const answer = await asked(address, upload, { "Content-Type": UPLOAD_TYPE, ...spending }, further);
+// field spends a token; there is another `way` than a direct one, and another `type` than a sealed one.
+export async function send(address, upload, { spending = {}, type = UPLOAD_TYPE, ...further } = {}) {
+  const answer = await asked(address, upload, { "Content-Type": type, ...spending }, further);
   if (answer === null) {
     return "unreachable";
   }

@@ -1,0 +1,131 @@
+"""A survey of one operator in one local network: this machine takes the answers in, and releases the result."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.core.instants import instant, written
+from shuffledp.core.validate import invalid
+from shuffledp.parties.organizer.survey_folder import SurveyFolder, new_survey
+from shuffledp.parties.service.client import answer_to, new_client
+from shuffledp.parties.service.demonstration import end, free_ports, wait_for
+from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
+from shuffledp.parties.service.web_pages import PLACE
+from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
+from shuffledp.survey import Collection, Service
+from shuffledp.survey.survey_terms import SurveyTerms
+
+_STATE, _CONFIG, _LOG = "answers", "operator.toml", "operator.log"
+_PATIENCE = 10.0
+_TO_FETCH = timedelta(days=1)
+_ELSEWHERE = ("192.0.2.1", 9)  # no machine's address (RFC 5737): nothing is sent, but the system picks a way there
+_FRONT = "survey"
+
+
+def network_address() -> str:
+    """Address of this machine in its network, as far as the system tells.
+
+    Raises:
+        InvalidParameterError: if it has none but its own.
+    """
+    found = ""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.connect(_ELSEWHERE)
+        found = asking.getsockname()[0]
+    if not found or ip_address(found).is_loopback:
+        raise InvalidParameterError(
+            "--address must be given: this machine does not tell its address in a network. Is it in one? Its settings "
+            "show the address, such as 192.168.1.20."
+        )
+    return found
+
+
+def new_local_survey(terms: SurveyTerms, output: Path, *, address: str, closes: str) -> SurveyFolder:
+    """Folder of a new survey of one operator at an address of this machine, with a port that is free now.
+
+    Raises:
+        InvalidParameterError: for an address that the internet reaches, or that is none.
+    """
+    try:
+        in_url = f"[{ip_address(address)}]" if ip_address(address).version == 6 else str(ip_address(address))
+    except ValueError:
+        raise invalid("an IP address of this machine, such as 192.168.1.20", address=address) from None
+    url = f"http://{in_url}:{free_ports(1)[0]}"
+    fetch_by = written(instant(closes=closes) + _TO_FETCH)
+    return new_survey(
+        terms,
+        output,
+        lambda task, analyst, operator: Collection.new(
+            task,
+            shuffler=Service(url=url, key=operator),
+            analyzer=Service(key=analyst),
+            closes=closes,
+            fetch_by=fetch_by,
+            local=True,
+            now=datetime.now(UTC),
+        ),
+        lambda _: f"{url}{PLACE}{_FRONT}",
+    )
+
+
+@contextmanager
+def at_work(survey: SurveyFolder) -> Iterator[None]:
+    """Context in which this machine takes answers in, from where an earlier process left it.
+
+    Raises:
+        RemoteProtocolError: if it cannot, as when the address is not this machine's any more.
+    """
+    collection, config = survey.read(), survey.path / _CONFIG
+    address = urlsplit(collection.shuffler.url)
+    config.write_text(
+        f'listen = "{address.netloc}"\nstate = "{_STATE}"\nkey = "{survey.operator_key_file.name}"\n'
+        f'collections = ["{survey.collection_file.name}"]\n',
+        encoding="utf-8",
+    )
+    run = [sys.executable, "-m", "shuffledp", "serve", "shuffler", "--config", str(config)]
+    with (survey.path / _LOG).open("ab") as log:
+        process = subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
+    try:
+        try:
+            wait_for(process)
+        except RemoteProtocolError:
+            raise RemoteProtocolError(
+                f"this machine must be able to listen at {address.netloc}; it is not. Is it still in the same network, "
+                f"and nothing else at that port? {survey.path / _LOG} says more."
+            ) from None
+        yield
+    finally:
+        end([process])
+
+
+def wait_for_end(collection: Collection, asked: threading.Event) -> None:
+    """Wait until the collection closes, or somebody has asked to end it."""
+    closes = instant(closes=collection.closes).timestamp()
+    while (left := closes - time.time()) > 0:
+        if asked.wait(min(left, 1.0)):  # the clock may be set meanwhile
+            return
+
+
+def finished(survey: SurveyFolder) -> FetchedRelease:
+    """Release of a survey whose answers this machine takes in: closed now, fetched and written.
+
+    Raises:
+        BatchTooSmallError: if fewer answered than are released.
+        RemoteProtocolError: if the process that takes answers in does not answer.
+    """
+    collection = survey.read()
+    request = CloseRequest.by(survey.operator_key(), collection.id, datetime.now(UTC)).encode()
+    url = f"{collection.shuffler.url}{collection.path}/close"
+    with new_client() as client:
+        answer_to(client, "POST", url, _PATIENCE, body=request, media_type=CLOSE_TYPE)
+    return asyncio.run(fetch_release(collection, [survey.analyst_key()], survey.path))

@@ -1,0 +1,131 @@
+"""Files of a survey in one folder: the analyst's key, the task, the collection, its page, its link and its release."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.instants import written
+from shuffledp.files.key_files import read_key, write_key
+from shuffledp.files.writing import new_folder
+from shuffledp.parties.client.link_codes import link_code
+from shuffledp.parties.client.poster import poster
+from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.service.fetched_release import RELEASE
+from shuffledp.parties.wire.keys import AnalyzerKey, PrivateKey, ShufflerKey
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.survey import Collection, Task, WebPage
+from shuffledp.survey.survey_terms import SurveyTerms
+
+_ANALYST_KEY, _OPERATOR_KEY = "analyst.key", "operator.key"
+_COLLECTION, _TASK, _POSTER = "survey.collection", "task.toml", "print.html"
+_PRIVATE = 0o700
+
+Draft = Callable[[Task, PublishedKey, PublishedKey], Collection]  # from the analyst's and the operator's key
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyFolder:
+    """Folder of one survey; who has it can read what is released, and nothing more than that of any person.
+
+    Args:
+        path: the folder.
+    """
+
+    path: Path
+
+    @property
+    def collection_file(self) -> Path:
+        """File that people's programs and the other parties are given."""
+        return self.path / _COLLECTION
+
+    @property
+    def page_file(self) -> Path:
+        """Page on which people answer."""
+        return WebPage.beside(self.collection_file)
+
+    @property
+    def code_file(self) -> Path:
+        """Link to the page as a QR code."""
+        return self.collection_file.with_suffix(".svg")
+
+    @property
+    def poster_file(self) -> Path:
+        """Sheet to print, with the question, the code and the link."""
+        return self.path / _POSTER
+
+    @property
+    def release(self) -> Path:
+        """Folder of the release, once there is one."""
+        return self.path / RELEASE
+
+    def read(self) -> Collection:
+        """Collection of the survey.
+
+        Raises:
+            InvalidParameterError: if the folder is none of a survey.
+        """
+        if not self.collection_file.is_file():
+            raise InvalidParameterError(
+                f"FOLDER must be one that `shuffledp survey new` made; got {self.path}, which has no {_COLLECTION}."
+            )
+        return Collection.read(self.collection_file)
+
+    def analyst_key(self) -> AnalyzerKey:
+        """Private key that opens the reports."""
+        key = read_key(self.path / _ANALYST_KEY)
+        if not isinstance(key, AnalyzerKey):
+            raise InvalidParameterError(f"{_ANALYST_KEY} must be the analyst's key; it is another party's.")
+        return key
+
+    def operator_key(self) -> ShufflerKey:
+        """Private key of the shuffler, where one operator runs all."""
+        key = read_key(self.path / _OPERATOR_KEY)
+        if not isinstance(key, ShufflerKey):
+            raise InvalidParameterError(f"{_OPERATOR_KEY} must be the shuffler's key; it is another party's.")
+        return key
+
+    @property
+    def operator_key_file(self) -> Path:
+        """File of the shuffler's private key, where one operator runs all."""
+        return self.path / _OPERATOR_KEY
+
+
+def new_survey(terms: SurveyTerms, output: Path, draft: Draft, page_at: Callable[[Collection], str]) -> SurveyFolder:
+    """Folder of a new survey, made as a whole or not at all, for its owner alone.
+
+    Args:
+        terms: what is asked.
+        output: folder to make.
+        draft: makes the collection from the task, the analyst's public key and an operator's, which it need not name.
+        page_at: address of the page of a collection.
+
+    Raises:
+        InvalidParameterError: if the folder exists, or the task does not fit.
+    """
+    now = datetime.now(UTC)
+    with new_folder(output, is_ours=lambda _: False) as folder:
+        os.chmod(folder, _PRIVATE)
+        made = SurveyFolder(folder)
+        (folder / _TASK).write_text(terms.task_file(), encoding="utf-8")
+        task = Task.read(folder / _TASK)
+        analyst = _new_key(folder / _ANALYST_KEY, AnalyzerKey.generate(), now)
+        operator = _new_key(folder / _OPERATOR_KEY, ShufflerKey.generate(), now)
+        collection = draft(task, analyst, operator)
+        if operator.key != collection.shuffler.key.key:
+            for each in folder.glob(f"{_OPERATOR_KEY}*"):
+                each.unlink()
+        collection, page = with_page(collection, page_at(collection))
+        made.page_file.write_bytes(page)
+        made.code_file.write_bytes(link_code(collection.page.link if collection.page else ""))
+        made.poster_file.write_text(poster(collection), encoding="utf-8")
+        made.collection_file.write_bytes(collection.canonical + b"\n")
+    return SurveyFolder(output)
+
+
+def _new_key(file: Path, key: PrivateKey, now: datetime) -> PublishedKey:
+    published = PublishedKey.of(key, active_from=written(now))
+    write_key(file, key, published)
+    return published

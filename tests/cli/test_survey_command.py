@@ -1,0 +1,86 @@
+"""The command `survey`: what it refuses before anything is made, what it says, and what it never says."""
+
+import io
+import threading
+
+import pytest
+
+from cli.running import refused, shuffledp
+from shuffledp.parties.organizer import local_survey
+
+ASKED = ("survey", "new", "Really?", "--people", 30, "--output", "made", "--address", "127.0.0.1")
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "--local must be given"),
+        (("--local", "--epsilon0", 3.5), "--epsilon0 must be at most 3 where one operator runs everything"),
+        (("--local", "--people", 10_000, "--epsilon0", 4), "--epsilon0 must be at most 3"),
+        (("--local", "--people", 1), "--people must be"),
+        (("--local", "--minimum", 31), "--minimum must be at most people=30"),
+        (("--local", "--fakes", 15), "--fakes must be below minimum=15"),
+        (("--local", "--answers", "Yes"), "--answers must be two or more"),
+        (("--local", "--questions", "q.toml"), "QUESTION must be given, or --questions in its place"),
+        (("--local", "--closes", "2001-01-01"), "--closes must be after"),
+        (("--local", "--address", "8.8.8.8"), "must be an https address"),
+        (("--local", "--language", "not a language"), "language"),
+    ],
+)
+def test_what_cannot_be_asked_so_is_refused_in_a_line_and_leaves_nothing(inside, arguments, why):
+    assert why in refused(2, *ASKED, *arguments)
+    assert list(inside.iterdir()) == []
+
+
+def test_a_folder_that_is_there_is_never_replaced(inside):
+    (inside / "made").mkdir()
+    (inside / "made" / "letters").touch()
+    assert "must be a folder that does not exist yet" in refused(2, *ASKED, "--local")
+    assert [each.name for each in (inside / "made").iterdir()] == ["letters"]
+
+
+def test_a_folder_of_something_else_is_no_survey(inside):
+    assert "which has no survey.collection" in refused(2, "survey", "finish", ".")
+
+
+@pytest.mark.deep
+def test_a_survey_says_what_is_protected_and_where_to_go_and_shows_no_secret(inside, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    done = shuffledp(*ASKED, "--local", "--fakes", 3)
+    assert done.code == 4
+    assert "there were fewer. The shuffler has destroyed them, and nothing was released." in done.err
+    lines = done.out.splitlines()
+    assert lines[0].startswith("WARNING: One operator, in one local network without encryption")
+    assert "epsilon0 = 2: with 30 answers a share is known to +-15 points" in done.out
+    assert "If at most 3 of the answers are made up" in done.out
+    assert "Open on each phone: http://127.0.0.1:" in done.out
+    for key in ("analyst.key", "operator.key"):
+        secret = (inside / "made" / key).read_text().splitlines()[1]
+        assert secret not in done.out + done.err
+
+
+def test_a_closed_input_ends_nothing(monkeypatch):
+    from shuffledp.cli.survey_command import _read_line
+
+    asked = threading.Event()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    _read_line(asked)
+    assert not asked.is_set()
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    _read_line(asked)
+    assert asked.is_set()
+
+
+def test_a_machine_without_a_network_says_so(monkeypatch):
+    class Nowhere:
+        def __init__(self, *_):
+            raise OSError
+
+    monkeypatch.setattr(local_survey.socket, "socket", Nowhere)
+    assert "--address must be given" in refused(2, *ASKED[:-2], "--local")

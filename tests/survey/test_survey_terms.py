@@ -1,0 +1,125 @@
+"""What an organizer asks, what it costs, and what is refused before anything is made."""
+
+import tomllib
+
+import pytest
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.survey import Task
+from shuffledp.survey.survey_terms import (
+    AskedQuestion,
+    SurveyTerms,
+    epsilon0_for,
+    minimum_for,
+    questions_in,
+)
+from shuffledp.survey.task_planning import plan
+
+COPIED = AskedQuestion("Have you copied homework this year?", ("No", "Yes"))
+
+
+def terms(**further):
+    given = {"name": "homework", "questions": (COPIED,), "people": 30, "epsilon0": 2.0, "minimum": 15}
+    return SurveyTerms(**given | further)
+
+
+def task_of(asked):
+    return Task.from_dict(tomllib.loads(asked.task_file()))
+
+
+@pytest.mark.parametrize(("epsilon0", "points", "truth"), [(1, 34, 73), (2, 15, 88), (3, 8, 95)])
+def test_of_30_people_a_share_is_known_so_far_and_a_report_is_true_so_often(epsilon0, points, truth):
+    known = terms().known(epsilon0)
+    assert (round(100 * known.half_width), round(100 * known.truth)) == (points, truth)
+
+
+def test_of_several_questions_each_has_its_part_of_the_loss():
+    two = terms(questions=(COPIED, AskedQuestion("Which one?", ("Maths", "French", "Latin"))))
+    task = task_of(two)
+    assert [column.randomizer.randomizer().model.epsilon0 for column in task.columns] == [1.0, 1.0]
+    assert [column.question for column in task.columns] == [COPIED.text, "Which one?"]
+    assert two.known(2.0).half_width > terms().known(1.0).half_width  # of three answers a share is known worse
+    assert task.people.fakes == 14
+
+
+def test_who_does_not_say_how_many_answers_are_made_up_is_promised_epsilon0_alone():
+    first = plan(task_of(terms()), 15, alone=True).statements[0].guarantee
+    assert (first.epsilon, first.delta) == (2.0, 0.0)
+    many = {"people": 1000, "minimum": 500, "epsilon0": 1.0}
+    assert plan(task_of(terms(**many)), 500, alone=True).statements[0].guarantee.epsilon == 1.0
+    assert plan(task_of(terms(**many, fakes=100)), 500, alone=True).statements[0].guarantee.epsilon < 0.5
+
+
+def test_texts_survive_the_task_file():
+    odd = AskedQuestion('Is "no" \\ a word? \N{SNOWMAN}', ("a\tb", 'say "yes"'))
+    with pytest.raises(InvalidParameterError, match="categories"):
+        task_of(terms(questions=(odd,)))  # as the task itself refuses control characters
+    task = task_of(terms(questions=(AskedQuestion(odd.text, ("a b", 'say "yes"')),), contact='"A" \\', language="de"))
+    assert task.column.question == odd.text
+    assert list(task.column.targets) == ["a b", 'say "yes"']
+    assert (task.release.contact, task.written.language) == ('"A" \\', "de")
+
+
+@pytest.mark.parametrize(
+    ("people", "given", "alone", "taken"),
+    [(299, None, "", 2.0), (300, None, "", 1.0), (30, 3.0, "x", 3.0), (100, 5.0, "", 5.0), (30, 0.5, "", 0.5)],
+)
+def test_the_loss_follows_the_number_of_people_unless_it_is_named(people, given, alone, taken):
+    assert epsilon0_for(people, given, alone=alone) == taken
+
+
+@pytest.mark.parametrize(
+    ("people", "given", "alone", "why"),
+    [
+        (99, 3.01, "", "at most 3 among 99 people: there the shuffle buys next to nothing"),
+        (10_000, 4.0, "where one operator runs everything", "where one operator runs everything"),
+        (10_000, 0.0, "", "epsilon0 must be"),
+    ],
+)
+def test_a_loss_that_nothing_but_chance_protects_is_refused(people, given, alone, why):
+    with pytest.raises(InvalidParameterError, match=why):
+        epsilon0_for(people, given, alone=alone)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"people": 1}, "people"),
+        ({"minimum": 31}, "minimum must be at most people=30"),
+        ({"minimum": 1}, "minimum"),
+        ({"fakes": 15}, "fakes must be below minimum=15"),
+        ({"fakes": -1}, "fakes"),
+    ],
+)
+def test_terms_out_of_range_are_refused(wrong, why):
+    with pytest.raises(InvalidParameterError, match=why):
+        terms(**wrong)
+
+
+@pytest.mark.parametrize("answers", [("No",), ("No", "No"), ("No", "")])
+def test_a_question_has_two_answers_or_more(answers):
+    with pytest.raises(InvalidParameterError, match="answers must be two or more"):
+        AskedQuestion("Really?", answers)
+
+
+def test_half_of_the_people_have_to_answer():
+    assert [minimum_for(people) for people in (2, 3, 30, 31)] == [2, 2, 15, 16]
+
+
+def test_questions_come_from_a_file_and_everything_else_in_it_is_refused(tmp_path):
+    file = tmp_path / "questions.toml"
+    file.write_text(
+        '[[question]]\ntext = "A?"\nanswers = ["x", "y"]\n[[question]]\ntext = "B?"\nanswers = ["1", "2"]\n'
+    )
+    assert [each.text for each in questions_in(file)] == ["A?", "B?"]
+    for wrong in (
+        "",
+        "question = 1",
+        'name = "x"\n[[question]]\ntext = "A?"\nanswers = ["x", "y"]',
+        '[[question]]\ntext = "A?"',
+        '[[question]]\ntext = "A?"\nanswers = [1, 2]',
+        'question = ["A?"]',
+    ):
+        file.write_text(wrong)
+        with pytest.raises(InvalidParameterError, match="question"):
+            questions_in(file)
