@@ -96,7 +96,7 @@ class Pipeline:
         shuffler: what becomes of all reports.
         analyzer: what is estimated from the view.
         fakes: how many of the senders of any batch may be fake, 0 or more, besides those who collude: statements count
-            the others alone.
+            the others alone. None: all but one may be.
         fakes_collude: whether the shuffler counts the fake senders among its colluders already, as that of a task does.
 
     Raises:
@@ -124,14 +124,15 @@ class Pipeline:
     randomizer: Randomizer
     shuffler: Shuffler
     analyzer: Analyzer[Any]
-    fakes: int = 0
+    fakes: int | None = 0
     fakes_collude: bool = False
 
     def __post_init__(self) -> None:
         validate.instance_of(Randomizer, randomizer=self.randomizer)
         validate.instance_of(Shuffler, shuffler=self.shuffler)
         validate.instance_of(Analyzer, analyzer=self.analyzer)
-        validate.integer_at_least(0, fakes=self.fakes)
+        if self.fakes is not None:
+            validate.integer_at_least(0, fakes=self.fakes)
         validate.instance_of(bool, fakes_collude=self.fakes_collude)
 
     @property
@@ -142,7 +143,7 @@ class Pipeline:
     def model(self, num_users: int) -> ProtocolModel:
         """Public description of the whole protocol for this number of users."""
         model = ProtocolModel(local=self.randomizer.model, shuffle=self.shuffler.model(num_users))
-        return model.with_fakes(self.fakes, among_colluders=self.fakes_collude)
+        return self._counted(model)
 
     def run(
         self, values: ArrayLike, *, delta: float, public: Table | None = None, source: RandomSource | None = None
@@ -232,7 +233,7 @@ class Pipeline:
             trust: see there.
         """
         _require_everybody(model, num_reports)
-        model = model.with_fakes(self.fakes, among_colluders=self.fakes_collude)
+        model = self._counted(model)
         estimate = self._named(self.analyzer.estimate(summary))
         statements = tuple(each.trusting(*trust) for each in account_all(model, delta=delta))
         if seeded:
@@ -240,6 +241,11 @@ class Pipeline:
         return Release(
             model=model, num_reports=num_reports, view=None, estimate=estimate, statements=statements, seeded=seeded
         )
+
+    def _counted(self, model: ProtocolModel) -> ProtocolModel:
+        """Same protocol with the senders who may be fake."""
+        fakes = model.shuffle.num_honest - 1 if self.fakes is None else self.fakes
+        return model.with_fakes(fakes, among_colluders=self.fakes_collude)
 
     def _named(self, estimate: Estimate) -> Estimate:
         """Same estimate with categories in place of their numbers, where the randomizer knows them."""

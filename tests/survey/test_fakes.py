@@ -262,3 +262,26 @@ def test_an_audit_plays_the_others(tmp_path):
     found = json.loads(shuffledp("audit", path, "--trials", 200, "--json").out)
     assert any("10 may be fake senders" in remark for remark in found["remarks"])
     assert not found["refuted"]
+
+
+def test_where_nobody_vouches_for_people_the_local_loss_alone_is_stated_of_any_number():
+    unvouched = Task.from_dict(task(fakes=0).to_dict() | {"people": {"expected": 100, "unvouched": True}})
+    assert unvouched.to_dict()["people"]["unvouched"] is True
+    assert "unvouched" not in task(fakes=0).to_dict()["people"]
+    assert Task.from_dict(unvouched.to_dict()) == unvouched
+    for users in (50, 1000):
+        model = unvouched.column.model(users)
+        assert (model.fakes, model.shuffle.num_honest) == (users - 1, 1)
+        assert account_all(model, delta=1e-6)[0].guarantee.epsilon == model.local.epsilon0
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"people": {"fakes": 3, "unvouched": True}}, "fakes must be 0 with unvouched"),
+        ({"people": {"unvouched": True}, "shuffler": {"kind": "none"}}, "unvouched must be left out but for a uniform"),
+    ],
+)
+def test_unvouched_people_are_no_number_and_of_no_other_shuffle(changes, why):
+    with pytest.raises(InvalidParameterError, match=why):
+        Task.from_dict(task(fakes=0).to_dict() | changes)

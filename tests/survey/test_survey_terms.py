@@ -39,14 +39,15 @@ def test_of_several_questions_each_has_its_part_of_the_loss():
     assert [column.randomizer.randomizer().model.epsilon0 for column in task.columns] == [1.0, 1.0]
     assert [column.question for column in task.columns] == [COPIED.text, "Which one?"]
     assert two.known(2.0).half_width > terms().known(1.0).half_width  # of three answers a share is known worse
-    assert task.people.fakes == 14
+    assert task.people.unvouched
 
 
 def test_who_does_not_say_how_many_answers_are_made_up_is_promised_epsilon0_alone():
     first = plan(task_of(terms()), 15, alone=True).statements[0].guarantee
     assert (first.epsilon, first.delta) == (2.0, 0.0)
     many = {"people": 1000, "minimum": 500, "epsilon0": 1.0}
-    assert plan(task_of(terms(**many)), 500, alone=True).statements[0].guarantee.epsilon == 1.0
+    assert plan(task_of(terms(**many)), 900, alone=True).statements[0].guarantee.epsilon == 1.0
+    assert plan(task_of(terms(**many, fakes=0)), 900, alone=True).statements[0].guarantee.epsilon < 0.5
     assert plan(task_of(terms(**many, fakes=100)), 500, alone=True).statements[0].guarantee.epsilon < 0.5
 
 

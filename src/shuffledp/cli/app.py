@@ -70,7 +70,13 @@ for about_relays in (
     relay_command.relay_app.command()(on_screen(about_relays))
 tokens_command.tokens_app.command()(on_screen(tokens_command.issue))
 tokens_command.tokens_app.command()(on_screen(tokens_command.replace))
-for about_surveys in (survey_command.new, survey_command.finish):
+for about_surveys in (
+    survey_command.new,
+    survey_command.status,
+    survey_command.check,
+    survey_command.close,
+    survey_command.finish,
+):
     survey_command.survey_app.command()(on_screen(about_surveys))
 for group in (
     survey_command.survey_app,

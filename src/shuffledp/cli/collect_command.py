@@ -183,7 +183,7 @@ def status(collection: CollectionFile, *, ca: Certificates = None, json: Json = 
     from shuffledp.survey import Collection
 
     read = Collection.read(collection)
-    found = _status(read, ca)
+    found = status_of(read, ca)
     if json:
         print_json({"collection": read.id.hex()} | found)
     else:
@@ -215,7 +215,7 @@ def close(
     body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
     with new_client(certificates=ca) as client:
         answer_to(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
-        found, untold = _status(read, ca), None
+        found, untold = status_of(read, ca), None
         if found["phase"] == "open":
             raise RemoteProtocolError(
                 f"{read.shuffler.url} must close the collection; it says that it is open. Run the same command again "
@@ -236,7 +236,7 @@ def close(
         )
 
 
-def _status(collection: "Collection", ca: Path | None) -> dict[str, Any]:
+def status_of(collection: "Collection", ca: Path | None) -> dict[str, Any]:
     """The shuffler's answer about the state of a collection."""
     require_extra("service", "asking", ["httpx"])
     from shuffledp.parties.service.client import answer_to, new_client

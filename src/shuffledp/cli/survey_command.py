@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import require_extra, show_document, whole
+from shuffledp.cli.collect_command import status_of
+from shuffledp.cli.options import Json, print_json, require_extra, show_document, whole
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.core.errors import InvalidParameterError
@@ -94,6 +95,70 @@ def new(
     link = "" if collection.page is None else collection.page.link
     show_document(lambda: new_survey_document(terms, compared, collection, output, link))
     _run_local(survey)
+
+
+def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -> None:
+    """Say whether a survey is open, whether enough have answered, and whether people are served the right page.
+
+    How many have answered, nobody says before the release.
+    """
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.documents.survey_document import survey_status_document
+    from shuffledp.parties.organizer.page_check import check_page
+    from shuffledp.parties.organizer.survey_folder import SurveyFolder
+    from shuffledp.parties.service.client import new_client
+
+    collection = SurveyFolder(folder).read()
+    found = status_of(collection, ca)
+    if found["phase"] == "open" and collection.page is not None:
+        with new_client(certificates=ca) as client:
+            check_page(collection.page, client)
+    if json:
+        print_json({"collection": collection.id.hex()} | found)
+        return
+    is_open = found["phase"] == "open"
+    next_ = "People are served the page that the link names." if is_open else f"Next: shuffledp survey finish {folder}"
+    show_document(lambda: survey_status_document(collection, found, next_))
+
+
+def check(
+    link: Annotated[str, typer.Argument(metavar="LINK", help="The whole link that people are invited by.")],
+    *,
+    ca: Certificates = None,
+    json: Json = False,
+) -> None:
+    """Compare the page that is served with the link, from any machine, and show what it asks and whom it trusts.
+
+    An invitation in the link stays here: it is neither sent nor shown.
+    """
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.documents.collection_document import collection_as_dict
+    from shuffledp.documents.survey_document import page_checked_document
+    from shuffledp.parties.organizer.page_check import check_page, page_of_link
+    from shuffledp.parties.service.client import new_client
+
+    page = page_of_link(link)
+    with new_client(certificates=ca) as client:
+        found = check_page(page, client)
+    if json:
+        print_json({"url": page.url, "sha256": page.sha256} | ({} if found is None else collection_as_dict(found)))
+    else:
+        show_document(lambda: page_checked_document(page, found))
+
+
+def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
+    """Close a survey before its date; what has come is released by `survey finish`."""
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.documents.survey_document import survey_status_document
+    from shuffledp.parties.organizer import local_survey
+    from shuffledp.parties.organizer.survey_folder import SurveyFolder
+
+    survey = SurveyFolder(folder)
+    collection = survey.read()
+    local_survey.close(survey)
+    found = status_of(collection, ca)
+    next_ = f"Next: shuffledp survey finish {folder}"
+    show_document(lambda: survey_status_document(collection, found, next_))
 
 
 def finish(folder: SurveyPath, *, ca: Certificates = None) -> None:

@@ -1,14 +1,17 @@
 """A survey in words for the person who asks: what each epsilon0 costs, where people answer, and what to do next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import Block, Role, Text, told
+from shuffledp.documents.collection_document import collection_document
 from shuffledp.documents.document import Document, Section
-from shuffledp.survey import LOCAL_NETWORK, Collection
+from shuffledp.documents.sending_document import status_document
+from shuffledp.survey import LOCAL_NETWORK, Collection, WebPage
 
 if TYPE_CHECKING:
     from shuffledp.survey.survey_terms import Knowledge, SurveyTerms
@@ -65,6 +68,30 @@ def open_local_document(collection: Collection) -> Document:
     ends = f"It ends at {shown(collection.closes)}, or when you press Enter here. The release follows at once."
     lines = (f"\nOpen on each phone: {url}", _REACH.format(port=url.rpartition(":")[2]), ends)
     return Document(sections=(Section(anchor="open", title="", blocks=told(*lines)),))
+
+
+def page_checked_document(page: WebPage, collection: Collection | None, *lines: str) -> Document:
+    """The right page is served, as far as one look tells; then what the collection inside it promises.
+
+    Args:
+        page: address and digest.
+        collection: collection inside the page; None where it is not known here.
+        lines: what else is known, a sentence each.
+    """
+    seen = (
+        f"The page at {page.url} is the one that the link names.",
+        "That is so now, and for this machine: whoever serves it could serve others another one.",
+    )
+    blocks = (*told(*seen, *lines),)
+    checked = Section(anchor="checked", title="The page", blocks=blocks)
+    if collection is None:
+        return Document(sections=(checked,))
+    return replace(collection_document(collection), sections=(checked, *collection_document(collection).sections))
+
+
+def survey_status_document(collection: Collection, status: Mapping[str, object], next_: str) -> Document:
+    """Whether a survey is open, whether enough have answered, and what to do next; never how many."""
+    return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(next_)))
 
 
 def _known(found: "Knowledge", people: int) -> str:

@@ -21,7 +21,7 @@ _LAST_PORT = 65535
 LOCAL = "localhost"  # one spelling for all names of the caller's own machine
 
 
-def check_address(*, in_network: bool = False, **named: str) -> None:
+def check_address(in_network: bool = False, /, **named: str) -> None:
     """Refuse an address that devices could not trust or not find.
 
     Args:

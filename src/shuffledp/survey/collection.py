@@ -142,7 +142,7 @@ class Collection(Described):
         """Refuse plain http of a network unless the collection is local, and a local one with several operators."""
         for role, url in self.addresses.items():
             if url:
-                check_address(in_network=self.local, **{role: url})
+                check_address(self.local, **{role: url})
         if not self.local:
             return
         if self.transport != "direct" or not self.analyzer.fetches:

@@ -50,6 +50,7 @@ class PeopleSection(Section):
     expected: int | None = None
     earlier: tuple[str, ...] = ()
     fakes: int = 0
+    unvouched: bool = False
 
     def __post_init__(self) -> None:
         if self.id is not None:
@@ -57,6 +58,8 @@ class PeopleSection(Section):
         if self.expected is not None:
             validate.integer_at_least(1, expected=self.expected)
         validate.integer_at_least(0, fakes=self.fakes)
+        if self.unvouched and self.fakes:
+            raise invalid("0 with unvouched, where all but one may be fake", fakes=self.fakes)
         if self.expected is not None and self.fakes >= self.expected:
             raise invalid(f"below expected={self.expected}", fakes=self.fakes)
         for sha256 in self.earlier:
@@ -65,9 +68,9 @@ class PeopleSection(Section):
             raise invalid("all different", earlier=list(self.earlier))
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; without ``fakes`` where there are none."""
+        """All keys of the table; without ``fakes`` and ``unvouched`` where they say nothing."""
         table = super(PeopleSection, self).to_dict()
-        return table if self.fakes else without_none(table | {"fakes": None}, "fakes")
+        return {key: value for key, value in table.items() if value or key not in ("fakes", "unvouched")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +172,12 @@ class Column(Described):
     def _check_fakes(self) -> None:
         """Refuse too many fake people: each release needs honest people, enough for the protocol's noise."""
         fakes, least = self.people.fakes, self.release.minimum_batch
+        is_plain = self.shuffler.is_uniform and self.randomizer.randomizer().model.num_messages == 1
+        if self.people.unvouched and not is_plain:
+            raise InvalidParameterError(
+                "[people] unvouched must be left out but for a uniform shuffle of single reports: elsewhere a number "
+                "of fakes is needed."
+            )
         if fakes and fakes >= least:
             raise InvalidParameterError(
                 "[people] fakes must be below minimum_batch of [release], so that somebody honest is in every release; "
@@ -273,7 +282,7 @@ class Column(Described):
             randomizer=randomizer,
             shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
             analyzer=self.shuffler.analyzer(analyzer),
-            fakes=self.people.fakes,
+            fakes=None if self.people.unvouched else self.people.fakes,
             fakes_collude=self.shuffler.needs_graph,
         )
 

@@ -37,7 +37,7 @@ class Service(Described):
 
     def __post_init__(self) -> None:
         if self.url:
-            check_address(in_network=True, url=self.url)  # the collection refuses it where it is not local
+            check_address(True, url=self.url)  # the collection refuses it where it is not local
         elif self.key.role is not Role.ANALYZER:
             raise invalid("an address", url=self.url)
         elif self.key.request_key is None:

@@ -20,6 +20,7 @@ _OF_FEW, _OF_MANY = 2.0, 1.0
 _LARGEST, _PEOPLE_FOR_MORE = 3.0, 100
 _LEAST_BATCH, _DELTA_DIGITS = 2, 6
 _KEYS = {"text", "answers"}
+_UNVOUCHED = "unvouched = true  # all answers but one may be made up, so that epsilon0 alone is promised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,6 @@ class SurveyTerms:
 
     def task_file(self) -> str:
         """Task of the survey as TOML."""
-        counted = self.minimum - 1 if self.fakes is None else self.fakes
         head = [
             f"name = {_toml(self.name)}",
             *([] if self.language is None else [f"language = {_toml(self.language)}"]),
@@ -108,7 +108,8 @@ class SurveyTerms:
             "",
             "[people]",
             f"expected = {self.people}",
-            *([f"fakes = {counted}  # made-up answers that the promise allows for"] if counted else []),
+            *([_UNVOUCHED] if self.fakes is None else []),
+            *([f"fakes = {self.fakes}  # made-up answers that the promise allows for"] if self.fakes else []),
             "",
             "[release]",
             f"delta = 1e-{max(_DELTA_DIGITS, len(str(self.people)) + 1)}",

@@ -157,6 +157,10 @@ class TaskAudit(Shown):
                 f"Only the smallest stratum was played, {count_of(played, 'honest person', 'honest people')}: others' "
                 "reports tell nothing of theirs."
             )
+        if self.task.people.unvouched:
+            found.append(
+                "Nobody vouches for people: all reports but one may be made up by whoever attacks, and hide nobody."
+            )
         if fakes := self.task.people.fakes:
             found.append(
                 f"Of these people {fakes:,} may be fake senders, who tell whoever attacks what they sent: they hide "

@@ -31,7 +31,7 @@ class WebPage(Described):
     sha256: str
 
     def __post_init__(self) -> None:
-        check_address(in_network=True, url=self.url)
+        check_address(True, url=self.url)
         if self.sha256:
             require_sha256(sha256=self.sha256)
 

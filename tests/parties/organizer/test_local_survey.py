@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cli.running import shuffledp
 from parties.client.answering import RANDOMIZE, picture, says
 from parties.client.loading import watched
 from shuffledp.core.errors import InvalidParameterError
@@ -84,6 +85,25 @@ def test_an_address_that_is_none_of_a_network_is_refused(tmp_path, address):
 
 
 @pytest.mark.deep
+def test_answers_outlive_the_process_that_took_them(tmp_path):
+    survey = made(tmp_path)
+    with at_work(survey):
+        answers(survey, "Yes", "No", "No", "No")
+    with at_work(survey):
+        link = survey.read().page.link
+        asked = shuffledp("survey", "check", link)
+        assert (asked.code, "is the one that the link names." in asked.out) == (0, True)
+        assert shuffledp("survey", "status", survey.path, "--json").json["at_least_minimum"] is True
+        assert "People are served the page" in shuffledp("survey", "status", survey.path).out
+        assert f"Next: shuffledp survey finish {survey.path}" in shuffledp("survey", "close", survey.path).out
+    done = shuffledp("survey", "finish", survey.path)
+    assert done.code == 0, done.err
+    released = json.loads((survey.release / "statement.json").read_text())
+    assert released["num_reports"] == 4
+    assert released["statements"][0]["guarantee"]["epsilon"] == 2.0
+
+
+@pytest.mark.deep
 def test_phones_without_encryption_answer_and_the_release_says_who_could_see_them(browser, tmp_path):
     survey = made(tmp_path, address=in_network())
     with at_work(survey):
@@ -118,13 +138,3 @@ def test_phones_without_encryption_answer_and_the_release_says_who_could_see_the
         "delivered",
         "stopped",
     }
-
-
-@pytest.mark.deep
-def test_answers_outlive_the_process_that_took_them(tmp_path):
-    survey = made(tmp_path)
-    with at_work(survey):
-        answers(survey, "Yes", "No", "No", "No")
-    with at_work(survey):
-        released = released_by(survey)
-    assert released["num_reports"] == 4

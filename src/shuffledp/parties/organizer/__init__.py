@@ -1,5 +1,6 @@
 """What an organizer's own machine does in a survey with people's phones: the command `survey`.
 
 To be read in this order: `shuffledp.survey.survey_terms` (what is asked, and how much each answer may tell),
-`survey_folder` (the files of a survey), `local_survey` (all parties on one laptop).
+`survey_folder` (the files of a survey), `local_survey` (all parties on one laptop), `page_check` (whether people are
+served the right page).
 """

@@ -116,11 +116,10 @@ def wait_for_end(collection: Collection, asked: threading.Event) -> None:
             return
 
 
-def finished(survey: SurveyFolder) -> FetchedRelease:
-    """Release of a survey whose answers this machine takes in: closed now, fetched and written.
+def close(survey: SurveyFolder) -> None:
+    """Close a survey before its date.
 
     Raises:
-        BatchTooSmallError: if fewer answered than are released.
         RemoteProtocolError: if the process that takes answers in does not answer.
     """
     collection = survey.read()
@@ -128,4 +127,15 @@ def finished(survey: SurveyFolder) -> FetchedRelease:
     url = f"{collection.shuffler.url}{collection.path}/close"
     with new_client() as client:
         answer_to(client, "POST", url, _PATIENCE, body=request, media_type=CLOSE_TYPE)
+
+
+def finished(survey: SurveyFolder) -> FetchedRelease:
+    """Release of a survey whose answers this machine takes in: closed now, fetched and written.
+
+    Raises:
+        BatchTooSmallError: if fewer answered than are released.
+        RemoteProtocolError: if the process that takes answers in does not answer.
+    """
+    close(survey)
+    collection = survey.read()
     return asyncio.run(fetch_release(collection, [survey.analyst_key()], survey.path))
