@@ -15,7 +15,7 @@ from parties.client.answering import RANDOMIZE, SEND, says
 from parties.client.loading import watched
 from parties.service.processes import free_port, until
 
-ELSEWHERE = ("pip install", "curl", "shuffledp serve all")  # one waits for a line, and has a test of its own
+ELSEWHERE = ("pip install", "curl", "shuffledp serve all", "shuffledp survey")  # two wait for a line, and have own tests
 NEEDS_A_RELEASE = ("shuffledp collect status", "ls -m releases")
 
 

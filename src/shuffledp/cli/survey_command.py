@@ -161,15 +161,23 @@ def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
     show_document(lambda: survey_status_document(collection, found, next_))
 
 
-def finish(folder: SurveyPath, *, ca: Certificates = None) -> None:
+def finish(
+    folder: SurveyPath,
+    *,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Take answers in until it closes, or Enter is pressed, as `survey new` did.")
+    ] = False,
+) -> None:
     """Close a survey, if it is open, and write its release."""
     require_extra("service", "serving", NEEDED)
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
     survey = SurveyFolder(folder)
-    if survey.read().local and ca is not None:
-        raise InvalidParameterError("--ca must be left out for a survey in a local network, which has no certificates.")
-    _finish_local(survey)
+    survey.read()
+    if wait:
+        _run_local(survey)
+    else:
+        _finish_local(survey)
 
 
 def _asked(question: str | None, answers: str, file: Path | None) -> "tuple[AskedQuestion, ...]":
@@ -198,10 +206,10 @@ def _run_local(survey: "SurveyFolder") -> None:
     from shuffledp.parties.organizer.local_survey import at_work, finished, wait_for_end
 
     collection, asked = survey.read(), threading.Event()
-    with at_work(survey):
-        show_document(lambda: open_local_document(collection))
+    with at_work(survey) as keep:
+        show_document(lambda: open_local_document(collection, survey.path))
         threading.Thread(target=_read_line, args=(asked,), daemon=True).start()
-        wait_for_end(collection, asked)
+        wait_for_end(collection, asked, keep)
         _show_release(survey, finished(survey))
 
 

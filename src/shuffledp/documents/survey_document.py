@@ -62,11 +62,12 @@ def new_survey_document(
     return Document(title=terms.name, sections=(Section(anchor="survey", title="", blocks=blocks),))
 
 
-def open_local_document(collection: Collection) -> Document:
+def open_local_document(collection: Collection, folder: Path) -> Document:
     """Where phones open a local survey, what to check if they cannot, and how it ends."""
     url = collection.shuffler.url
     ends = f"It ends at {shown(collection.closes)}, or when you press Enter here. The release follows at once."
-    lines = (f"\nOpen on each phone: {url}", _REACH.format(port=url.rpartition(":")[2]), ends)
+    interrupted = f"If this is interrupted, nothing is lost: shuffledp survey finish --wait {folder}"
+    lines = (f"\nOpen on each phone: {url}", _REACH.format(port=url.rpartition(":")[2]), ends, interrupted)
     return Document(sections=(Section(anchor="open", title="", blocks=told(*lines)),))
 
 

@@ -1,11 +1,14 @@
 """A survey of one operator, from its files to its release, with phones that have no encryption."""
 
+import io
 import json
 import os
+import signal
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +34,17 @@ TERMS = SurveyTerms(
 def made(folder, *, address="127.0.0.1"):
     closes = written(datetime.now(UTC) + timedelta(hours=1))
     return new_local_survey(TERMS, folder / "homework", address=address, closes=closes)
+
+
+def killed(survey):
+    """Kill -9 the process that takes answers in: the one whose command line names this survey, and wait for its end."""
+    (pid,) = (
+        int(each.name)
+        for each in Path("/proc").iterdir()
+        if each.name.isdigit() and str(survey.path).encode() in (each / "cmdline").read_bytes()
+    )
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
 def in_network():
@@ -85,10 +99,13 @@ def test_an_address_that_is_none_of_a_network_is_refused(tmp_path, address):
 
 
 @pytest.mark.deep
-def test_answers_outlive_the_process_that_took_them(tmp_path):
+def test_answers_outlive_the_process_that_took_them(tmp_path, monkeypatch):
     survey = made(tmp_path)
-    with at_work(survey):
-        answers(survey, "Yes", "No", "No", "No")
+    with at_work(survey) as keep:
+        answers(survey, "Yes", "No")
+        killed(survey)
+        keep()
+        answers(survey, "No", "No")
     with at_work(survey):
         link = survey.read().page.link
         asked = shuffledp("survey", "check", link)
@@ -96,7 +113,8 @@ def test_answers_outlive_the_process_that_took_them(tmp_path):
         assert shuffledp("survey", "status", survey.path, "--json").json["at_least_minimum"] is True
         assert "People are served the page" in shuffledp("survey", "status", survey.path).out
         assert f"Next: shuffledp survey finish {survey.path}" in shuffledp("survey", "close", survey.path).out
-    done = shuffledp("survey", "finish", survey.path)
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    done = shuffledp("survey", "finish", "--wait", survey.path)
     assert done.code == 0, done.err
     released = json.loads((survey.release / "statement.json").read_text())
     assert released["num_reports"] == 4

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -79,41 +79,62 @@ def new_local_survey(terms: SurveyTerms, output: Path, *, address: str, closes: 
 
 
 @contextmanager
-def at_work(survey: SurveyFolder) -> Iterator[None]:
+def at_work(survey: SurveyFolder) -> Iterator[Callable[[], None]]:
     """Context in which this machine takes answers in, from where an earlier process left it.
+
+    Yields:
+        Function that starts the process anew if it has ended; what was acknowledged is on the disk.
 
     Raises:
         RemoteProtocolError: if it cannot, as when the address is not this machine's any more.
     """
-    collection, config = survey.read(), survey.path / _CONFIG
-    address = urlsplit(collection.shuffler.url)
-    config.write_text(
-        f'listen = "{address.netloc}"\nstate = "{_STATE}"\nkey = "{survey.operator_key_file.name}"\n'
-        f'collections = ["{survey.collection_file.name}"]\n',
+    collection = survey.read()
+    (survey.path / _CONFIG).write_text(
+        f'listen = "{urlsplit(collection.shuffler.url).netloc}"\nstate = "{_STATE}"\n'
+        f'key = "{survey.operator_key_file.name}"\ncollections = ["{survey.collection_file.name}"]\n',
         encoding="utf-8",
     )
-    run = [sys.executable, "-m", "shuffledp", "serve", "shuffler", "--config", str(config)]
-    with (survey.path / _LOG).open("ab") as log:
-        process = subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
+    running = [_started(survey)]
+
+    def keep() -> None:
+        if running[-1].poll() is not None:
+            running.append(_started(survey))
+            _wait_for(survey, running[-1])
+
     try:
-        try:
-            wait_for(process)
-        except RemoteProtocolError:
-            raise RemoteProtocolError(
-                f"this machine must be able to listen at {address.netloc}; it is not. Is it still in the same network, "
-                f"and nothing else at that port? {survey.path / _LOG} says more."
-            ) from None
-        yield
+        _wait_for(survey, running[-1])
+        yield keep
     finally:
-        end([process])
+        end(running)
 
 
-def wait_for_end(collection: Collection, asked: threading.Event) -> None:
-    """Wait until the collection closes, or somebody has asked to end it."""
+def _started(survey: SurveyFolder) -> "subprocess.Popen[bytes]":
+    run = [sys.executable, "-m", "shuffledp", "serve", "shuffler", "--config", str(survey.path / _CONFIG)]
+    with (survey.path / _LOG).open("ab") as log:
+        return subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)  # noqa: S603
+
+
+def _wait_for(survey: SurveyFolder, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the process listens; if it does not, say what may be the reason."""
+    try:
+        wait_for(process)
+        return
+    except RemoteProtocolError:
+        address = urlsplit(survey.read().shuffler.url).netloc
+    raise RemoteProtocolError(
+        f"this machine must be able to listen at {address}; it is not. Is it still in the same network, and nothing "
+        f"else at that port? {survey.path / _LOG} says more."
+    )
+
+
+def wait_for_end(collection: Collection, asked: threading.Event, keep: Callable[[], None]) -> None:
+    """Wait until the collection closes, or somebody has asked to end it; ``keep`` is called every second."""
     closes = instant(closes=collection.closes).timestamp()
     while (left := closes - time.time()) > 0:
         if asked.wait(min(left, 1.0)):  # the clock may be set meanwhile
-            return
+            break
+        keep()
+    keep()
 
 
 def close(survey: SurveyFolder) -> None:
