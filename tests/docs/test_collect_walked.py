@@ -15,7 +15,8 @@ from parties.client.answering import RANDOMIZE, SEND, says
 from parties.client.loading import watched
 from parties.service.processes import free_port, until
 
-ELSEWHERE = ("pip install", "curl", "shuffledp serve all", "shuffledp survey")  # two wait for a line, and have own tests
+# The last two wait for a line, and have tests of their own.
+ELSEWHERE = ("pip install", "curl", "shuffledp serve all", "shuffledp survey")
 NEEDS_A_RELEASE = ("shuffledp collect status", "ls -m releases")
 
 
