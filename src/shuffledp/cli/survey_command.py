@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 survey_app = typer.Typer(
     name="survey",
-    help="Ask people, who answer with their phones, and release what they said.",
+    help="Ask people on their phones, and release what they said.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -32,7 +32,7 @@ SurveyPath = Annotated[Path, typer.Argument(metavar="FOLDER", readable=False, he
 
 @survey_app.callback()
 def _survey() -> None:
-    """Ask people, who answer with their phones, and release what they said."""
+    """Ask people on their phones, and release what they said."""
 
 
 def new(
