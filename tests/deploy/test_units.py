@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.parties.service.shuffler_app import MOST_BYTES
+from shuffledp.parties.service.served_collections import MOST_BYTES
 
 HERE = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((HERE / "systemd").glob("*.service"))

@@ -15,7 +15,8 @@ from parties.service.test_report_queue import Memory
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.intake import Count
 from shuffledp.parties.service.report_store import ReportStore
-from shuffledp.parties.service.shuffler_app import MOST_SUBMISSIONS, metrics_app
+from shuffledp.parties.service.served_collections import MOST_SUBMISSIONS
+from shuffledp.parties.service.shuffler_app import metrics_app
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import Extension, Report, ReportError, SignedManifest, Submission, UploadRequest

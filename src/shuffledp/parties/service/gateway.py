@@ -4,7 +4,7 @@ The relay knows the sender and cannot read the request; the gateway can read it 
 similar length look alike to the relay, and so do all answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from starlette.responses import Response
@@ -32,10 +32,10 @@ class ShufflerGateway:
 
     Args:
         keys: private keys that open requests.
-        collections: collections that people reach through a relay.
+        collections: function for the collections that people reach through a relay now.
     """
 
-    def __init__(self, keys: Sequence[GatewayKey], collections: Sequence[Collection]) -> None:
+    def __init__(self, keys: Sequence[GatewayKey], collections: Callable[[], Iterable[Collection]]) -> None:
         self._gateway, self._keys, self._collections = Gateway.by(keys), keys, collections
 
     def published(self) -> bytes:
@@ -58,7 +58,7 @@ class ShufflerGateway:
         return request, exchange, config
 
     def _is_taken(self, config: HpkeConfig) -> bool:
-        return any(self.takes(config, each) for each in self._collections)
+        return any(self.takes(config, each) for each in self._collections())
 
     def takes(self, config: HpkeConfig, collection: Collection) -> bool:
         """Whether a collection takes requests sealed to this key: one that it names and that is not outdated."""

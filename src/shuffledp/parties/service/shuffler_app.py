@@ -20,7 +20,6 @@ from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.connections import when_trusted
 from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.fetched_batches import FetchedBatches
 from shuffledp.parties.service.gateway import ShufflerGateway, content_of, read_request, sealed
 from shuffledp.parties.service.http_messages import (
     Problem,
@@ -34,16 +33,16 @@ from shuffledp.parties.service.http_messages import (
     whole_body,
 )
 from shuffledp.parties.service.intake import Count
+from shuffledp.parties.service.readiness import Try
+from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.binary_http import field
 from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.fetching import FETCH_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
-from shuffledp.parties.wire.keys import GatewayKey, in_text
+from shuffledp.parties.wire.keys import GatewayKey
 from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
 
-MOST_SUBMISSIONS = 1000  # in one upload
-MOST_BYTES = 16 << 20  # bytes of one upload, unless a single submission is longer
 _LENGTH_OF_STATUS = 64
 _LONGEST_FETCH = 1 << 10  # bytes of a request for a batch
 _MOST_AROUND = 1024  # bytes of a sealed request besides its content
@@ -52,9 +51,19 @@ _FAILURES = (Refused, RemoteProtocolError, StorageError)
 
 
 def shuffler_app(
-    served: Iterable[CollectionAtShuffler], *, log: EventLog, gateway_keys: Sequence[GatewayKey] = ()
+    served: Iterable[CollectionAtShuffler],
+    *,
+    log: EventLog,
+    gateway_keys: Sequence[GatewayKey] = (),
+    tries: Sequence[Try] | None = None,
 ) -> ASGIApp:
-    """Web application of a shuffler for these collections; ``gateway_keys`` open relayed requests.
+    """Web application of a shuffler.
+
+    Args:
+        served: collections; of `ServedCollections`, those that are there at the time of a request.
+        log: log of events.
+        gateway_keys: private keys that open relayed requests.
+        tries: tests of the disk for ``/readyz``; None is one for each collection that is there now.
 
     Guarantees:
         1. A submission that an answer does not name as refused is on the disk.
@@ -64,66 +73,48 @@ def shuffler_app(
         5. Sealed requests get sealed answers, and are handled like direct ones; each collection has one way.
         6. Batches are fetched by the analyzer's key alone, and of collections whose analyzer has no address.
     """
-    known = {in_text(each.collection.id): each for each in served}
-    fetched = {text: FetchedBatches(each) for text, each in known.items() if each.collection.analyzer.fetches}
+    here = served if isinstance(served, ServedCollections) else ServedCollections(served)
 
     async def status(request: Request) -> Response:
-        phase, enough = of_collection(request, known).status
+        phase, enough = of_collection(request, here.known).status
         text = json.dumps({"phase": phase.value, "at_least_minimum": enough})
         return ok_response(text.ljust(_LENGTH_OF_STATUS).encode(), "application/json")
 
     async def close(request: Request) -> Response:
-        at_shuffler = of_collection(request, known)
+        at_shuffler = of_collection(request, here.known)
         await check_closing(request, at_shuffler.collection)
         await at_shuffler.stop_intake()
         return ok_response(b"", CLOSE_TYPE)
 
     async def fetch(request: Request) -> Response:
-        batches = of_collection(request, fetched)
+        batches = of_collection(request, here.fetched)
         body = await whole_body(request.scope, request.receive, media_type=FETCH_TYPE, most=_LONGEST_FETCH)
         return await batches.answer(body, known=when_trusted(request.scope))
 
     async def keys(_: Request) -> Response:
         return ok_response(gateway.published(), OHTTP_KEYS)
 
-    gateway = ShufflerGateway(
-        gateway_keys, [each.collection for each in known.values() if each.collection.is_oblivious]
-    )
+    gateway = ShufflerGateway(gateway_keys, lambda: here.relayed)
     routes = [
         Route("/collections/{id}", status, methods=["GET"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
         Route("/collections/{id}/fetch", fetch, methods=["POST"]),
         Route("/ohttp-keys", keys, methods=["GET"]),
     ]
-    return _Uploads(
-        known.values(),
-        application(routes, log=log, tries=[each.try_to_store for each in known.values()]),
-        log,
-        gateway,
-    )
+    of_each = [each.try_to_store for each in here] if tries is None else tries
+    return _Uploads(here, application(routes, log=log, tries=of_each), log, gateway)
 
 
 class _Uploads:
     """Routes of uploads without the web framework's overhead; all other routes are those of ``rest``."""
 
-    def __init__(
-        self, served: Iterable[CollectionAtShuffler], rest: ASGIApp, log: EventLog, gateway: ShufflerGateway
-    ) -> None:
-        ways: dict[bool, dict[str, tuple[CollectionAtShuffler, int]]] = {False: {}, True: {}}
-        for at_shuffler in served:
-            ways[at_shuffler.collection.is_oblivious][f"{at_shuffler.collection.path}/reports"] = (
-                at_shuffler,
-                _longest_upload(at_shuffler),
-            )
-        self._direct, self._relayed = ways[False], ways[True]
-        longest = max((length for _, length in self._relayed.values()), default=0)
-        self._longest_sealed = LONGER_BY + padded_length(longest + _MOST_AROUND)
-        self._rest, self._log, self._gateway = rest, log, gateway
+    def __init__(self, served: ServedCollections, rest: ASGIApp, log: EventLog, gateway: ShufflerGateway) -> None:
+        self._served, self._rest, self._log, self._gateway = served, rest, log, gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         path = scope.get("path", "")
-        at_shuffler, longest = self._direct.get(path, (None, 0))
+        at_shuffler, longest = self._served.at_path(path, relayed=False)
         if at_shuffler is None and path != _GATEWAY:
             await self._rest(scope, receive, send)
             return
@@ -134,7 +125,8 @@ class _Uploads:
                 body = await whole_body(scope, receive, media_type=UPLOAD_TYPE, most=longest)
                 response = await _taken(at_shuffler, body, authorization(scope))
             else:
-                body = await whole_body(scope, receive, media_type=OHTTP_REQUEST, most=self._longest_sealed)
+                most = LONGER_BY + padded_length(self._served.longest_relayed + _MOST_AROUND)
+                body = await whole_body(scope, receive, media_type=OHTTP_REQUEST, most=most)
                 response = ok_response(await self._through_gateway(body), OHTTP_RESPONSE)
         except _FAILURES as error:
             response = problem_of(error, self._log).response()
@@ -145,7 +137,7 @@ class _Uploads:
         inside, exchange, config = self._gateway.open(body)
         try:
             request = read_request(inside)
-            at_shuffler, longest = self._relayed.get(request.path.decode("latin-1"), (None, 0))
+            at_shuffler, longest = self._served.at_path(request.path.decode("latin-1"), relayed=True)
             if at_shuffler is None:
                 raise Refused(Problem.UNRECOGNIZED_COLLECTION)
             if not self._gateway.takes(config, at_shuffler.collection):
@@ -166,11 +158,10 @@ async def _taken(at_shuffler: CollectionAtShuffler, body: bytes, token: str) -> 
 
 def metrics_app(served: Iterable[CollectionAtShuffler]) -> Starlette:
     """Web application for total counts, on this machine alone: their growth tells when people answer."""
-    several = tuple(served)
 
     async def metrics(_: Request) -> Response:
         total: Counter[Count] = Counter()
-        for at_shuffler in several:
+        for at_shuffler in served:
             total.update(await at_shuffler.counts())
         return PlainTextResponse(in_metrics("submissions", {name.value: total[name] for name in Count}))
 
@@ -182,9 +173,3 @@ def in_metrics(what: str, counts: Mapping[str, int]) -> str:
     name = f"shuffledp_{what}_total"
     lines = [f'{name}{{result="{result}"}} {count}' for result, count in counts.items()]
     return "\n".join([f"# TYPE {name} counter", *lines, ""])
-
-
-def _longest_upload(at_shuffler: CollectionAtShuffler) -> int:
-    """Length limit of an upload in bytes: `MOST_SUBMISSIONS` submissions up to `MOST_BYTES`, or a single longer one."""
-    one = sum(at_shuffler.terms.lengths)
-    return max(one, min(MOST_SUBMISSIONS * one, MOST_BYTES))

@@ -79,10 +79,18 @@ class WithPages:
         self, app: ASGIApp, collections: Iterable[Collection], pages: Mapping[str, bytes], *, way: str = UPLOADS
     ) -> None:
         self._app, self._pages = app, pages
-        heard = [each for each in collections if way != UPLOADS or not each.is_oblivious]  # else by the relay
-        with_page = [(each, each.page) for each in heard if each.page is not None]
-        self._origins = {f"{each.path}/{way}": page.origin for each, page in with_page}
-        self._authorized = {f"{each.path}/{way}" for each, _ in with_page if each.issuer is not None}
+        self._callers: dict[str, tuple[str, bool]] = {}  # origin by path, and whether it shows tokens or invitations
+        for each in collections:
+            self.add(each, way)
+
+    def add(self, collection: Collection, way: str = UPLOADS) -> None:
+        """Let the page of a collection call this way; an oblivious collection's uploads come by its relay instead."""
+        if collection.page is not None and (way != UPLOADS or not collection.is_oblivious):
+            self._callers[f"{collection.path}/{way}"] = collection.page.origin, collection.issuer is not None
+
+    def remove(self, collection: Collection, way: str = UPLOADS) -> None:
+        """Let the page of a collection call this way no more."""
+        self._callers.pop(f"{collection.path}/{way}", None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -90,11 +98,11 @@ class WithPages:
         if path in self._pages and method in ("GET", "HEAD"):
             await Response(self._pages[path], 200, _HEADERS, "text/html")(scope, receive, send)
             return
-        origin = self._origins.get(path)
-        if origin is None:
+        origin, is_authorized = self._callers.get(path, ("", False))
+        if not origin:
             await self._app(scope, receive, send)
         elif method == "OPTIONS":
-            await _permission(origin, path in self._authorized)(scope, receive, send)
+            await _permission(origin, is_authorized)(scope, receive, send)
         else:
             await self._app(scope, receive, _heard_from(origin, send))
 
