@@ -1,4 +1,4 @@
-"""Request to close a collection before its date; only the holder of the shuffler's key can make one."""
+"""Request to close a collection before its date, by the shuffler's key; at a mix host also by the analyst's."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.wire.grammar import SIGNATURE_BYTES, CollectionId
-from shuffledp.parties.wire.keys import ShufflerKey, is_signed_by
+from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, is_signed_by
 from shuffledp.parties.wire.presentation import Fixed, Integer, Message
 
 CLOSE_TYPE = "application/vnd.shuffledp.close"
@@ -17,20 +17,20 @@ VALID = timedelta(minutes=5)  # before and after the time in the request
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CloseRequest(Message):
-    """Collection to close, time of the request in seconds since 1970, and the shuffler's signature of both."""
+    """Collection to close, time of the request in seconds since 1970, and the signature of both by a party."""
 
     collection_id: CollectionId
     time: Annotated[int, Integer(8)]
     signature: Annotated[bytes, Fixed(SIGNATURE_BYTES)]
 
     @classmethod
-    def by(cls, key: ShufflerKey, collection_id: bytes, now: datetime) -> Self:
-        """Close request signed by this key at the time ``now``."""
+    def by(cls, key: ShufflerKey | AnalyzerKey, collection_id: bytes, now: datetime) -> Self:
+        """Close request signed by this key, or an analyst's request key, at the time ``now``."""
         time = int(now.timestamp())
         return cls(collection_id, time, key.signature(_signed(collection_id, time)))
 
     def verify(self, keys: Iterable[bytes], *, collection_id: bytes, now: datetime) -> None:
-        """Refuse a request that the collection's shuffler did not sign within the last five minutes.
+        """Refuse a request that none of these keys has signed within the last five minutes.
 
         Raises:
             RemoteProtocolError: if the collection, the signature or the time (five minutes) does not fit.
