@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,7 @@ from parties.service.given import Parties
 from parties.service.issuing import WithTokens
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
-from shuffledp.survey import Collection, PartyNames
+from shuffledp.survey import Collection, PartyNames, WebPage
 from shuffledp.survey.addresses import same_host
 from shuffledp.survey.parties import at_one_address
 
@@ -156,3 +157,33 @@ def test_a_network_that_does_not_answer_is_waited_for_two_seconds_at_most(monkey
     assert at_one_address(["https://a.example", "https://b.example"]) == []
     assert time.monotonic() - began < 5
     ended.set()
+
+
+def test_a_shuffler_that_serves_the_page_or_gives_the_tokens_is_named_for_it_by_its_host_or_a_name_below():
+    mix = "https://mix.example.org"
+    page = WebPage(url=f"{mix}/c/survey", sha256=64 * "0")
+    both = WithTokens(shuffler=mix, issuer=mix, page=page).collection
+    assert both.trust == (Trust.ISSUER, Trust.PAGE_AT_SHUFFLER, Trust.ISSUER_AT_SHUFFLER)
+    assert [each.is_danger for each in both.trust] == [False, True, False]
+    below = WithTokens(shuffler=mix, page=WebPage(url="https://aa.mix.example.org", sha256=64 * "0")).collection
+    assert Trust.PAGE_AT_SHUFFLER in below.trust
+    for url in ("https://aamix.example.org", "https://example.org/c", "https://mix.example.org.example.com"):
+        apart = WithTokens(shuffler=mix, page=WebPage(url=url, sha256=64 * "0")).collection
+        assert Trust.PAGE in apart.trust
+        assert Trust.PAGE_AT_SHUFFLER not in apart.trust
+    assert not apart.one_operator
+
+
+def test_on_one_machine_the_port_tells_which_service_serves_the_page():
+    for page, wanted in ((8000, Trust.PAGE), (8443, Trust.PAGE_AT_SHUFFLER)):
+        served = WebPage(url=f"http://127.0.0.1:{page}/c", sha256=64 * "0")
+        assert wanted in Parties(shuffler="http://127.0.0.1:8443", page=served).collection.trust
+
+
+def test_reminders_need_an_issuer_that_signs_blindly_and_one_batch_and_without_them_nothing_is_written():
+    told = WithTokens(reminders=True).collection
+    assert told.to_dict()["reminders"] is True
+    assert "reminders" not in WithTokens().collection.to_dict()
+    for made in (Parties, partial(WithTokens, ready_made=True), partial(WithTokens, every=20)):
+        with pytest.raises(InvalidParameterError, match="reminders must be left out but for one batch"):
+            made(reminders=True)

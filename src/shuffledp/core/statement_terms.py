@@ -48,6 +48,7 @@ class Trust(StrEnum):
     ALL_SHARES = "all-shares"
     FIRST_ROUND = "first-round"
     LOCAL_NETWORK = "local-network"
+    PAGE_AT_SHUFFLER = "page-at-shuffler"
     PAGE = "page"
     ONE_ANSWER = "one-answer"
     OWN_DEVICE = "own-device"
@@ -55,6 +56,7 @@ class Trust(StrEnum):
     RELAY_APART = "relay-apart"
     ISSUER = "issuer"
     READY_MADE_TOKENS = "ready-made-tokens"
+    ISSUER_AT_SHUFFLER = "issuer-at-shuffler"
     NO_COLLUSION = "no-collusion"
     RELAYS = "relays"
     HONEST_RELAYS = "honest-relays"
@@ -84,22 +86,31 @@ class Trust(StrEnum):
     @property
     def is_danger(self) -> bool:
         """True where a broken assumption lets one party, or anyone at all, read an answer."""
-        return self in (Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE, Trust.ONE_ANSWER)
+        return self in _DANGERS
 
 
+_DANGERS = {
+    *(Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER, Trust.PAGE),
+    Trust.ONE_ANSWER,
+}
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
     "and no device lies, for a single one moves the mean by any amount",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
     Trust.LOCAL_NETWORK: "whoever can change what the local network carries, such as the owner of the router, leaves "
     "the page as it is; and whoever is on the network tells nobody which randomized answer came from which phone",
+    Trust.PAGE_AT_SHUFFLER: "the shuffler, which serves the page too, serves this one and no other: by another one, "
+    "which sends answers as they are, it could read them alone",
     Trust.PAGE: "whoever serves the page serves this one and no other, which could send answers as they are",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.RELAY_APART: "the relay tells nobody who sent what: without it, even a shuffler that keeps records cannot "
     "name senders",
-    Trust.ISSUER: "the issuer gives one token each to real people alone, but for the fake senders that are counted",
+    Trust.ISSUER: "those who are invited are real people, none of them the analyst, and the issuer gives one token to "
+    "each of them and to nobody else, but for the fake senders that are counted",
     Trust.READY_MADE_TOKENS: "the issuer made each person's token, would know it again, and tells nobody whose it is",
+    Trust.ISSUER_AT_SHUFFLER: "the shuffler, which gives the tokens too, tells nobody which report came by which "
+    "invitation",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
     Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
     Trust.HONEST_RELAYS: "everybody but the colluding people counted really randomized, is online in every round, "
@@ -120,12 +131,14 @@ _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
     Trust.FIRST_ROUND: "first receivers",
     Trust.LOCAL_NETWORK: "everybody on the local network",
+    Trust.PAGE_AT_SHUFFLER: "shuffler, which serves the page",
     Trust.PAGE: "whoever serves the page",
     Trust.OWN_DEVICE: "devices",
     Trust.SHUFFLER: "shuffler",
     Trust.RELAY_APART: "relay apart",
-    Trust.ISSUER: "issuer",
+    Trust.ISSUER: "issuer, and whoever invites",
     Trust.READY_MADE_TOKENS: "issuer, who can name people",
+    Trust.ISSUER_AT_SHUFFLER: "shuffler, which gives the tokens",
     Trust.NO_COLLUSION: "no collusion",
     Trust.RELAYS: "everybody on the way",
     Trust.HONEST_RELAYS: "all but the colluders counted",

@@ -24,6 +24,7 @@ _UNKNOWN = (
 )
 _CALLED = {"analyzer": "analyst"}  # parties that have another name in statements
 _CLAIMED = "Names in quotation marks are what whoever made the collection calls the parties: nobody has checked them."
+_REMINDERS = "the issuer tells the analyst, three times at most, which invitations have given no token yet"
 _COMPARE = (
     "Members who compare this fingerprint know that they have the same keys of everybody. It is fixed in the "
     "collection: nobody can be shown another directory without being invited to another collection."
@@ -99,6 +100,7 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
         ("Analyzer", _party(collection, "analyzer")),
         *(() if collection.page is None else (("Page", collection.named("page", known_by=collection.page.link)),)),
         *(() if collection.issuer is None else (("Issuer", _issuer(collection)),)),
+        *((("Reminders", _REMINDERS),) if collection.reminders else ()),
         ("Opens", shown(collection.opens)),
         ("Closes", shown(collection.closes)),
         *(() if collection.result is None else (("Result", f"{collection.result}, after the close"),)),

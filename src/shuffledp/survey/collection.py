@@ -27,9 +27,10 @@ from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.survey.addresses import check_address, same_host
 from shuffledp.survey.data_flow import Provenance
-from shuffledp.survey.parties import PartyNames, Service, on_one_host
+from shuffledp.survey.parties import PartyNames, Service
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task, require_service
+from shuffledp.survey.trusted_parties import one_operator_of, trust_of
 from shuffledp.survey.web_page import WebPage
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
     "names": {},
     "demonstration": False,
     "local": False,
+    "reminders": False,
 }
 TRANSPORTS = ("direct", "token", "oblivious")
 
@@ -83,6 +85,7 @@ class Collection(Described):
         demonstration: whether it is for show, so that its answers may be made up; then all that comes of it says so.
         local: whether one operator runs all of it inside a local network over plain http, for which browsers do not
             encrypt; then all that comes of it says so.
+        reminders: whether the issuer tells the analyst, three times at most, which invitations gave no token yet.
         version: of the protocol.
 
     Raises:
@@ -110,6 +113,7 @@ class Collection(Described):
     result: str | None = None
     demonstration: bool = False
     local: bool = False
+    reminders: bool = False
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -176,6 +180,8 @@ class Collection(Described):
             raise InvalidParameterError(f"issuer must be {wanted} for transport={self.transport!r}.")
         if self.ready_made and self.issuer is None:
             raise invalid("left out without an issuer, who makes tokens", ready_made=self.ready_made)
+        if self.reminders and (self.issuer is None or self.ready_made or self.every is not None):
+            raise invalid("left out but for one batch, and an issuer that signs blindly", reminders=self.reminders)
         for name in ("relay", "issuer"):
             if getattr(self.names, name) is not None and getattr(self, name) is None:
                 raise InvalidParameterError(f"{name}_name must be left out where there is no {name}.")
@@ -300,21 +306,8 @@ class Collection(Described):
 
     @property
     def trust(self) -> tuple[Trust, ...]:
-        """Trust that people need besides the shuffle, for the transport and for the page.
-
-        Always that people answer once, by tokens or not. Besides, where the collection has them: the page, the maker of
-        ready-made tokens, a relay, several batches whose time must tell nothing, and one operator of several parties.
-        """
-        once = Trust.ONE_ANSWER if self.issuer is None else Trust.ISSUER
-        more = {
-            Trust.PAGE: self.page is not None,
-            Trust.READY_MADE_TOKENS: self.ready_made,
-            Trust.RELAY_APART: self.is_oblivious,
-            Trust.TIME_OF_ANSWER: self.every is not None,
-            Trust.OPERATOR: bool(self.one_operator),
-            Trust.LOCAL_NETWORK: self.local,
-        }
-        return (once, *(each for each, holds in more.items() if holds))
+        """Trust that people need besides the shuffle, for the transport and for the page."""
+        return trust_of(self)
 
     @property
     def addresses(self) -> dict[str, str | None]:
@@ -326,14 +319,8 @@ class Collection(Described):
 
     @property
     def one_operator(self) -> tuple[str, ...]:
-        """The roles that share an operator, as far as addresses tell: parties on the host of another party.
-
-        Whoever serves the page is not among them: that one is named, and trusted, by itself. A local collection has one
-        operator, who has said so.
-        """
-        if self.local:
-            return ("shuffler", "analyzer")
-        return on_one_host({role: url for role, url in self.addresses.items() if url and role != "page"})
+        """Roles that share an operator, as far as addresses tell: parties on the host of another party."""
+        return one_operator_of(self)
 
     def named(self, role: str, *, known_by: str = "") -> str:
         """A party in words: its name, if it has one, with its address or else with ``known_by``."""

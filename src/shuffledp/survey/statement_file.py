@@ -41,11 +41,13 @@ _LOCAL = {"local-dp", "local-randomizer", "d-sigma-local"}  # theorems that need
 _OF_NO_SHUFFLE = {
     Trust.OWN_DEVICE,
     Trust.LOCAL_NETWORK,
+    Trust.PAGE_AT_SHUFFLER,
     Trust.PAGE,
     Trust.ONE_ANSWER,
     Trust.RELAY_APART,
     Trust.ISSUER,
     Trust.READY_MADE_TOKENS,
+    Trust.ISSUER_AT_SHUFFLER,
     Trust.TIME_OF_ANSWER,
     Trust.OPERATOR,
 }

@@ -152,10 +152,30 @@ def test_what_is_said_of_large_losses_is_in_the_language_of_the_survey(language,
 def test_parties_on_one_host_are_one_operator_on_the_page():
     together = Parties(asking(), shuffler="https://vps.example.org", analyzer="https://vps.example.org:8444")
     said = data_of(with_page(together.collection, ADDRESS)[1])
-    (danger,) = said["dangers"]
+    served, danger = said["dangers"]
+    assert served.startswith(f"Whoever serves this page, {ADDRESS}, could serve another one")
     assert "(https://vps.example.org, https://vps.example.org:8444)" in danger
     assert any("could see who sent which report" in words for words, _ in said["trust"])
-    assert data_of(with_page(Parties(asking()).collection, ADDRESS)[1])["dangers"] == []
+    assert len(data_of(with_page(Parties(asking()).collection, ADDRESS)[1])["dangers"]) == 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_shuffler_that_serves_the_page_and_gives_the_tokens_is_named_for_both_first_and_in_each_language(language):
+    url = "https://mix.example"
+    parties = WithTokens(asking(language=language), shuffler=url, issuer=url, reminders=True)
+    collection, page = with_page(parties.collection, f"{url}/c/survey")
+    assert collection.one_operator == ()
+    said = data_of(page)
+    (served,) = said["dangers"]
+    assert served.startswith(f"{url} ")
+    assert said["trust"][0][0].startswith(f"the shuffler ({url}), which serves the page")
+    assert said["trust"][0][1]
+    assert any("tells nobody which report came by which invitation" in needed for needed, _ in said["trust"])
+    assert any("real people, none of them the analyst" in needed for needed, _ in said["trust"])
+    with_tokens = said["sentences"][1]
+    assert PageWords.of(language).told("reminders", issuer=url, analyst="https://office.example") in with_tokens
+    without = data_of(with_page(WithTokens(asking(language=language)).collection, ADDRESS)[1])
+    assert url not in " ".join([*without["dangers"], *without["sentences"]])
 
 
 def test_names_stand_before_addresses_and_are_called_claims():

@@ -8,7 +8,7 @@ relay before it, and to the issuer where people answer by invitation.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
@@ -28,6 +28,7 @@ from shuffledp.parties.client.browser_randomizers import model_in_text, require_
 from shuffledp.parties.client.bundle import allowed, filled, script_of, source_of
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords
 from shuffledp.survey import Collection, Column, WebPage
+from shuffledp.survey.trusted_parties import gives_tokens, serves_page
 
 _MOST_BYTES = 150_000
 _SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
@@ -125,9 +126,7 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "words": _script_words(draft, words),
         "until": words.told("until", date="{date}").split("{date}"),
         "result": _result(draft, words),
-        "dangers": []
-        if draft.local or not draft.one_operator
-        else [words.told("one_operator", parties=_several(draft))],
+        "dangers": [] if draft.local else list(_dangers(draft, words)),
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
         "questions": [_question(column, words) for column in draft.task.columns],
         "sentences": [
@@ -158,6 +157,16 @@ def _party(draft: Collection, role: str) -> str:
     return address if name is None else f'"{printable(name)}" ({address})'
 
 
+def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
+    """Sentences on who could read answers, and on one operator of several parties."""
+    if serves_page(draft):
+        yield words.told("served_by_shuffler", shuffler=_party(draft, "shuffler"))
+    else:
+        yield words.told("served_by_other", page=_party(draft, "page"))
+    if draft.one_operator:
+        yield words.told("one_operator", parties=_several(draft))
+
+
 def _several(draft: Collection) -> str:
     """Parties that have one operator, separated by commas."""
     return ", ".join(_party(draft, role) for role in draft.one_operator)
@@ -183,11 +192,15 @@ def _received(draft: Collection, words: PageWords) -> str:
     return words.told("relayed", relay=_party(draft, "relay"), **parts)
 
 
-def _once(draft: Collection, words: PageWords) -> list[str]:
-    """Sentence on how the issuer makes people answer only once, and what it learns; empty without an issuer."""
+def _once(draft: Collection, words: PageWords) -> Iterator[str]:
+    """Sentences on how the issuer makes people answer only once, and what it learns; none without an issuer."""
     if draft.issuer is None:
-        return []
-    return [words.told("ready_made" if draft.ready_made else "signed", issuer=_party(draft, "issuer"))]
+        return
+    parts = {"issuer": _party(draft, "issuer"), "analyst": _party(draft, "analyzer")}
+    name = "signed_by_shuffler" if gives_tokens(draft) else "signed"
+    yield words.told("ready_made" if draft.ready_made else name, **parts)
+    if draft.reminders:
+        yield words.told("reminders", **parts)
 
 
 def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
