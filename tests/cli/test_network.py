@@ -10,7 +10,7 @@ import pytest
 from cli.networks import PEOPLE, make_folder, ring_with_chords, write_edges, write_network, write_people
 from cli.running import refused, shuffledp, task_with, toml, write_csv, write_task
 from shuffledp.core.errors import InputDataError
-from shuffledp.files import read_graphs
+from shuffledp.protocols.network.files.graphs_of_walks import read_graphs
 from shuffledp.protocols.network.planning import network_plan
 from shuffledp.survey import Task
 

@@ -1,9 +1,8 @@
-"""A family of protocols is a folder and one line: here with the doors that there are.
+"""A family of protocols is a folder and one line.
 
-Doors to shufflers, randomizers, theorems, statements, games and pages exist, so that the toy family goes through the
-accountant, the pipeline, an audit, the planner, the pages of plans and releases, and the commands `leakage`, `plan` and
-`run`. Doors not there yet: a section of its own in the task file, and columns of files (DOORS_TO_COME of the
-architecture's test lists them).
+The toy family goes through the accountant, the pipeline, an audit, the planner, the pages of plans and releases, and
+the commands `leakage`, `plan` and `run`, with a section of its own in the task file and a result of its own in the
+release.
 """
 
 import json
@@ -146,10 +145,26 @@ def test_a_task_names_the_shuffler_and_is_planned_and_run_with_sections_of_its_o
     done = command("run", task, "--input", answers, "--output", tmp_path / "out", "--no-figures", "--json")
     assert done.returncode == 0
     assert "toy-twice-is-once" in done.stdout
+    statement = json.loads((tmp_path / "out" / "statement.json").read_text(encoding="utf-8"))
+    assert statement["operators"] == ["first", "second"]
     said = "Two operators shuffled 1,200 reports, one after the other."
     assert said in (tmp_path / "out" / "release.html").read_text(encoding="utf-8")
     will = "Two operators will shuffle the reports of 1,200 people."
     assert will in (tmp_path / "plan" / "plan.html").read_text(encoding="utf-8")
+
+
+def test_a_task_gives_the_keys_of_the_section_of_the_family_and_a_wrong_one_is_refused(tmp_path):
+    answers = write_answers(tmp_path, ["No", "No", "Yes"] * 400)
+    task = write_task(tmp_path, shuffler={"kind": "twice", "operators": ["Ada", "Bo"]})
+    reports, view = tmp_path / "reports.parquet", tmp_path / "view.parquet"
+    stages = (("randomize", answers, reports), ("shuffle", reports, view), ("analyze", view, tmp_path / "out"))
+    for name, given, made in stages:
+        assert command(name, task, "--input", given, "--output", made).stderr.count("error") == 0
+    statement = json.loads((tmp_path / "out" / "statement.json").read_text(encoding="utf-8"))
+    assert statement["operators"] == ["Ada", "Bo"]
+    refused = command("plan", write_task(tmp_path, shuffler={"kind": "twice", "operators": ["Ada"]}), "--users", 1_200)
+    assert refused.returncode == 2
+    assert "operators must be two different names" in refused.stderr
 
 
 def test_the_planner_offers_the_shuffler_and_plans_with_it():

@@ -8,7 +8,7 @@ from cli.running import write_task
 from shuffledp.accounting import account
 from shuffledp.attacks import Verdict, audit
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
-from shuffledp.files.people_files import read_graphs
+from shuffledp.protocols.network.files.graphs_of_walks import read_graphs
 from shuffledp.survey import Task
 from shuffledp.survey.task_audit import audit_task
 from shuffledp.testing import SeededSource

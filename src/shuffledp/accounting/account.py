@@ -209,7 +209,7 @@ def account_all(model: ProtocolModel, *, delta: float, sharp: bool = True) -> tu
     bound if one applies (what no theorem can beat), then what families of protocols state in words of their own, such
     as about the order inside groups, then the local guarantee of one person.
     """
-    of_families = (each.statement(model) for each in families() if each.statement is not None)
+    of_families = (each.beside.statement(model) for each in families() if each.beside.statement is not None)
     found = (account(model, delta=delta, sharp=sharp), best_lower_bound(model, delta), *of_families)
     return (*(statement for statement in found if statement is not None), _local_statement(model))
 

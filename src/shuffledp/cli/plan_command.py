@@ -78,9 +78,9 @@ def plan(
     with ExitStack() as stack:
         folder = None if output is None else stack.enter_context(new_folder(output, force=force, is_ours=is_plan))
         watch = stack.enter_context(watching(""))
-        grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
+        around = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
         progress = partial(watch.progress, "accounting for rounds")
-        found = plan_of(asked, users, earlier=earlier or (), grouping=grouping, graphs=graphs, progress=progress)
+        found = plan_of(asked, users, earlier=earlier or (), progress=progress, **around)
         if folder is not None:
             (folder / PLAN_PAGE).write_bytes(plan_page(found, table=table))
     where = () if output is None else told(f"Page: {output / PLAN_PAGE}", role=Role.PATH)
@@ -169,7 +169,7 @@ def audit(
         # Checked before the runs, which may take minutes: the place must be writable.
         page = None if output is None else stack.enter_context(new_file(output, force=force, is_ours=is_audit_page))
         watch = stack.enter_context(watching("runs"))
-        grouping, graphs = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
+        around = read_surroundings(asked, task.parent, users=users, people=input, progress=watch.progress)
         audited = audit_task(
             asked,
             users,
@@ -177,10 +177,9 @@ def audit(
             confidence=confidence,
             mode=Mode.STATISTICS if statistics else Mode.PIPELINE,
             leakage=leakage,
-            grouping=grouping,
-            graphs=graphs,
             source=None if seed is None else SeededSource(seed),
             progress=watch.progress,
+            **around,
         )
         document = audit_document(audited)
         if page is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from shuffledp.cli.options import PARAMETERS, ProtocolOptions, named
 from shuffledp.core.errors import InvalidParameterError
@@ -14,9 +14,6 @@ from shuffledp.core.validate import integer_at_least, one_of
 from shuffledp.randomizers import model_of_kind, parameters_of_kind
 
 if TYPE_CHECKING:
-    from shuffledp.protocols.d_sigma.survey.groups import Grouping
-    from shuffledp.protocols.network.people.overlays import Contacts
-    from shuffledp.protocols.strata.people.strata import Strata
     from shuffledp.survey import Column, Task
 
 Progress = Callable[[str, int, int | None], None]
@@ -91,10 +88,9 @@ class Asked(ProtocolOptions):
         task, column = Task.read(self.task), self._column()
         check_people(task, self.people)
         with watching() as watch:
-            grouping, graphs = read_surroundings(
+            (around,) = read_surroundings(
                 task, self.task.parent, users=self.users, people=self.people, progress=watch.progress
-            )
-        around = grouping if graphs is None else graphs
+            ).values()
         known = None if around is None else planned_people(task, None, around)
         if known is not None and self.users not in (None, known):
             raise _wrong("users", f"left out, or {known}, the people of the task's input or graph", self.users)
@@ -209,17 +205,13 @@ def check_people(task: "Task", people: Path | None) -> None:
 
 def read_surroundings(
     task: "Task", folder: Path, *, users: int | None, people: Path | None, progress: Progress
-) -> "tuple[Grouping | Strata | None, Contacts | None]":
-    """Groups or strata of the people, and graphs of walks, as far as a task's shuffler needs them.
+) -> dict[str, Any]:
+    """Groups or strata of the people, or graphs of walks, as a task's shuffler needs them: keywords of `survey.plan`.
 
     `check_people` has been asked; ``users`` take part, for a graph that is drawn.
     """
-    from shuffledp.files import read_graphs, read_grouping
-    from shuffledp.protocols.network.survey.network_section import NetworkSection
+    from shuffledp.files.people_files import read_around
 
-    grouping, graphs = None, None
-    if people is not None:
-        grouping = read_grouping(task, people, folder, partial(progress, "reading"))
-    if isinstance(task.shuffler, NetworkSection):
-        graphs = read_graphs(task.shuffler, users or task.people.expected, folder)
-    return grouping, graphs
+    users, watching = users or task.people.expected, partial(progress, "reading")
+    found = read_around(task, folder, people=people, num_users=users, progress=watching)
+    return {"graphs" if task.shuffler.needs_graph else "grouping": found}

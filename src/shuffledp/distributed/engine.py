@@ -218,4 +218,4 @@ def concluded(
     if where is None:
         return outcome_of(column, release, facts, place, names)
     regional = where.regional(column, place / VIEW) if column.shuffler.needs_groups else None
-    return outcome_of(column, release, facts, place, names, inside=where.view, shuffle_result=regional)
+    return outcome_of(column, release, facts, place, names, whole=where.view, shuffle_result=regional)

@@ -10,8 +10,7 @@ from .reading import Watch as Watch
 
 # what else people bring
 from .people_files import read_graph as read_graph
-from .people_files import read_graphs as read_graphs
-from .people_files import read_grouping as read_grouping
+from .people_files import read_around as read_around
 from .matrices import read_channel as read_channel
 from .matrices import read_gain as read_gain
 

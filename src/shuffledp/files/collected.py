@@ -16,8 +16,7 @@ from shuffledp.core.table import Table
 from shuffledp.files.reading import NOBODY, Watch
 from shuffledp.files.releases import ReceivedView, release_received
 from shuffledp.files.shuffling import shuffler_for
-from shuffledp.protocols.strata.people.strata import Strata
-from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffler
+from shuffledp.protocols.family import families
 from shuffledp.survey import Collected, Column, Outcome, Provenance, Task, read_earlier
 
 
@@ -81,10 +80,9 @@ def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:
     for batch in batches:
         column.require_batch(len(batch.reports))
     if len(batches) > 1:
-        numbers = np.repeat(np.arange(len(batches)), [len(batch.reports) for batch in batches])
-        table = Table({"batch": np.arange(1, len(batches) + 1).astype(np.str_)})
-        stratified = StratifiedShuffler(Strata(of_person=numbers, table=table, by="batch"))
-        return stratified.shuffle(Reports.concat([batch.reports for batch in batches])), stratified
+        (each_by_itself,) = (each.task.batches for each in families() if each.task.batches is not None)
+        batched = each_by_itself([len(batch.reports) for batch in batches])
+        return batched.shuffle(Reports.concat([batch.reports for batch in batches])), batched
     (batch,) = batches
     people = batch.reports.num_users
     shuffler = shuffler_for(column, batch.public, people, Path())

@@ -1,45 +1,34 @@
-"""Graphs and groups of people, from public files and columns or drawn, and views of walks along such graphs."""
+"""Graphs and named groups of people from public files, and what the shuffles of a task are about."""
 
 import gzip
 import io
 import math
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shuffledp.core.errors import InputDataError, InvalidParameterError
-from shuffledp.core.flow import Progress, Shuffler, View
+from shuffledp.core.errors import InputDataError
+from shuffledp.core.flow import Progress
 from shuffledp.core.table import Table
+from shuffledp.files.family_files import files_of
 from shuffledp.files.numerals import numerals
 from shuffledp.files.randomizing import PublicReader
 from shuffledp.files.reading import guarded, open_parquet, read_batches
 from shuffledp.files.row_problems import is_number, is_text, plain
 from shuffledp.people.graphs import Graph
-from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.people.public_points import rows_of
-from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
-from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
-from shuffledp.protocols.network.people.overlays import Contacts
-from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
-from shuffledp.protocols.network.survey.network_section import NetworkSection, Walked
-from shuffledp.protocols.strata.people.strata import Strata
-from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
-from shuffledp.randomness.replayable import SeededSource
-from shuffledp.survey import Column, Task
+from shuffledp.planning.family_plan import Around
+from shuffledp.survey import Task
 
 _FEW = 1 << 20  # people: a graph of this number takes little memory even if none of them has a neighbor
 _MOST_PER_NAMED = 16  # people per named one; in published edge lists most people have a neighbor
 _LARGEST = 2**53  # integers up to here are exact in a column that is read as floats
 _COLUMNS = ("group", "person")
-_Made = TypeVar("_Made")
 
 
 def read_graph(path: Path, *, num_users: int | None = None) -> Graph:
@@ -186,139 +175,36 @@ def _is_number(field: str) -> bool:
         return False
 
 
-def read_graphs(section: NetworkSection, num_users: int | None, folder: Path) -> Contacts:
-    """The graphs of all rounds, from files beside the task file or drawn, or an overlay of the people.
+def read_around(
+    task: Task,
+    folder: Path,
+    *,
+    people: Path | None = None,
+    num_users: int | None = None,
+    progress: Progress | None = None,
+) -> Around | None:
+    """What the shuffles of a task are about: groups, strata or graphs of its people; None if nothing, or unknown.
 
-    None people are as many as files name.
-
-    Raises:
-        InvalidParameterError: if a file is absent, or has another digest than the task says; or there is no such graph.
-        InputDataError: if a file, or an overlay, does not fit the people.
-    """
-    if section.overlay is not None:
-        return _of_people(section.overlay.of, num_users, "lay out", "laid out", "an overlay")
-    if section.degree is not None:
-        degree, source = section.degree, SeededSource(section.graph_seed or 0)
-        drawn = partial(Graph.random_regular, degree, source=source)
-        return (_of_people(drawn, num_users, "draw", "drawn", f"the graph {section.graph!r}"),)
-    section.pinned(folder)
-    found: list[Graph] = []
-    for name in section.files:
-        path = folder / name
-        try:
-            graph = read_graph(path, num_users=num_users)
-            _require_neighbors(graph)
-        except InvalidParameterError as error:
-            reason = str(error)
-        else:
-            found.append(graph)
-            num_users = graph.num_users
-            continue
-        people = "" if num_users is None else f" the {num_users} people of the input"
-        raise InputDataError(f"{path} must fit{people or ' whoever walks along it'}: {reason}")
-    return tuple(found)
-
-
-def walking_shuffler(column: Column, num_users: int, folder: Path) -> RandomWalkShuffler:
-    """The shuffler of a task with walks; its graph is read from the folder, or drawn."""
-    section = cast(NetworkSection, column.shuffler)
-    graphs = read_graphs(section, num_users, folder)
-    return section.walking(graphs, column.randomizer.randomizer(), column.release.delta)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WalkedView:
-    """A view after walks, with the analyst's own graphs and the shuffler that they determine."""
-
-    column: Column
-    view: View
-    shuffler: RandomWalkShuffler
-    graphs: Contacts
-
-    @classmethod
-    def of(cls, column: Column, view: View, shuffler: Shuffler | None, folder: Path) -> "WalkedView":
-        """The view with the graph beside the task file; refused if its reports walked along another graph."""
-        section, shuffle = column.shuffler, view.shuffle
-        if not isinstance(section, NetworkSection) or not isinstance(shuffle, RandomWalkShuffleModel):
-            raise InputDataError("the view must be one of a 'network' shuffle.")
-        graphs = read_graphs(section, shuffle.num_users, folder)
-        try:
-            if not isinstance(shuffler, RandomWalkShuffler) or shuffle.schedule is not None:
-                walk = section.along(graphs, column.randomizer.randomizer(), column.release.delta)
-                planned = section.rounds if isinstance(section.rounds, int) else None
-                shuffler = walk.shuffler(shuffle.num_rounds, shuffle.schedule, planned=planned)
-            own = shuffler.model(shuffle.num_users)
-        except InvalidParameterError as error:
-            reason = str(error)
-            raise InputDataError(f"the view must be one that the task's walks can have made: {reason}") from None
-        if own.graph_digest != shuffle.graph_digest:
-            raise InputDataError("the view must be one of walks along the task's graph; it is of another graph.")
-        if own != shuffle:  # the view's numbers may be rounded, or wrong
-            view = replace(view, shuffle=own)
-        return cls(column=column, view=view, shuffler=shuffler, graphs=graphs)
-
-    def walked(self, progress: Progress | None = None) -> Walked:
-        """The result of the walks: reports handed in by each person, and the plan."""
-        section = cast(NetworkSection, self.column.shuffler)
-        planned = section.family_plan(self.column, self.graphs, self.shuffler, progress=progress)
-        held = np.bincount(cast(Any, self.view.labels), minlength=self.view.shuffle.num_users)
-        return Walked(plan=planned, held=tuple(np.bincount(held).tolist()))
-
-
-def _of_people(make: Callable[[int], _Made], num_users: int | None, do: str, done: str, what: str) -> _Made:
-    """A graph or overlay made for this number of people; refused if the number is unknown or does not fit."""
-    if num_users is None:
-        raise InvalidParameterError(
-            f"num_users must be given (--users N), or expected in the task's table [people], to {do} {what}; "
-            "got neither."
-        )
-    try:
-        return make(num_users)
-    except InvalidParameterError as error:
-        reason = str(error)
-    raise InputDataError(f"{what} cannot be {done} for {num_users} people: {reason}")
-
-
-def _require_neighbors(graph: Graph) -> None:
-    alone = np.flatnonzero(graph.degrees == 0)
-    if alone.size:
-        raise InputDataError(
-            f"everybody must have a neighbor, or nothing would shuffle their reports; the person of row {alone[0]} "
-            f"(counted from 0) has none, {alone.size} in all. Leave them out of the input and number the others anew."
-        )
-
-
-# ---- groups ----------------------------------------------------------------------------------------------------------
-
-
-def grouping_of(section: GroupsSection, public: Table | None, num_users: int, folder: Path) -> Grouping:
-    """The groups of people with these public columns, one row each; paths are relative to the task's folder.
+    Args:
+        task: the task.
+        folder: folder of the task file.
+        people: table of the people, of which only the needed columns are read.
+        num_users: number of people without such a table.
+        progress: told how many rows are read.
 
     Raises:
-        InvalidParameterError: if the file that the task names is absent, or has another digest than the task says.
-        InputDataError: if the file or the columns do not fit the people.
+        InvalidParameterError: if a file that the task names is absent or has another digest, or there is no such graph.
+        InputDataError: if a file or the columns do not fit the people, or public values are missing.
     """
-    if section.file is not None:
-        return Grouping(_from_file(section, num_users, folder))
-    columns = {} if public is None else public.columns
-    try:
-        if section.column is not None:
-            return Grouping(Groups.from_labels(columns[section.column]))
-        points = rows_of([columns[name] for name in section.columns])
-        return Grouping(_from_points(section, points), points)
-    except InvalidParameterError as error:
-        reason = str(error)
-    raise InputDataError(f"groups cannot be made from {', '.join(section.public_columns)}: {reason}")
+    public = None
+    if people is not None:
+        public, num_users = _public_of(task, people, progress)
+    return files_of(task.shuffler).around(task.shuffler, public, num_users, folder)
 
 
-def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | None = None) -> Grouping | Strata:
-    """The groups or strata of the people in an input; only the columns behind them are read.
-
-    Refuses missing public values; and as `grouping_of` does.
-    """
-    section, reader = groups_of(task.shuffler), PublicReader(task, needed_only=True)
-    if section is None and not task.shuffler.needs_strata:
-        raise InvalidParameterError("task must have a table [groups], by or weight; it has none.")
+def _public_of(task: Task, path: Path, progress: Progress | None) -> tuple[Table | None, int]:
+    """The public columns that groups or strata are made from, and the number of people in an input."""
+    reader = PublicReader(task, needed_only=True)
     counted = reader.names or [task.columns[0].value]
     parts, num_users = [], 0
     for batch in read_batches(path, counted, progress=progress):
@@ -326,31 +212,7 @@ def read_grouping(task: Task, path: Path, folder: Path, progress: Progress | Non
         parts.append(guarded(path, partial(reader.read, batch, everybody)))
         num_users += batch.num_rows
     reader.finish()
-    public = Table.from_arrow(pa.concat_tables(parts)) if reader.names else None
-    if section is None or isinstance(task.shuffler, StratifiedSection):
-        return cast(StratifiedSection, task.shuffler).strata(cast(Table, public))
-    return grouping_of(section, public, num_users, folder)
-
-
-def _from_points(section: GroupsSection, points: NDArray[np.float64]) -> Groups:
-    metric = section.metric or "euclidean"
-    if section.radius is not None:
-        return Groups.from_radius(points, section.radius, metric)
-    return Groups.from_neighbors(points, int(section.neighbors or 0), metric)
-
-
-def _from_file(section: GroupsSection, num_users: int, folder: Path) -> Groups:
-    """The groups from the task's file; refused if the file has another digest than the task says."""
-    section.pinned(folder)
-    path = folder / str(section.file)
-    try:
-        if section.lists is not None:
-            return Groups.from_lists(list(read_named_lists(path).values()), num_users)
-        graph = read_graph(path, num_users=num_users)
-        return Groups.from_graph(graph, hops=section.hops, neighbors=section.neighbors)
-    except InvalidParameterError as error:
-        reason = str(error)
-    raise InputDataError(f"{path} must fit the {num_users} people of the input: {reason}")
+    return (Table.from_arrow(pa.concat_tables(parts)) if reader.names else None), num_users
 
 
 def read_named_lists(path: Path) -> dict[str, NDArray[np.int64]]:

@@ -9,20 +9,17 @@ earlier releases and writes them.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.files.family_files import files_of
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ViewWriter
 from shuffledp.files.randomizing import step_of
 from shuffledp.files.reading import NOBODY, Watch, counted
-from shuffledp.files.shuffling import SLOTS_AT_A_TIME
 from shuffledp.files.writing import write_all
 from shuffledp.pipeline import Release
-from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedEstimate
-from shuffledp.protocols.strata.survey.stratified_section import Stratified, StratifiedSection
 from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import (
     Collected,
@@ -120,35 +117,17 @@ def release_of_views(
         InputDataError: if the view is not one of the task.
         BatchTooSmallError: if a stratum has fewer people than the task's smallest batch.
     """
-    by_place = walks = inside = None
-    if column.shuffler.needs_graph:
-        from shuffledp.files.people_files import WalkedView
-
-        walks = WalkedView.of(column, next(views), shuffler, beside)
-        views, facts = iter([walks.view]), replace(facts, shuffle=walks.view.shuffle)
-    elif column.shuffler.needs_groups:
-        from shuffledp.protocols.d_sigma.files.regions import PlacesInParts
-
-        parts = (part for view in views for part in view.parts(SLOTS_AT_A_TIME))
-        first = next(parts)
-        by_place = PlacesInParts(column, first, shuffler, beside)
-        views = map(by_place.take, chain([first], parts))
-    elif isinstance(column.shuffler, StratifiedSection):
-        inside = next(views)
-        column.shuffler.require_batch(inside.shuffle, inside.label_table, column)
-        views = iter([inside])
-    views = counted(views, watch, step_of("analyzing", column), facts.flow.released)
-    # The view has the model of its shuffler; for groups, graphs and strata the task alone does not give it.
-    pipeline = column.pipeline(IdentityShuffler() if by_place or walks or inside else None)
+    parts = files_of(column.shuffler).checked(column, views, shuffler, beside)
+    facts = facts if parts.shuffle is None else replace(facts, shuffle=parts.shuffle)
+    views = counted(parts.views, watch, step_of("analyzing", column), facts.flow.released)
+    pipeline = column.pipeline(IdentityShuffler())  # the view has the model of its shuffler
     with ViewWriter(place / "release.parquet", column) as writer:
         release = pipeline.analyze_parts(
             map(writer.write, views), delta=column.release.delta, seeded=facts.seeded, trust=facts.trust
         )
         names = writer.finish(facts)
-    result: ShuffleResult | None = None if by_place is None else by_place.regional()
-    if walks is not None:
-        result = walks.walked(partial(watch.progress, step_of("accounting", column)))
-    return outcome_of(column, release, facts, place, names, inside=inside, shuffle_result=result)
+    added = parts.added(partial(watch.progress, step_of("accounting", column)))
+    return outcome_of(column, release, facts, place, names, whole=parts.whole, shuffle_result=added)
 
 
 def outcome_of(
@@ -158,7 +137,7 @@ def outcome_of(
     place: Path,
     names: Sequence[str],
     *,
-    inside: View | None = None,
+    whole: View | None = None,
     shuffle_result: ShuffleResult | None = None,
 ) -> ColumnOutcome:
     """The outcome of a column from its release, whose view is in these files.
@@ -169,12 +148,13 @@ def outcome_of(
         facts: of the view's file.
         place: folder of the column in the release.
         names: files of the view.
-        inside: view of a shuffle inside strata, with its labels.
-        shuffle_result: whatever the kind of shuffle adds, unless it is one inside strata.
+        whole: the whole view, with its labels, for what the shuffle adds to each of its estimates.
+        shuffle_result: what the shuffle adds otherwise.
     """
     estimate = release.estimate.with_targets(column.targets)
-    if inside is not None and isinstance(estimate, StratifiedEstimate):
-        shuffle_result, estimate = Stratified.of(column, inside, estimate.regions), estimate.everybody
+    if whole is not None:
+        estimate, of_parts = column.shuffler.divided(column, whole, estimate)
+        shuffle_result = of_parts or shuffle_result
     return ColumnOutcome(
         column=column,
         flow=facts.flow,

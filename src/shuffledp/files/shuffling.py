@@ -9,7 +9,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -22,26 +21,14 @@ from shuffledp.core.errors import InputDataError, LocalProtocolError
 from shuffledp.core.flow import Reports, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.table import Table, frozen
+from shuffledp.files.family_files import ShuffledParts, files_of
 from shuffledp.files.parquet import ReportPart
-from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
-from shuffledp.protocols.strata.survey.stratified_section import StratifiedSection
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import ROW, Column
 
 _NUM_BUCKETS = 256  # one random byte chooses a bucket
 _IN_MEMORY = 1 << 27  # bytes of reports and their permutation that stay off the disk
-SLOTS_AT_A_TIME = 1 << 18  # part size of a view near a reference order
 _BYTES_OF_PLACE = 8  # bytes of a permutation per report
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledParts:
-    """A view in parts, which can be taken once, with its model and its shuffler."""
-
-    shuffle: ShuffleModel
-    num_reports: int
-    views: Iterator[View]
-    shuffler: Shuffler
 
 
 @contextmanager
@@ -94,20 +81,7 @@ def shuffler_for(column: Column, public: Table | None, num_users: int, beside: P
     """
     if column.shuffler.num_rows is not None and public is not None:
         return column.shuffler.shuffler_of(_numbered_rows(public, column.shuffler.num_rows))
-    if isinstance(column.shuffler, StratifiedSection) and public is not None:
-        stratified = column.shuffler.shuffler(column.shuffler.strata(public))
-        column.shuffler.require_batch(stratified.model(num_users), stratified.strata.table, column)
-        return stratified
-    if column.shuffler.needs_graph:
-        from shuffledp.files.people_files import walking_shuffler
-
-        return walking_shuffler(column, num_users, beside)
-    groups = groups_of(column.shuffler)
-    if groups is None:
-        return column.shuffler.shuffler()
-    from shuffledp.files.people_files import grouping_of
-
-    return column.shuffler.shuffler(grouping_of(groups, public, num_users, beside))
+    return files_of(column.shuffler).shuffler(column, public, num_users, beside)
 
 
 def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
@@ -121,24 +95,9 @@ def _numbered_rows(people: Table, num_rows: int) -> NDArray[np.int64]:
 def _shuffled_in_memory(
     column: Column, parts: Iterable[ReportPart], beside: Path, source: RandomSource
 ) -> ShuffledParts:
-    from shuffledp.protocols.d_sigma.shufflers.reference_order import (
-        SlotShuffler,  # imports all of groups, which a uniform shuffle does not need
-    )
-
     reports, public = _together(column, parts)
     shuffler = shuffler_for(column, public, reports.num_users, beside)
-    if isinstance(shuffler, SlotShuffler):
-        views = shuffler.view_parts(reports, public=public, source=source, size=SLOTS_AT_A_TIME)
-        shuffle = shuffler.model(reports.num_users)
-        return ShuffledParts(shuffle=shuffle, num_reports=len(reports), views=views, shuffler=shuffler)
-    shuffler = column.shuffler.in_rounds(shuffler, reports.model.num_messages)
-    view = shuffler.shuffle(reports, public=public, source=source)
-    if not len(view):
-        raise InputDataError(
-            f"none of the {len(reports)} reports of column {column.value!r} was handed in: all were lost on their way, "
-            "with the task's dropouts and rounds. Nothing was released."
-        )
-    return ShuffledParts(shuffle=view.shuffle, num_reports=len(view), views=iter([view]), shuffler=shuffler)
+    return files_of(column.shuffler).shuffled(column, shuffler, reports, public, source)
 
 
 def _together(column: Column, parts: Iterable[ReportPart]) -> tuple[Reports, Table | None]:

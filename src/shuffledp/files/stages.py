@@ -11,12 +11,13 @@ from pathlib import Path
 
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import invalid
+from shuffledp.files.family_files import ShuffledParts
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ReportsWriter, ViewWriter, read_reports, read_view
 from shuffledp.files.randomizing import RandomizedReports, require_inside, step_of
 from shuffledp.files.reading import NOBODY, Input, Watch, counted
 from shuffledp.files.releases import composed_release, release_of_views, released_columns
-from shuffledp.files.shuffling import ShuffledParts, shuffled
+from shuffledp.files.shuffling import shuffled
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.survey import (
     Column,

@@ -10,7 +10,6 @@ from shuffledp._version import __version__
 from shuffledp.accounting import Examination, epsilon_of, examine, may_be_sharper
 from shuffledp.core.described import encode
 from shuffledp.core.errors import ShuffleDPError
-from shuffledp.core.flow import Shuffler
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
@@ -21,9 +20,8 @@ from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RE
 from shuffledp.documents.plan_document import column_document
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NOTHING, Loss, said_alone, small_sample
-from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, grouping_of, randomizers
+from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, randomizers
 from shuffledp.planning.guaranteed_leakage import compare_guaranteed
-from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import ColumnPlan, Task, column_plan, plan
 
@@ -93,7 +91,7 @@ def _promise(question: Question) -> Answer:
     model = planned.model
     found = _examination(question, model, planned.statements)
     few, said = small_sample(column, question.people, planned.chosen.error), column_document(planned)
-    local, messages = planned.statements[-1], _messages(model, shuffler)
+    local, messages = planned.statements[-1], column.shuffler.messages_of(shuffler, model.local.num_messages)
     return {
         "task": as_toml(question.task()),
         "commands": list(question.commands),
@@ -140,12 +138,7 @@ def _page(question: Question) -> Answer:
     from shuffledp.documents.plan_page import plan_page
 
     column = question.column()
-    shuffler = question.shuffle(column)
-    around: dict[str, Any] = {}
-    if KINDS[question.shuffler].about == "groups":
-        around = {"grouping": grouping_of(question.people, question.group_size)}
-    if isinstance(shuffler, RandomWalkShuffler):
-        around = {"graphs": shuffler.graph}
+    around: dict[str, Any] = {"graphs" if column.shuffler.needs_graph else "grouping": question.around(column)}
     planned = plan(Task.from_dict(question.task()), question.people, alone=True, **around)
     return {"page": plan_page(planned).decode()}
 
@@ -172,15 +165,6 @@ def _examination(question: Question, model: ProtocolModel, stated: tuple[Privacy
 
 def _ends(found: Examination) -> Answer:
     return {"epsilon_upper": encode(found.epsilon_upper), "epsilon_lower": encode(found.epsilon_lower)}
-
-
-def _messages(model: ProtocolModel, shuffler: Shuffler) -> float:
-    """Mean messages per person: messages sent, or reports expected to be passed on."""
-    if not isinstance(shuffler, RandomWalkShuffler):
-        return float(model.local.num_messages)
-    from shuffledp.protocols.network.laws.walk_loads import expected_messages
-
-    return float(expected_messages(shuffler.graph, shuffler.num_rounds, **shuffler.chances).mean())
 
 
 def _cells(plan: ColumnPlan, found: Examination, messages: float) -> dict[str, str]:

@@ -4,23 +4,18 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any, ClassVar
-
-import numpy as np
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.validate import invalid
-from shuffledp.protocols.d_sigma.survey.groups import Grouping
-from shuffledp.protocols.network.survey.network_section import NetworkSection
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.planning.family_plan import Around
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import Column, ShufflerSection, Task
 from shuffledp.survey import Question as SurveyQuestion
-from shuffledp.survey.questions.question_kinds import QUESTIONS, as_written, question_type
+from shuffledp.survey.questions.question_kinds import QUESTIONS, TABLES, as_written, question_type
 
 SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
 
@@ -146,10 +141,11 @@ class Question(Described):
 
     def shuffle(self, column: Column) -> Shuffler:
         """Shuffler of a run, with the groups or the overlay of these people."""
-        grouping = grouping_of(self.people, self.group_size) if column.shuffler.needs_groups else None
-        if isinstance(column.shuffler, NetworkSection) and column.shuffler.overlay is not None:
-            return column.shuffler.shuffler_for(column, column.shuffler.overlay.of(self.people))
-        return column.shuffler.shuffler_for(column, grouping)
+        return column.shuffler.shuffler_for(column, self.around(column))
+
+    def around(self, column: Column) -> Around | None:
+        """Groups or the overlay of these people; None if the shuffle is about neither."""
+        return column.shuffler.imagined(self.people, self.group_size)
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -168,20 +164,12 @@ class Question(Described):
 
 def randomizers() -> Mapping[str, type[SurveyQuestion]]:
     """Randomizer sections of all kinds, by kind."""
-    return {**SurveyQuestion.members(), **ProtocolSection.members()}
+    sections: tuple[Any, ...] = (SurveyQuestion, *(find() for find in TABLES.values()))
+    return {kind: member for each in sections for kind, member in each.members().items()}
 
 
 def _keys_of(section: type) -> set[str]:
     return {each.name for each in fields(section)}
-
-
-@lru_cache(maxsize=4)
-def grouping_of(people: int, size: int) -> Grouping:
-    """Groups of at most ``size`` people with consecutive numbers."""
-    from shuffledp.protocols.d_sigma.people.assignment import Groups
-
-    num_groups = -(-people // size)
-    return Grouping(Groups.from_labels(np.arange(people) * num_groups // people))
 
 
 def as_toml(task: Mapping[str, Any]) -> str:

@@ -70,11 +70,26 @@ class TaskPart:
         keys: top-level keys that say what its shuffles are about.
         section: makes, of the section of the shuffler and these keys with their values, the section of the task.
         tables: finds the section of each table that may stand in place of ``[randomizer]``.
+        batches: makes the shuffler of several batches of these sizes, each shuffled by itself.
     """
 
     keys: tuple[str, ...] = ()
     section: Callable[[Any, Mapping[str, Any]], Any] = lambda section, _: section
     tables: Mapping[str, Callable[[], type[Any]]] = field(default_factory=dict)
+    batches: Callable[[Sequence[int]], Shuffler] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Statements of a family beside differential privacy.
+
+    Args:
+        statement: states what a protocol guarantees in the family's own words, or nothing.
+        of_reports: states what a person's reports alone guarantee about the order inside groups, or nothing.
+    """
+
+    statement: Callable[[ProtocolModel], PrivacyStatement | None] | None = None
+    of_reports: Callable[..., PrivacyStatement | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +108,9 @@ class Family:
         calibrations: finds what `shuffledp.planning.calibrate` solves for parameters of its own, by the names there.
         games: finds its distinguishing games, special ones first; an audit plays the first that suits, and a family's
             before the kernel's.
+        files: finds the `FamilyFiles` of its tasks: what their shuffles are about, from files.
         document: finds the `FamilyDocument` of its tasks: what they add to the pages of plans and releases.
-        statement: states in the family's own words what it guarantees beside differential privacy, or nothing.
+        beside: what it guarantees beside differential privacy.
     """
 
     name: str
@@ -106,8 +122,9 @@ class Family:
     theorems_over: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
     calibrations: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     games: Callable[[], tuple[type[Any], ...]] = tuple
+    files: Callable[[], type[Any]] | None = None
     document: Callable[[], type[Any]] | None = None
-    statement: Callable[[ProtocolModel], PrivacyStatement | None] | None = None
+    beside: Beside = field(default_factory=Beside)
 
 
 def families() -> tuple[Family, ...]:

@@ -18,7 +18,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import Part, PrivacyStatement, combined, compose
 from shuffledp.core.text import in_digits, sum_rounded_up
-from shuffledp.protocols.d_sigma.theorems.meehan22 import d_sigma_of_reports
+from shuffledp.protocols.family import families
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.columns import Column
@@ -66,8 +66,9 @@ class OrderShare:
             return self.orders
         if largest_group < 1:
             return None
+        (order_of,) = (each.beside.of_reports for each in families() if each.beside.of_reports is not None)
         found = [
-            (part.label, d_sigma_of_reports(part.statement, groups_digest=groups_digest, largest_group=largest_group))
+            (part.label, order_of(part.statement, groups_digest=groups_digest, largest_group=largest_group))
             for part in self.sent
         ]
         known = tuple(Part(label=label, statement=own) for label, own in found if own is not None)

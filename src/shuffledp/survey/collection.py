@@ -23,9 +23,8 @@ from shuffledp.core.validate import invalid
 from shuffledp.parties.wire.keys import Role, from_text, in_text
 from shuffledp.parties.wire.published_keys import KeyState, PublishedKey
 from shuffledp.parties.wire.tokens import BLIND_RSA, TokenChallenge
-from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
-from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.survey.addresses import check_address, same_host
+from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.data_flow import Provenance
 from shuffledp.survey.parties import PartyNames, Service
 from shuffledp.survey.section import read_whole
@@ -297,9 +296,9 @@ class Collection(Described):
         if self.task.shuffler.needs_groups:
             return ()
         alone = replace(self.task.written, people=replace(self.task.people, earlier=()))
-        bound, section = self.directory, self.task.shuffler
-        if bound is not None and isinstance(section, NetworkSection):
-            found = plan(Task(alone), graphs=bound.ways(section), alone=True).statements
+        if self.directory is not None:
+            members = self.task.shuffler.of_people(self.directory.people)
+            found = plan(Task(alone), graphs=members, alone=True).statements
         else:
             found = plan(Task(alone), self.minimum, alone=True).statements
         return tuple(each.trusting(*self.trust).naming(*self.parties(fingerprints=False)) for each in found)

@@ -16,15 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core.described import keys_of
+from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Analyzer, Progress, Shuffler, View
+from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import Around, FamilyPlan
 from shuffledp.protocols.family import ShufflerKind, families
 from shuffledp.shufflers import UniformShuffler
 from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey.section import Section
+from shuffledp.survey.shuffle_result import ShuffleResult
 
 if TYPE_CHECKING:
     from shuffledp.survey.columns import Column
+    from shuffledp.survey.task import Task
 
 KEYS = tuple(key for family in families() for key in family.task.keys)  # what tasks say beside [shuffler]
 ROW = "row"  # the column beside each report that says which row of the input it comes from
@@ -117,6 +121,31 @@ class ShufflerSection(Section):
     def analyzer(self, analyzer: Analyzer[Any]) -> Analyzer[Any]:
         """The analyzer of the shuffler's view, from the analyzer of reports alone."""
         return analyzer
+
+    def divided(self, column: "Column", whole: View, estimate: Estimate) -> tuple[Estimate, ShuffleResult | None]:
+        """The estimate of everybody, and what the shuffle adds, from the analyzer's estimate of a whole view."""
+        del column, whole
+        return estimate, None
+
+    def of_people(self, num_users: int) -> Around | None:
+        """What the shuffle is about, where it follows from the number of people alone; None if nothing does."""
+        del num_users
+        return None
+
+    def imagined(self, num_users: int, size: int) -> Around | None:
+        """What a shuffle of imagined people is about, with groups of at most ``size`` people; None if nothing."""
+        del size
+        return self.of_people(num_users)
+
+    def check_members(self, task: "Task") -> None:
+        """Refuse a task whose reports members cannot pass on among themselves."""
+        del task
+        raise invalid("'network' where members pass reports on", **{"[shuffler] kind": self.kind})
+
+    def messages_of(self, shuffler: Shuffler, num_messages: int) -> float:
+        """Mean number of messages that a person sends, who has ``num_messages`` reports."""
+        del shuffler
+        return float(num_messages)
 
     def within(self, fakes: int) -> Self:
         """The section as part of a task with this number of fake senders."""

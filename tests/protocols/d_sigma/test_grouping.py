@@ -14,8 +14,9 @@ from cli.running import task_with, write_csv
 from files.whole import read_view, rewrite
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.table import Table
-from shuffledp.files import is_release, read_grouping, releases, shuffling, stages
+from shuffledp.files import is_release, read_around, stages
 from shuffledp.files.people_files import read_named_lists
+from shuffledp.protocols.d_sigma.files import group_files
 from shuffledp.protocols.d_sigma.files import regions as regions_module
 from shuffledp.protocols.d_sigma.files.regions import regions_of
 from shuffledp.survey import Task
@@ -118,7 +119,7 @@ def test_a_view_that_is_written_in_parts_is_the_one_of_the_same_words(folder, gr
     task = task_of(groups, kind="mallows", folder=folder)
     done = []
     for name, size in (("whole", 1 << 18), ("parts", 7)):
-        for module in (shuffling, releases, regions_module):
+        for module in (group_files, regions_module):
             monkeypatch.setattr(module, "SLOTS_AT_A_TIME", size)
         (folder / name).mkdir()
         source = SeededSource(5)
@@ -167,7 +168,7 @@ def test_a_missing_public_value_is_refused_with_its_row_and_nothing_else(folder,
     assert "1 of 60 hold none: row 7 (counted from 1, without the header)" in str(error.value)
     assert "north" not in str(error.value)
     with pytest.raises(InputDataError, match="row 7"):
-        read_grouping(task, folder / "wrong.csv", folder)
+        read_around(task, folder, people=folder / "wrong.csv")
 
 
 def test_a_place_that_is_not_on_the_globe_is_refused(folder):

@@ -11,9 +11,9 @@ from cli.running import stub_pages
 from shuffledp.accounting import account, epsilon_of
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.files import read_graphs, stages
-from shuffledp.files.people_files import WalkedView
+from shuffledp.files import stages
 from shuffledp.people.graphs import Graph
+from shuffledp.protocols.network.files.graphs_of_walks import WalkedView, read_graphs
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import UniformShuffler

@@ -10,7 +10,7 @@ import pytest
 from cli.running import task_with, write_csv
 from files.whole import read_reports, read_view, rewrite
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
-from shuffledp.files import read_grouping, stages
+from shuffledp.files import read_around, stages
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
@@ -216,7 +216,7 @@ def test_several_columns_are_shuffled_inside_strata_each_by_itself(folder):
 
 
 def test_an_input_says_which_strata_there_will_be(folder):
-    strata = read_grouping(task_of(), folder / "people.csv", folder)
+    strata = read_around(task_of(), folder, people=folder / "people.csv")
     assert strata.sizes == by_run(task_of(), folder, "out").shuffle_result.sizes
 
 

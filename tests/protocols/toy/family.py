@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from shuffledp.protocols.family import Described, Family, ShufflerKind
+from shuffledp.protocols.family import Beside, Described, Family, ShufflerKind
 
 
 def _shuffled_twice() -> Any:
@@ -12,6 +12,14 @@ def _shuffled_twice() -> Any:
 
 def _last_row_game() -> Any:
     return import_module("shuffledp.protocols.toy.last_row_game")
+
+
+def _section() -> Any:
+    return import_module("shuffledp.protocols.toy.twice_section").TwiceSection
+
+
+def _files() -> Any:
+    return import_module("shuffledp.protocols.toy.twice_section").TwiceFiles
 
 
 def _document() -> Any:
@@ -23,6 +31,7 @@ FAMILY = Family(
     shufflers={
         "twice": ShufflerKind(
             lambda: _shuffled_twice().TwiceShuffler,
+            section=_section,
             best_for="tests",
             described={"twice": Described(lambda num_users: _shuffled_twice().TwiceShuffleModel(num_users=num_users))},
         )
@@ -30,6 +39,7 @@ FAMILY = Family(
     calibrations={"twice_shufflers": lambda: _shuffled_twice().twice_shufflers},
     theorems={"": lambda: (_shuffled_twice().TwiceIsOnce(),)},
     games=lambda: (_last_row_game().LastRowGame,),
+    files=_files,
     document=_document,
-    statement=lambda model: _shuffled_twice().order_of_twice(model),
+    beside=Beside(lambda model: _shuffled_twice().order_of_twice(model)),
 )

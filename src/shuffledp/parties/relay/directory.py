@@ -21,8 +21,8 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.parties.relay.member_keys import Entry
 from shuffledp.parties.wire.keys import ShufflerKey, fingerprint, from_text, in_text, is_signed_by
-from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.survey import Collection
+from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.section import read_whole
 
 VERSION = 1

@@ -16,8 +16,8 @@ from shuffledp.parties.relay.terms import RelayTerms
 from shuffledp.parties.service.config import ServiceConfig
 from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.run_services import endpoint_of, serve_until_asked
-from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.survey import Collection
+from shuffledp.survey.bound_directory import BoundDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,9 @@ from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.laws.walk_distributions import Round, graphs_of_rounds
 from shuffledp.protocols.network.people.overlays import Contacts, Overlay, OverlayRound
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
-from shuffledp.protocols.network.survey.bound_directory import BoundDirectory
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.survey import Collection
+from shuffledp.survey.bound_directory import BoundDirectory
 
 EVERYBODY, ANALYST = -1, -2  # recipients of letters besides members
 RECIPIENTS = {EVERYBODY: "all", ANALYST: "analyst"}  # their names in addresses and files
@@ -70,7 +70,7 @@ class RelayTerms:
     @cached_property
     def contacts_of_all(self) -> Contacts:
         """Contacts of all members: the overlay, or a tuple with the only graph."""
-        return cast(BoundDirectory, self.collection.directory).ways(self.section)
+        return cast(Contacts, self.section.of_people(cast(BoundDirectory, self.collection.directory).people))
 
     @property
     def ways(self) -> Graph | Overlay:

@@ -19,6 +19,7 @@ from .attacks.side_information import SideInformation as SideInformation
 from .attacks.side_information import placement as placement
 from .attacks.side_information import similar_people as similar_people
 from .documents.mixing_document import GroupsDocument as GroupsDocument
+from .files.group_files import GroupFiles as GroupFiles
 from .laws.preservation_laws import cayley_lost_law as cayley_lost_law
 from .laws.preservation_laws import hamming_lost_law as hamming_lost_law
 from .laws.preservation_laws import most_lost as most_lost

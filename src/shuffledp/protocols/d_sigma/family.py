@@ -6,7 +6,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.protocols import d_sigma
-from shuffledp.protocols.family import Described, Family, ShufflerKind, TaskPart
+from shuffledp.protocols.family import Beside, Described, Family, ShufflerKind, TaskPart
 
 _DISTANCES = {
     "mallows": "kendall",
@@ -28,6 +28,10 @@ def _in_one_block(num_users: int, concentration: float, *, distance: str) -> Shu
 
 def _about_order(model: ProtocolModel) -> PrivacyStatement | None:
     return d_sigma.d_sigma_statement(model)
+
+
+def _order_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_group: int) -> PrivacyStatement | None:
+    return d_sigma.d_sigma_of_reports(local, groups_digest=groups_digest, largest_group=largest_group)
 
 
 FAMILY = Family(
@@ -66,6 +70,7 @@ FAMILY = Family(
         ),
     },
     games=lambda: (d_sigma.OrderGame,),
-    statement=_about_order,
+    beside=Beside(_about_order, _order_of_reports),
+    files=lambda: d_sigma.GroupFiles,
     document=lambda: d_sigma.GroupsDocument,
 )

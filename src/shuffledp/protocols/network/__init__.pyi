@@ -4,6 +4,7 @@ from .attacks.traffic_game import naming_rate as naming_rate
 from .attacks.walk_games import CollusionGame as CollusionGame
 from .attacks.walk_games import WalkGame as WalkGame
 from .documents.overlay_document import WalksDocument as WalksDocument
+from .files.graphs_of_walks import GraphFiles as GraphFiles
 from .laws.churn_likeness import likeness_given as likeness_given
 from .laws.churn_likeness import overlaps_given as overlaps_given
 from .laws.churn_schedules import Schedule as Schedule

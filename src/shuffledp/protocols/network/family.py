@@ -33,5 +33,6 @@ FAMILY = Family(
     },
     calibrations={"slots": lambda: network.slots},
     games=lambda: (network.CollusionGame, network.TrafficGame, network.WalkGame),
+    files=lambda: network.GraphFiles,
     document=lambda: network.WalksDocument,
 )

@@ -3,6 +3,8 @@ from .analyzers.post_stratification import StratifiedAnalyzer as StratifiedAnaly
 from .analyzers.post_stratification import StratifiedEstimate as StratifiedEstimate
 from .analyzers.post_stratification import StratifiedSummary as StratifiedSummary
 from .documents.strata_document import StrataDocument as StrataDocument
+from .files.strata_files import StrataFiles as StrataFiles
+from .files.strata_files import each_batch_by_itself as each_batch_by_itself
 from .people.strata import Strata as Strata
 from .shufflers.stratified import StratifiedShuffleModel as StratifiedShuffleModel
 from .shufflers.stratified import StratifiedShuffler as StratifiedShuffler

@@ -14,7 +14,6 @@ from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.files.people_files import read_named_lists
-from shuffledp.files.shuffling import SLOTS_AT_A_TIME, shuffler_for
 from shuffledp.protocols.d_sigma.analyzers.regional import NUM_DRAWS, RegionalAnalyzer, RegionalSummary
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import distances, distinct_rows, rows_of
@@ -29,6 +28,7 @@ from shuffledp.survey import Column
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and the description of each region
 
+SLOTS_AT_A_TIME = 1 << 18  # part size of a view near a reference order
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
 _MOST_COMPARED = 100_000
@@ -52,17 +52,16 @@ class Regions:
 class PlacesInParts:
     """Estimates by region from a view in parts, and how its shuffle mixed the groups; refused for another task.
 
-    Without the ``shuffler`` that made the view it is made again from the public columns beside its ``first`` part;
-    ``beside`` is the folder of the task file. `take` is given every part, the first one too.
+    The ``shuffler`` made the view, ``first`` is its first part, and ``beside`` the folder of the task file. `take` is
+    given every part, the first one too.
     """
 
-    def __init__(self, column: Column, first: View, shuffler: Shuffler | None, beside: Path) -> None:
-        made_by = shuffler or shuffler_for(column, first.label_table, first.shuffle.num_users, beside)
-        groups = made_by.groups if isinstance(made_by, MallowsShuffler | NoisySortShuffler) else None
+    def __init__(self, column: Column, first: View, shuffler: Shuffler, beside: Path) -> None:
+        groups = shuffler.groups if isinstance(shuffler, MallowsShuffler | NoisySortShuffler) else None
         section = groups_of(column.shuffler)
         if groups is None or section is None:
             raise InputDataError("the view must be of a shuffle with groups; the task has none.")
-        self._shuffler, self._groups, self._section = cast(SlotShuffler, made_by), groups, section
+        self._shuffler, self._groups, self._section = cast(SlotShuffler, shuffler), groups, section
         if self._shuffler.prepare().model != first.shuffle:
             raise InputDataError(
                 "the view must be of the shuffle that the task's groups lead to; it describes another."

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -97,6 +98,10 @@ class GroupedSection(ShufflerSection):
                 )
         return None
 
+    def imagined(self, num_users: int, size: int) -> Grouping:
+        """Groups of people with consecutive numbers, as few and as nearly equal as may be."""
+        return groups_of_neighbors(num_users, size)
+
     def around(self, groups: "Groups", order: Integers) -> "SlotShuffler":
         """The shuffler for these groups around this reference order."""
         return cast("SlotShuffler", TASK_KINDS[self.kind].make(**{**self.keywords, "groups": groups, "order": order}))
@@ -124,6 +129,15 @@ class GroupedSection(ShufflerSection):
     def could_have_made(self, view: View) -> bool:
         """Whether each slot has one report; groups are compared where they are made."""
         return view.labels is not None and len(view) == view.shuffle.num_users
+
+
+@lru_cache(maxsize=4)
+def groups_of_neighbors(num_users: int, size: int) -> Grouping:
+    """The fewest, nearly equal groups of at most ``size`` people with consecutive numbers."""
+    from shuffledp.protocols.d_sigma.people.assignment import Groups
+
+    num_groups = -(-num_users // size)
+    return Grouping(Groups.from_labels(np.arange(num_users) * num_groups // num_users))
 
 
 def groups_of(section: ShufflerSection) -> GroupsSection | None:

@@ -12,6 +12,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Randomizer, Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.validate import invalid
+from shuffledp.people.graphs import Graph
 from shuffledp.protocols import network
 from shuffledp.protocols.network.laws.walk import HandIn, check_churn, checked_chances
 from shuffledp.protocols.network.laws.walk_distributions import MOST_ROUNDS, people_of
@@ -20,12 +21,14 @@ from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.shufflers.walk_model import RandomWalkShuffleModel
 from shuffledp.protocols.network.survey.walk_keys import AUTO, LINKS, GraphKeys, LinkKeys, OverlaySection
 from shuffledp.protocols.network.theorems.network_gate import walk_gate
+from shuffledp.randomness.replayable import SeededSource
 from shuffledp.survey.section import digest_of_files
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.shuffler_section import ShufflerSection
 
 if TYPE_CHECKING:
     from shuffledp.survey.columns import Column
+    from shuffledp.survey.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +135,50 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
             f"graphs must be given for a 'network' shuffle, which is about them; got {given}. The commands `shuffledp "
             "plan`, `shuffledp leakage`, `shuffledp run` and its stages read them."
         )
+
+    def of_people(self, num_users: int) -> Contacts | None:
+        """The overlay, or the drawn graph, of this number of people; None for graphs in files."""
+        if self.overlay is not None:
+            return self.overlay.of(num_users)
+        if self.degree is None:
+            return None
+        return (Graph.random_regular(self.degree, num_users, source=SeededSource(self.graph_seed or 0)),)
+
+    def check_members(self, task: "Task") -> None:
+        """Refuse walks that lose reports or add any, or whose rounds or graph not everybody would find alike.
+
+        A task of several columns is refused too, and a graph in a file.
+        """
+        reasons = {
+            "several private columns": "everybody passes on one report of each" if len(task.columns) > 1 else None,
+            "a graph in a file": "places follow from members' keys, so that friends in it would be other people here"
+            if self.files
+            else None,
+            f"protocol {self.protocol!r}": "a relay has 'all'" if self.protocol != "all" else None,
+            "dropouts or offline": "what happened is recorded" if self.dropouts or self.offline else None,
+            "links = 'naive'": "envelopes go along all links, as with 'constant'" if self.links == LINKS[0] else None,
+            "surplus = 'aborts'": "what finds no slot waits" if self.surplus == "aborts" and not self.onion else None,
+            "surplus = 'waits' where onion = true": "the way of a report is fixed by its layers; give 'aborts'"
+            if self.surplus == "waits" and self.onion
+            else None,
+            "rounds = 'auto' where onion = true": "they must be a number"
+            if self.rounds == AUTO and self.onion
+            else None,
+        }
+        if self.is_drawn:
+            reasons |= {
+                "rounds = 'auto' on a graph": "they must be a number" if self.rounds == AUTO else None,
+                "a random graph without graph_seed": "all draw the same" if self.graph_seed is None else None,
+            }
+        for part, why in reasons.items():
+            if why:
+                raise InvalidParameterError(f"a task whose reports members pass on must be without {part}: {why}.")
+
+    def messages_of(self, shuffler: Shuffler, num_messages: int) -> float:
+        """Mean number of reports that a person is expected to pass on."""
+        del num_messages
+        walks = cast(RandomWalkShuffler, shuffler)
+        return float(network.expected_messages(walks.graph, walks.num_rounds, **walks.chances).mean())
 
     def shuffler_for(
         self, column: "Column", around: Any = None, *, num_users: int | None = None, progress: Progress | None = None

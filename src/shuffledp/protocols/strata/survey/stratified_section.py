@@ -17,7 +17,7 @@ from shuffledp.core.table import Table
 from shuffledp.core.text import count_of, plural, printable
 from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import FamilyPlan
-from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedAnalyzer
+from shuffledp.protocols.strata.analyzers.post_stratification import StratifiedAnalyzer, StratifiedEstimate
 from shuffledp.protocols.strata.people.strata import WEIGHT_CLASSES, Strata, design_effect
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel, StratifiedShuffler
 from shuffledp.survey.questions.question import Question
@@ -134,6 +134,11 @@ class StratifiedSection(ShufflerSection):
     def analyzer(self, analyzer: Analyzer[Any]) -> StratifiedAnalyzer:
         """The analyzer of all people and of each region, from the analyzer of one stratum."""
         return StratifiedAnalyzer(analyzer=analyzer, by=self.by, weight=self.weight)
+
+    def divided(self, column: "Column", whole: View, estimate: Estimate) -> "tuple[Estimate, Stratified | None]":
+        """The estimate of everybody, and the estimates by region."""
+        found = cast(StratifiedEstimate, estimate)
+        return found.everybody, Stratified.of(column, whole, found.regions)
 
     def could_have_made(self, view: View) -> bool:
         """Whether the view has the number of reports that its description gives each stratum, and a fitting table."""

@@ -1,0 +1,1 @@
+"""Walks from files: graphs of people, and views that walks made."""

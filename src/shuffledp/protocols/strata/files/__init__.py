@@ -1,0 +1,1 @@
+"""Files of tasks with strata."""
