@@ -24,6 +24,7 @@ GRAPH = Draft202012Validator({"$ref": "#/$defs/graph", "$defs": SCHEMA["$defs"]}
 GRAPH_DESIGN = Draft202012Validator({"$ref": "#/$defs/graph_design", "$defs": SCHEMA["$defs"]})
 LEAKAGE = Draft202012Validator({"$ref": "#/$defs/leakage", "$defs": SCHEMA["$defs"]})
 PEOPLE = Draft202012Validator({"$ref": "#/$defs/people_plan", "$defs": SCHEMA["$defs"]})
+WEEKS = Draft202012Validator({"$ref": "#/$defs/weeks_plan", "$defs": SCHEMA["$defs"]})
 KEY = Draft202012Validator({"$ref": "#/$defs/key", "$defs": SCHEMA["$defs"]})
 COLLECTION = Draft202012Validator({"$ref": "#/$defs/collection", "$defs": SCHEMA["$defs"]})
 CALIBRATION = Draft202012Validator({"$ref": "#/$defs/calibration", "$defs": SCHEMA["$defs"]})
@@ -305,6 +306,18 @@ def test_what_is_printed_about_people_for_an_error_is_valid(given):
     for key in printed["options"][0]:
         less = {name: value for name, value in printed["options"][0].items() if name != key}
         assert not PEOPLE.is_valid(printed | {"options": [less]}), key
+
+
+@pytest.mark.parametrize("given", [(), ("--epsilon", 2)], ids=str)
+def test_what_is_printed_about_weeks_is_valid(tmp_path, given):
+    task = write_task(tmp_path, people={"expected": 50})
+    printed = shuffledp("plan", task, "--weeks", 2, "--json", *given).json
+    WEEKS.validate(printed)
+    for key in printed:
+        assert not WEEKS.is_valid({name: value for name, value in printed.items() if name != key}), key
+    for key in printed["columns"][0]:
+        less = {name: value for name, value in printed["columns"][0].items() if name != key}
+        assert not WEEKS.is_valid(printed | {"columns": [less]}), key
 
 
 def test_a_release_is_no_stage_and_a_stage_no_release(printed):

@@ -41,7 +41,10 @@ def plan(
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Beside --error: with which randomizer and epsilon0, for this central loss at most."),
+        typer.Option(help="Beside --error or --weeks: with which epsilon0, for this central loss at most."),
+    ] = None,
+    weeks: Annotated[
+        int | None, whole("Plan for the same people answering every week: what all weeks lose together.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Folder to make, with plan.html: the page of the release, without estimates.")
@@ -51,9 +54,13 @@ def plan(
 ) -> None:
     """Say what to expect of a task before anybody is asked.
 
-    Or, with --error, how many people that takes. Prints the report size, the errors, the guarantees, and which other
-    randomizer would do better.
+    Or, with --error, how many people that takes; or, with --weeks, what asking the same people again costs. Prints the
+    report size, the errors, the guarantees, and which other randomizer would do better.
     """
+    if weeks is not None:
+        given = {"error": error, "input": input, "earlier": earlier, "table": table or None, "output": output}
+        _plan_weeks(task, users, weeks, epsilon, given, as_json=json)
+        return
     if error is not None or epsilon is not None:
         given = {"users": users, "input": input, "earlier": earlier, "table": table or None, "output": output}
         _plan_people(task, error, epsilon, given, as_json=json)
@@ -97,15 +104,37 @@ def _plan_people(
 
     if error is None:
         raise InvalidParameterError(
-            "--error must be given beside --epsilon; `shuffledp calibrate` finds the epsilon0 for a number of people."
+            "--error or --weeks must be given beside --epsilon; `shuffledp calibrate` finds the epsilon0 for a number "
+            "of people."
         )
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidParameterError(
-                f"--{name} must be left out beside --error, which asks how many people it takes."
-            )
+    _require_left_out(given, "--error, which asks how many people it takes")
     found = people_for_error(Task.read(task), half_width=error, target_epsilon=epsilon)
     show_result(found, lambda: people_document(found), as_json=as_json)
+
+
+def _plan_weeks(
+    task: Path,
+    users: int | None,
+    weeks: int,
+    epsilon: float | None,
+    given: Mapping[str, object],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what the same people lose who answer every week, and how far estimates err."""
+    from shuffledp.documents.weeks_document import weeks_document
+    from shuffledp.survey import Task, plan_weeks
+
+    _require_left_out(given, "--weeks, which plans a uniform shuffle of the same people every week")
+    found = plan_weeks(Task.read(task), users, num_weeks=weeks, target_epsilon=epsilon)
+    show_result(found, lambda: weeks_document(found), as_json=as_json)
+
+
+def _require_left_out(given: Mapping[str, object], beside: str) -> None:
+    """Refuse options that say nothing beside another one."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidParameterError(f"--{name} must be left out beside {beside}.")
 
 
 def planner(

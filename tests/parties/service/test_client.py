@@ -218,3 +218,25 @@ def test_a_refusal_is_named_and_a_used_invitation_told_in_words():
     )
     assert reason_of(refusal(Problem.TOO_LARGE)) == "413 tooLarge"
     assert reason_of(httpx.Response(502, content=b"<html>")) == "502"
+
+
+def test_nothing_in_the_uploads_of_one_answer_links_two_weeks(tmp_path):
+    towns = {"kind": "olh", "epsilon0": 2.0, "categories": ["Ulm", "Bonn", "Unna"]}
+    weekly = TWO | {"value": [{"column": name, "randomizer": towns} for name in ("home", "work")]}
+    bodies, seeds, parts = [], [], []
+    for _ in range(2):
+        week, shuffler = collection_of(weekly), Shuffler()
+        row = CsvInMemory(b"home,work\nUlm,Ulm\n")
+        memory, client = DeviceMemory(week.id, tmp_path), shuffler.client()
+        answer_once(week, lambda week=week, row=row: randomize_each(week.task, row), memory, client, patience=1)
+        (body,) = shuffler.bodies
+        (submission,) = UploadRequest.decode(body, num_columns=2).submissions
+        sealed = submission.reports[0].ciphertext
+        blob = Opener.by([KEY], collection_id=week.id, column=0).open(sealed)
+        reports, _ = ReportLayout.of(week.task.columns[0].randomizer.randomizer().model).decode([blob])
+        bodies.append(body)
+        seeds.append(int(reports["seed"][0]))
+        parts.append((submission.id, sealed.enc, sealed.payload, str(shuffler.requests[0].url)))
+    assert len(bodies[0]) == len(bodies[1])
+    assert seeds[0] != seeds[1]
+    assert all(first != second for first, second in zip(*parts, strict=True))

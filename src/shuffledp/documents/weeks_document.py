@@ -1,0 +1,73 @@
+"""A plan for weeks in words: what all weeks lose together, and how far a week, their mean and a change err."""
+
+from collections.abc import Iterable
+
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
+from shuffledp.documents.document import Document, Section
+from shuffledp.documents.statement_document import promise_of
+from shuffledp.survey import WeeklyErrors, WeeksPlan
+
+_ONCE = (
+    "If answers stay as they are, ask once: a second week tells nothing new. Where they change, devices randomize each "
+    "answer anew every week. A report that is kept and sent again does not protect a change: those who changed are all "
+    "that differs between two weeks."
+)
+_BEFOREHAND = (
+    "This holds for weeks that are planned beforehand, how many and what each may lose, with as many people in each. "
+    "Whoever takes part in some of them loses no more."
+)
+
+
+def weeks_document(plan: WeeksPlan) -> Document:
+    """What all weeks lose together, then the errors of each private column, and the lines for the task."""
+    people = f"{count_of(plan.num_users, 'person', 'people')}, the same for {plan.num_weeks} weeks"
+    unshuffled = (
+        f"If nothing were shuffled, what one person sends in all weeks would lose {in_digits(plan.sent, 'at most')}."
+    )
+    sections = [
+        Section(anchor=f"column-{each.value}", title=each.value, blocks=tuple(_column(plan, each)))
+        for each in plan.columns
+    ]
+    said = (
+        *told(_ONCE),
+        *told(_BEFOREHAND, unshuffled, role=Role.NOTE),
+        *(told(*_lines(plan), role=Role.PATH) if plan.target_epsilon is not None else ()),
+    )
+    sections.append(Section(anchor="weeks", title="Weeks", blocks=said))
+    return Document(
+        title=f"{plan.task.name}, {plan.num_weeks} weeks",
+        digest=plan.task.sha256,
+        promise=promise_of([plan.statement], people),
+        sections=tuple(sections),
+    )
+
+
+def _column(plan: WeeksPlan, errors: WeeklyErrors) -> Iterable[Block]:
+    """The errors of one column: of a week, of the mean, of a change, and of asking once."""
+    weeks = count_of(plan.num_weeks, "week")
+    yield Text(
+        f"{errors.value}: {errors.kind} with epsilon0 = {in_digits(errors.epsilon0, 'exactly')} every week. Standard "
+        f"errors that randomizing adds, for {errors.at}:"
+    )
+    rows = [
+        ("one week", errors.of_week),
+        ("change between two weeks", errors.of_change),
+        (f"mean of {weeks}", errors.of_mean),
+    ]
+    if errors.once is not None and errors.once_epsilon0 is not None:
+        rows.append((f"asked once, epsilon0 = {in_digits(errors.once_epsilon0, 'exactly')}", errors.once))
+    heads = (Column("estimate", left=True), Column("error"))
+    yield Table("", heads, tuple((name, f"{error:.3g}") for name, error in rows), own=frozenset({0}))
+    yield Text(
+        f"About a population that the people are a random sample of, a week errs by another "
+        f"{errors.sampling_error:.3g}, and a mean by as much where answers stay the same.",
+        Role.NOTE,
+    )
+
+
+def _lines(plan: WeeksPlan) -> Iterable[str]:
+    """The lines for the task file."""
+    yield "For the task file:"
+    table = "value.randomizer" if plan.task.in_blocks else "randomizer"
+    yield f"  [{table}]  epsilon0 = {in_digits(plan.columns[0].epsilon0, 'at least')}"
