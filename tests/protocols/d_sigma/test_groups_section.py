@@ -96,7 +96,14 @@ def test_a_section_that_says_something_else_is_refused(section, message):
             {"groups": {"column": "place"}, "shuffler": {"kind": "noisy-sort", "noise": "gaussian"}},
             "delta must be given",
         ),
-        ({"groups": {"column": "place"}, "shuffler": {"kind": "noisy-sort", "delta": 0.1}}, "delta must be left out"),
+        (
+            {"groups": {"column": "place"}, "shuffler": {"kind": "noisy-sort", "delta": 0.1, "spacing": "refined"}},
+            "spacing must be 'adaptive' or 'uniform'",
+        ),
+        (
+            {"groups": {"column": "place"}, "shuffler": {"delta": 0.1, "distance": "hamming"}},
+            "delta must be left out",
+        ),
         ({"groups": {"column": "place"}, "shuffler": {"kind": "auto", "delta": 2.0}}, "strictly between 0 and 1"),
     ],
 )

@@ -11,14 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
+from shuffledp.core.described import without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.shuffle_models import PositionLaw, SwapWindows
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import DISTANCES, stay_probability
 from shuffledp.laws.mallows_sampling import mallows_parts
+from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.sensitivity import blocks, windows
+from shuffledp.protocols.d_sigma.shufflers.group_profiles import block_concentrations, mallows_profiles
 from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
@@ -60,10 +63,11 @@ class MallowsShuffleModel(SlotShuffleModel):
         block_sizes: the number of people of each kind of block.
         concentrations: of each kind of block; 0 is a uniform shuffle of the block, and infinity none at all.
         block_counts: how many blocks of each kind there are.
-        delta: 0.
+        delta: the remainder that goes with it; 0 for a pure loss.
         largest_group: people in the largest group.
         num_alone: people who are the only ones in their block.
         num_colluding: people who may work together with the analyst.
+        pure_alpha: the loss without a remainder, where ``alpha`` has one; else None.
     """
 
     kind: ClassVar[str] = "mallows"
@@ -78,9 +82,22 @@ class MallowsShuffleModel(SlotShuffleModel):
     largest_group: int = 0
     num_alone: int = 0
     num_colluding: int = 0
+    pure_alpha: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``pure_alpha`` where there is none."""
+        return without_none(super(MallowsShuffleModel, self).to_dict(), "pure_alpha")
+
+    @property
+    def pure_loss(self) -> float:
+        """Largest loss of the order inside a group, without a remainder."""
+        return self.alpha if self.pure_alpha is None else self.pure_alpha
 
     def __post_init__(self) -> None:
         self._check_common()
+        if (self.pure_alpha is None) == (self.delta > 0):
+            raise InvalidParameterError("pure_alpha must be given beside a delta above 0, and only there.")
+        validate.nonnegative(pure_alpha=self.pure_loss)
         validate.one_of(DISTANCES, distance=self.distance)
         if not len(self.block_sizes) == len(self.concentrations) == len(self.block_counts):
             raise InvalidParameterError("block_sizes, concentrations and block_counts must have one length.")
@@ -93,7 +110,7 @@ class MallowsShuffleModel(SlotShuffleModel):
         alone = sum(count for size, _, count in self._kinds() if size == 1)
         if alone != self.num_alone:
             raise validate.invalid(f"the number of blocks of one person, {alone}", num_alone=self.num_alone)
-        if self.largest_group > 1 and self.alpha < math.inf:
+        if self.largest_group > 1 and self.pure_loss < math.inf:
             self._check_alpha()
 
     def _check_alpha(self) -> None:
@@ -107,8 +124,9 @@ class MallowsShuffleModel(SlotShuffleModel):
             _product_rounded_up(most, _LEAST[self.distance](2)),
             _product_rounded_up(min(holding), _LEAST[self.distance](group)),
         )
-        if self.alpha < least:
-            raise validate.invalid(f"at least the loss of the concentrations, {least:.6g}", alpha=self.alpha)
+        if self.pure_loss < least:
+            name = "alpha" if self.pure_alpha is None else "pure_alpha"
+            raise validate.invalid(f"at least the loss of the concentrations, {least:.6g}", **{name: self.pure_loss})
 
     def _kinds(self) -> "zip[tuple[int, float, int]]":
         return zip(self.block_sizes, self.concentrations, self.block_counts, strict=True)
@@ -161,8 +179,10 @@ class MallowsShuffler(SlotShuffler):
     Guarantees:
         1. (alpha, groups)-d_sigma privacy, whatever the reports are: alpha is the largest of concentration times the
            exact sensitivity, which distinct reports attain.
-        2. Nobody's report leaves their block; with infinite concentration everybody is a block of their own.
-        3. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
+        2. With ``delta``, (alpha, delta, groups)-d_sigma privacy by the exact loss profile of groups without gaps, and
+           a larger pure loss besides.
+        3. Nobody's report leaves their block; with infinite concentration everybody is a block of their own.
+        4. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
 
     Args:
         groups: public groups of people.
@@ -171,6 +191,8 @@ class MallowsShuffler(SlotShuffler):
         distance: "kendall", "hamming" or "cayley"; of the latter two all ranks of a block are equally near.
         order: how `shuffledp.protocols.d_sigma.reference_order` finds the order, or the order itself.
         per_block: whether each block that no group crosses gets its own concentration, else the costliest one's.
+        delta: a remainder to spend, strictly between 0 and 1, beside a finite ``alpha`` above 0 and for Kendall's
+            distance: the larger the groups, the less they are displaced for it; None for a pure loss.
 
     Raises:
         InvalidParameterError: if not exactly one of ``alpha`` and ``concentration`` is given, or one is out of range.
@@ -197,15 +219,23 @@ class MallowsShuffler(SlotShuffler):
         distance: str = "kendall",
         order: str | ArrayLike = "auto",
         per_block: bool = True,
+        delta: float | None = None,
     ) -> None:
         validate.instance_of(Groups, groups=groups)
-        self.check(alpha=alpha, concentration=concentration, distance=distance, per_block=per_block)
+        self.check(alpha=alpha, concentration=concentration, distance=distance, per_block=per_block, delta=delta)
         self.groups, self.distance, self.per_block = groups, distance, per_block
-        self.alpha, self.concentration = alpha, concentration
+        self.alpha, self.concentration, self.delta = alpha, concentration, delta
         self._order = order
 
     @staticmethod
-    def check(*, alpha: float | None, concentration: float | None, distance: str, per_block: bool) -> None:
+    def check(
+        *,
+        alpha: float | None,
+        concentration: float | None,
+        distance: str,
+        per_block: bool,
+        delta: float | None = None,
+    ) -> None:
         """Refuse parameters that cannot be combined, without the groups."""
         validate.one_of(DISTANCES, distance=distance)
         if (alpha is None) == (concentration is None):
@@ -214,21 +244,33 @@ class MallowsShuffler(SlotShuffler):
         validate.nonnegative(alpha=0 if alpha is None else alpha)
         validate.nonnegative(concentration=0 if concentration is None else concentration)
         validate.instance_of(bool, per_block=per_block)
+        if delta is not None:
+            validate.open_probability(delta=delta)
+            if concentration is not None or distance != "kendall":
+                raise InvalidParameterError(
+                    f"delta must be left out but beside alpha, for Kendall's distance; got delta={delta!r}, "
+                    f"concentration={concentration!r}, distance={distance!r}."
+                )
+            if not 0 < float(alpha or 0) < math.inf:
+                raise validate.invalid("finite and above 0 beside delta", alpha=alpha)
 
     def _prepare(self) -> Prepared:
         order = self._order = checked_order(self.groups, self._order)  # the one that was given is not kept
         starts, sensitivities = blocks(self.groups, order, distance=self.distance)
         if not self.per_block:
             starts, sensitivities = starts[[0, -1]], sensitivities[[sensitivities.argmax()]]
-        thetas = self._concentrations(sensitivities)
-        losses = {(float(theta), int(delta)) for theta, delta in zip(thetas, sensitivities, strict=True)}
+        thetas = self._concentrations(order, starts, sensitivities)
+        losses = {(float(theta), int(cost)) for theta, cost in zip(thetas, sensitivities, strict=True)}
+        pure = max(_product_rounded_up(*each) for each in losses)
         starts, thetas = _cut_where_infinite(starts, thetas)
         sizes = np.diff(starts)
         kinds = sorted(Counter(zip(sizes.tolist(), thetas.tolist(), strict=True)).items())
         model = MallowsShuffleModel(
             num_users=self.groups.num_users,
             groups_digest=self.groups.digest,
-            alpha=max(_product_rounded_up(*each) for each in losses),
+            alpha=pure if self.delta is None else float(self.alpha or 0),
+            delta=self.delta or 0.0,
+            pure_alpha=None if self.delta is None else pure,
             distance=self.distance,
             block_sizes=tuple(size for (size, _), _ in kinds),
             concentrations=tuple(theta for (_, theta), _ in kinds),
@@ -238,11 +280,13 @@ class MallowsShuffler(SlotShuffler):
         )
         return Prepared(order, starts, thetas, model)
 
-    def _concentrations(self, sensitivities: Integers) -> Floats:
+    def _concentrations(self, order: Integers, starts: Integers, sensitivities: Integers) -> Floats:
         """Largest concentration of each block within the budget; infinite where no group needs its order hidden."""
         if self.concentration is not None:
             return np.full(sensitivities.size, float(self.concentration))
         budget = float(self.alpha or 0)
+        if self.delta is not None:
+            return block_concentrations(self.groups, order, starts, budget, self.delta)
         distinct, place = np.unique(sensitivities, return_inverse=True)
         return np.array([_quotient_rounded_down(budget, each) for each in distinct.tolist()])[place]
 
@@ -264,6 +308,14 @@ class MallowsShuffler(SlotShuffler):
             )
         costs[person] = 0.0
         return costs
+
+    def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
+        """Loss profiles by group size, see `SlotShuffler.profiles`; exact for groups without gaps."""
+        validate.integer_at_least(1, releases=releases)
+        prepared = self.prepare()
+        first = windows(self.groups, prepared.order).first
+        thetas = prepared.parameters[np.searchsorted(prepared.starts, first, side="right") - 1]
+        return mallows_profiles(self.groups, prepared.order, thetas, self.distance, releases)
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
         """Guarantee for other groups, see `SlotShuffler.d_sigma_for`; infinite if a group crosses blocks.

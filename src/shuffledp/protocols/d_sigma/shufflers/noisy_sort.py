@@ -14,10 +14,12 @@ from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.shuffle_models import SwapWindows
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import NOISES, gaussian_alpha, gaussian_mu, sample_noisy_sort
+from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.laws.spacing import adaptive_gaps, positions_of_gaps, refined_gaps, uniform_gaps
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.layout import ranks_by_group
 from shuffledp.protocols.d_sigma.people.sensitivity import position_spreads, windows
+from shuffledp.protocols.d_sigma.shufflers.group_profiles import gaussian_profiles, laplace_profiles, laplace_scales
 from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
@@ -45,8 +47,9 @@ class NoisySortShuffleModel(SlotShuffleModel):
         noise: "laplace" or "gaussian".
         spread: the largest spread of a group's positions in units of the noise, rounded up: the loss alpha of Laplace
             noise, and the mu of `shuffledp.laws.gaussian_delta` for Gaussian noise; 0 without groups.
-        alpha: the loss of the order inside a group, infinity included.
-        delta: the remainder that goes with it, for Gaussian noise.
+        alpha: the loss of the order inside a group, infinity included; with a remainder it may be below the spread of
+            Laplace noise, by the loss profile.
+        delta: the remainder that goes with it.
         groups_digest: of the groups that ``alpha`` is about; None if there are none.
         windows: windows of the least mixed people, for Laplace noise.
         largest_group: people in the largest group; 0 without groups.
@@ -70,7 +73,7 @@ class NoisySortShuffleModel(SlotShuffleModel):
         self._check_common()
         validate.one_of(NOISES, noise=self.noise)
         validate.nonnegative(spread=self.spread)
-        least = self.spread if self.noise == "laplace" else self._gaussian_least()
+        least = (0.0 if self.delta else self.spread) if self.noise == "laplace" else self._gaussian_least()
         if self.alpha < least:
             raise validate.invalid(f"at least the loss of the spread, {least:.6g}", alpha=self.alpha)
 
@@ -78,6 +81,11 @@ class NoisySortShuffleModel(SlotShuffleModel):
         if self.delta == 0:
             return math.inf if self.spread else 0.0
         return gaussian_alpha(self.spread, self.delta) if self.delta < 1 else 0.0
+
+    @property
+    def pure_loss(self) -> float:
+        """Largest loss of the order inside a group, without a remainder: the spread, for Laplace noise."""
+        return self.spread if self.noise == "laplace" or not self.spread else math.inf
 
     def swap_windows(self) -> tuple[SwapWindows, ...]:
         """Windows with their costs: with Laplace noise of scale 1, twice the distance of the positions."""
@@ -94,7 +102,8 @@ class NoisySortShuffler(SlotShuffler):
     Noise is independent and of one law for everybody, which all theorems about sorting need.
 
     Guarantees:
-        1. With Laplace noise (alpha, groups)-d_sigma privacy, whatever the reports are.
+        1. With Laplace noise (alpha, groups)-d_sigma privacy, whatever the reports are; with ``delta`` besides, (alpha,
+           delta, groups)-d_sigma privacy by the loss profile, and a larger pure loss.
         2. With Gaussian noise (alpha, delta, groups)-d_sigma privacy, and no pure loss.
         3. Nobody's report leaves their block; equal positions come out in uniformly random order.
         4. alpha = 0 is the uniform law within each block, and alpha = infinity the identity, which hides nothing.
@@ -108,7 +117,8 @@ class NoisySortShuffler(SlotShuffler):
         noise: "laplace" or "gaussian".
         spacing: "adaptive" (each gap as wide as the groups around it allow), "uniform" (all gaps equal) or "refined"
             (adaptive, then lengthened by a convex program: slower, and worth it where groups vary a lot).
-        delta: the remainder of Gaussian noise, strictly between 0 and 1.
+        delta: the remainder, strictly between 0 and 1: Gaussian noise needs one. With Laplace noise, a finite alpha
+            above 0 and no refined spacing, it is spent: the larger the groups, the less they are displaced.
         order: how `shuffledp.protocols.d_sigma.reference_order` finds the order, or the order itself; no ``positions``.
 
     Raises:
@@ -159,11 +169,16 @@ class NoisySortShuffler(SlotShuffler):
         validate.nonnegative(alpha=alpha)
         if delta is not None:
             validate.open_probability(delta=delta)
-        if (delta is not None) != (noise == "gaussian" and has_groups):
-            verb = "given" if delta is None else "left out but"
-            raise InvalidParameterError(
-                f"delta must be {verb} for Gaussian noise with groups; got delta={delta!r}, noise={noise!r}."
-            )
+        if delta is None and noise == "gaussian" and has_groups:
+            raise InvalidParameterError("delta must be given for Gaussian noise with groups; got delta=None.")
+        if delta is None or (noise == "gaussian" and has_groups):
+            return
+        if not has_groups or alpha == 0:
+            raise InvalidParameterError(f"delta must be left out without groups and alpha; got delta={delta!r}.")
+        if alpha == math.inf:
+            raise validate.invalid("finite beside delta", alpha=alpha)
+        if spacing == "refined":
+            raise validate.invalid("'adaptive' or 'uniform' where Laplace noise has a delta", spacing=spacing)
 
     @property
     def _power(self) -> int:
@@ -183,7 +198,7 @@ class NoisySortShuffler(SlotShuffler):
             num_users=order.size,
             noise=self.noise,
             spread=spread,
-            alpha=self._loss(spread),
+            alpha=self._loss(spread) if self.delta is None or self.noise == "gaussian" else float(self.alpha or 0),
             delta=self.delta or 0.0,
             groups_digest=None if self.groups is None else self.groups.digest,
             windows=worst_windows(at, starts) if self.noise == "laplace" else (),
@@ -203,6 +218,8 @@ class NoisySortShuffler(SlotShuffler):
             spreads = found.sensitivities("footrule").astype(np.float64)
         else:
             spreads = np.sqrt(position_spreads(groups, order, np.arange(order.size), power=2))
+        if self._power == 1 and self.delta is not None:
+            spreads = budget / laplace_scales(groups, order, budget, self.delta)
         gaps = adaptive_gaps(order.size, found.first, found.last, spreads, budget)
         if self.spacing == "uniform" and budget < math.inf:
             equal = uniform_gaps(order.size, float(spreads.max()), budget)
@@ -224,6 +241,13 @@ class NoisySortShuffler(SlotShuffler):
         if self.noise == "laplace":
             return spread
         return gaussian_alpha(spread, self.delta) if self.delta is not None else 0.0
+
+    def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
+        """Loss profiles by group size, see `SlotShuffler.profiles`."""
+        validate.integer_at_least(1, releases=releases)
+        groups, prepared = _given(self.groups), self.prepare()
+        find = laplace_profiles if self.noise == "laplace" else gaussian_profiles
+        return find(groups, prepared.order, prepared.parameters, releases)
 
     def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
         """Parts of the permutation, see `SlotShuffler.rank_parts`: all ranks at once."""
@@ -247,7 +271,8 @@ class NoisySortShuffler(SlotShuffler):
         spread = self._spread(groups, prepared.order, prepared.starts, prepared.parameters)
         if self.noise == "gaussian" and self.delta is None:
             raise InvalidParameterError("delta must be given to state what Gaussian noise guarantees; got delta=None.")
-        return DSigmaPrivacy(alpha=self._loss(spread), delta=self.delta or 0.0, groups_digest=groups.digest)
+        remainder = (self.delta or 0.0) if self.noise == "gaussian" else 0.0
+        return DSigmaPrivacy(alpha=self._loss(spread), delta=remainder, groups_digest=groups.digest)
 
 
 def _given(groups: Groups | None) -> Groups:

@@ -1,5 +1,6 @@
 """Base of the shufflers near a public reference order: each slot gets one report, from a person nearby."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.shuffle_models import ColludingShuffleModel, LabelMeaning
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.core.text import plural
+from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.randomness.permutations import is_permutation
@@ -51,6 +53,11 @@ class SlotShuffleModel(ColludingShuffleModel):
         if self.groups_digest is None:
             return None
         return DSigmaPrivacy(alpha=self.alpha, delta=self.delta, groups_digest=self.groups_digest)
+
+    @property
+    def pure_loss(self) -> float:
+        """Largest loss of the order inside a group, without a remainder; infinite if there is none that is finite."""
+        return math.inf if self.delta else self.alpha
 
     @property
     def mixing(self) -> tuple[str, ...]:
@@ -165,6 +172,20 @@ class SlotShuffler:
 
         Raises:
             InvalidParameterError: if they are groups of another number of people.
+        """
+
+    @abstractmethod
+    def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
+        """Loss profiles of the groups of two people or more, one for the groups of about each size, smallest first.
+
+        Several releases are independent shuffles of the same kind, in each of which the same group may have exchanged
+        its answers: the losses of each group are added up before the worst group is taken.
+
+        Args:
+            releases: how many, 1 or more.
+
+        Raises:
+            InvalidParameterError: if there are no groups.
         """
 
     def model(self, num_users: int) -> SlotShuffleModel:

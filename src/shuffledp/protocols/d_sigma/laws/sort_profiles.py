@@ -1,0 +1,217 @@
+"""Loss profiles of Laplace sorts: sums of the losses of shifted Laplace laws, one shift for each member of a group.
+
+A group whose positions are reversed moves its i-th member by d_i. The loss is that of Laplace noise (scale 1) against
+the same noise shifted by d_i, independently for each i. It grows with each d_i, and at a fixed sum it grows the more
+unequal they are (it is Schur-convex), so that shifts whose sums of the k largest are at least as large for every k
+dominate.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats, Integers
+from shuffledp.protocols.d_sigma.laws.loss_profiles import (
+    ORDERS,
+    ROUND_UP,
+    LossProfile,
+    from_spectrum,
+    without_losses,
+)
+
+STEPS = 6000
+_LOUD = 2.0  # shifts of more add little to the deviation
+_MOST_PLACES = 1 << 21
+_NOTHING = 1e-20
+_MIXED = 7  # laws are multiplied in an order in which frequencies vanish soon
+_LEFT_OUT = math.log(1e-15)  # probability beyond either end of the grid
+_TRIALS = np.geomspace(0.1, 30, 21)  # rates for Chernoff's bound, in inverse standard deviations
+
+
+def laplace_profile(distances: ArrayLike, *, releases: int = 1, steps: int = STEPS) -> LossProfile:
+    """Loss profile of a Laplace sort (noise of scale 1) on one group, from above.
+
+    Each shift is brought to a grid so that the k largest never add up to less, and the loss of a shift is replaced by
+    the one with the chords of its profile: what is stated is an upper bound, and exact but for the grid.
+
+    Args:
+        distances: d_i = t_(g+1-i) - t_(i) for i = 1, ..., floor(g / 2), with the group's sorted positions t, 0 or more
+            and in any order; each counts twice, for the two members that change places.
+        releases: how many independent shuffles of the same group, 1 or more.
+        steps: of the grid in a standard deviation of the loss, about; fewer are quicker, and the bound less tight.
+
+    Raises:
+        InvalidParameterError: if an argument is out of range.
+
+    Example:
+        >>> spacing = 4 / (96**2 / 2)  # 96 people at equal distances, of pure alpha 4
+        >>> found = laplace_profile(spacing * np.arange(1, 96, 2))
+        >>> round(found.pure, 6), round(found.alpha(1e-6), 3)
+        (4.0, 2.021)
+    """
+    shifts = np.sort(np.asarray(distances, dtype=np.float64))[::-1]
+    validate.integer_at_least(1, releases=releases, steps=steps)
+    if shifts.ndim != 1 or not (np.isfinite(shifts) & (shifts >= 0)).all():
+        raise InvalidParameterError("distances must be finite numbers of 0 or more in one dimension.")
+    shifts = shifts[shifts > 0]
+    pure = 2 * releases * math.fsum(shifts.tolist()) * (1 + 1e-12)
+    divergences = releases * laplace_divergences(shifts)
+    if shifts.size == 0:
+        return LossProfile(np.zeros(0), np.zeros(0), 0.0, 0.0, np.zeros(ORDERS.size))
+    step = math.sqrt(2 * releases * float((np.minimum(shifts, _LOUD) ** 2).sum())) / steps
+    step = _aligned(step, float(shifts[-1]))
+    if shifts[0] / step > _MOST_PLACES:
+        return without_losses(pure, divergences)
+    places, counts = np.unique(_on_grid(shifts, step), return_counts=True)
+    kinds = zip(places.tolist(), counts.tolist(), strict=True)
+    laws = [_ShiftLaw(place, step, 2 * releases * count) for place, count in kinds if place > 0]
+    losses, chances, remainder = _sum_of(laws, step)
+    above = losses > 0
+    return LossProfile(losses[above], chances[above], remainder, pure, divergences)
+
+
+def laplace_divergences(distances: Floats) -> Floats:
+    """Renyi divergences at `ORDERS` of one release of a Laplace sort; the arguments are those of `laplace_profile`."""
+    orders = ORDERS[:, None]
+    shifts, counts = np.unique(distances, return_counts=True)
+    with np.errstate(over="ignore"):
+        shrink = np.log1p((orders - 1) / (2 * orders - 1) * np.expm1(-(2 * orders - 1) * shifts))
+    logs = (orders - 1) * shifts + shrink
+    found: Floats = 2 * (np.maximum(logs, 0.0) @ counts) / (ORDERS - 1) * ROUND_UP
+    return found
+
+
+def dominating_distances(groups: Iterable[Floats]) -> Floats:
+    """Distances whose profile bounds the profile of each of the groups: the k largest add up to no less, for every k.
+
+    Args:
+        groups: for each group its distances, as for `laplace_profile`, largest first.
+
+    Example:
+        >>> dominating_distances([np.array([1.0, 1.0]), np.array([1.5, 0.1])]).tolist()
+        [1.5, 0.5]
+    """
+    sums = np.zeros(1)
+    for distances in groups:
+        added = np.concatenate(([0.0], np.cumsum(distances)))
+        if added.size > sums.size:
+            sums = np.concatenate((sums, np.full(added.size - sums.size, sums[-1])))
+        sums[: added.size] = np.maximum(sums[: added.size], added)
+        sums[added.size :] = np.maximum(sums[added.size :], added[-1])
+    corners = _upper_hull(sums)
+    return np.diff(np.interp(np.arange(sums.size), corners, sums[corners]))
+
+
+def _upper_hull(values: Floats) -> Integers:
+    kept: list[int] = []
+    for place, value in enumerate(values.tolist()):
+        while len(kept) > 1:
+            before, last = kept[-2], kept[-1]
+            if (values[last] - values[before]) * (place - before) > (value - values[before]) * (last - before):
+                break
+            kept.pop()
+        kept.append(place)
+    return np.array(kept)
+
+
+def _aligned(step: float, least: float) -> float:
+    """Step no larger than the one wished for, of which the least shift is a multiple if it is not less."""
+    return least / math.ceil(least / step) if least >= step else step / 2
+
+
+def _on_grid(shifts: Floats, step: float) -> Integers:
+    """Multiples of the step, so that every sum of first ones is no less, and by less than a step more."""
+    sums = np.ceil(np.cumsum(shifts) / step * (1 - 1e-12)).astype(np.int64)
+    return np.diff(sums, prepend=0)
+
+
+class _ShiftLaw(NamedTuple):
+    """Loss law of one shift of ``place`` steps, from above, and how often it occurs."""
+
+    place: int
+    step: float
+    times: int
+
+    @property
+    def masses(self) -> Floats:
+        """Probabilities of the losses -place, ..., place, in steps: changes of slope of the chords of the profile."""
+        place, half = self.place, math.exp(self.step / 2)
+        inner = np.arange(-place, place + 1)
+        found: Floats = np.exp((inner - place) * self.step / 2) * ((half - 1) / (half + 1))
+        found[-1] = half / (half + 1)
+        found[0] = math.exp(-place * self.step) * half / (half + 1)
+        return found
+
+    def transform(self, frequencies: Integers, size: int) -> NDArray[np.complex128]:
+        """Sum over the losses of mass times exp(-2 pi i frequency * place / size): a geometric sum and the two ends."""
+        place, half = self.place, math.exp(self.step / 2)
+        turn = np.exp(-2j * math.pi / size * (frequencies * place % size))
+        ratio = half * np.exp(-2j * math.pi / size * frequencies)
+        fall = math.exp(-place * self.step)
+        inner = (turn - ratio * fall / turn) / (ratio - 1)
+        found: NDArray[np.complex128] = (inner * (half - 1) + (turn + fall / turn) * half) / (half + 1)
+        return found
+
+
+def _sum_of(laws: list[_ShiftLaw], step: float) -> tuple[Floats, Floats, float]:
+    """Losses, their probabilities, and what is left out or rounded, of the sum of all the laws."""
+    kinds = [(law, law.masses) for law in laws]
+    first, last = _window(kinds)
+    size = 1 << (last - first).bit_length()
+    spectrum = _spectrum(laws, size)
+    factors = sum(law.times for law in laws)
+    chances, rounding = from_spectrum(spectrum, size, (first, last), factors)
+    losses: Floats = np.arange(first, last + 1, dtype=np.float64) * (step * (1 + 1e-15))
+    return losses, chances, rounding + 2 * math.exp(_LEFT_OUT)
+
+
+def _spectrum(laws: list[_ShiftLaw], size: int) -> NDArray[np.complex128]:
+    """Transform of the sum of all the laws; frequencies are left out (0) once a part of the product is below 1e-20."""
+    alive, found = np.arange(size // 2 + 1), np.ones(size // 2 + 1, dtype=np.complex128)
+    for law in sorted(laws, key=lambda each: (each.place % _MIXED, -each.place)):
+        found = found * _power(law.transform(alive, size), law.times)
+        kept = np.abs(found) > _NOTHING
+        alive, found = alive[kept], found[kept]
+    whole = np.zeros(size // 2 + 1, dtype=np.complex128)
+    whole[alive] = found
+    return whole
+
+
+def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:
+    """Integer power by squaring, which is quicker than numpy's for complex numbers."""
+    found = values if times & 1 else np.ones_like(values)
+    while times := times >> 1:
+        values = values * values
+        if times & 1:
+            found = found * values
+    return found
+
+
+def _window(kinds: list[tuple[_ShiftLaw, Floats]]) -> tuple[int, int]:
+    """First and last place of the sum, but for a probability below 1e-15 at either end (Chernoff)."""
+    whole = sum(law.place * law.times for law, _ in kinds)
+    inner = [np.arange(-law.place, law.place + 1) for law, _ in kinds]
+    means = [float(masses @ at) for (_, masses), at in zip(kinds, inner, strict=True)]
+    variance = sum(
+        law.times * float(masses @ (at - mean) ** 2)
+        for (law, masses), at, mean in zip(kinds, inner, means, strict=True)
+    )
+    ends = []
+    for sign in (-1, 1):
+        far = float(whole)
+        for rate in _TRIALS / math.sqrt(variance):
+            log_moment = sum(law.times * _log_moment(sign * rate, law, masses) for law, masses in kinds)
+            far = min(far, (log_moment - _LEFT_OUT) / rate)
+        ends.append(sign * min(math.ceil(far), whole))
+    return min(ends[0], -1), max(ends[1], 1)
+
+
+def _log_moment(rate: float, law: _ShiftLaw, masses: Floats) -> float:
+    powers = rate * np.arange(-law.place, law.place + 1)
+    top = abs(rate) * law.place
+    return top + math.log(float(masses @ np.exp(powers - top)))

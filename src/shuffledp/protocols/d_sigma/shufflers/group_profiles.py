@@ -1,0 +1,244 @@
+"""Loss profiles of a shuffler's groups: one for the groups of about each size, and scales that meet (alpha, delta)."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from shuffledp.core.table import Floats, Integers
+from shuffledp.laws import gaussian_mu
+from shuffledp.protocols.d_sigma.laws.loss_profiles import (
+    ORDERS,
+    GaussianProfile,
+    LossProfile,
+    Profile,
+    SizedProfile,
+    WorstProfile,
+    size_classes,
+    without_losses,
+)
+from shuffledp.protocols.d_sigma.laws.mallows_profiles import kendall_profile
+from shuffledp.protocols.d_sigma.laws.sort_profiles import (
+    dominating_distances,
+    laplace_profile,
+)
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.layout import lay, ranks_of
+from shuffledp.protocols.d_sigma.people.sensitivity import position_spreads, windows
+
+_MOST_MEMBERSHIPS = 20_000_000  # whose moves are looked at one by one
+_QUICK = 1500  # steps of the grid: of many groups at once, and while a scale is searched for
+_CLOSE = 1e-5  # relative, of a scale
+_ROUNDS = 40
+_WIDTH_RATIO = 1.02  # windows are widened by up to as much where there are very many different ones
+_MOST_WIDTHS = 64
+
+
+def nothing_lost() -> LossProfile:
+    """Profile of two laws that are the same."""
+    return LossProfile(np.zeros(0), np.zeros(0), 0.0, 0.0, np.zeros(ORDERS.size))
+
+
+def known_by_most(pure: float) -> LossProfile:
+    """Profile of which the largest loss is all that is known: order a has at most a * pure^2 / 2."""
+    with np.errstate(over="ignore"):
+        return without_losses(pure, np.minimum(pure, ORDERS * pure**2 / 2)) if pure else nothing_lost()
+
+
+def laplace_profiles(groups: Groups, order: Integers, at: Floats, releases: int) -> tuple[SizedProfile, ...]:
+    """Profiles by size of a Laplace sort with positions ``at`` the ranks, in units of its noise."""
+    moves = moves_of(groups, order, at)
+    return tuple(
+        _sized(
+            groups,
+            numbers,
+            laplace_profile(dominating_distances(map(moves, numbers.tolist())), releases=releases, steps=_QUICK),
+        )
+        for numbers in size_classes(groups.sizes)
+    )
+
+
+def gaussian_profiles(groups: Groups, order: Integers, at: Floats, releases: int) -> tuple[SizedProfile, ...]:
+    """Profiles by size of a Gaussian sort with positions ``at`` the ranks, in units of its noise."""
+    squares = position_spreads(groups, order, at, power=2)
+    return tuple(
+        _sized(groups, numbers, GaussianProfile(math.sqrt(releases * float(squares[numbers].max()))))
+        for numbers in size_classes(groups.sizes)
+    )
+
+
+def mallows_profiles(
+    groups: Groups, order: Integers, thetas: Floats, distance: str, releases: int
+) -> tuple[SizedProfile, ...]:
+    """Profiles by size of a Mallows shuffle; ``thetas`` are the concentrations of the groups' blocks."""
+    found = windows(groups, order)
+    widths = found.last - found.first + 1
+    with np.errstate(invalid="ignore"):
+        pure = np.where(thetas > 0, thetas * found.sensitivities(distance), 0.0) * (releases * (1 + 1e-12))
+    return tuple(
+        _sized(groups, numbers, _of_mallows(distance, thetas[numbers], widths[numbers], pure[numbers], releases))
+        for numbers in size_classes(groups.sizes)
+    )
+
+
+def _of_mallows(distance: str, thetas: Floats, widths: Integers, pure: Floats, releases: int) -> Profile:
+    most = float(pure.max())
+    if distance != "kendall" or math.isinf(most):
+        return known_by_most(most)
+    profiles = [kendall_profile(width, theta, releases=releases) for theta, width in _worst_pairs(thetas, widths)]
+    whole = known_by_most(most)
+    bounded = [each if each.pure <= most else _capped(each, whole) for each in profiles]
+    return bounded[0] if len(bounded) == 1 else WorstProfile(tuple(bounded))
+
+
+def _capped(profile: LossProfile, other: LossProfile) -> LossProfile:
+    """Profile with the largest loss of another bound."""
+    divergences = np.minimum(profile.divergences, other.divergences)
+    return LossProfile(profile.losses, profile.chances, profile.remainder, other.pure, divergences)
+
+
+def _worst_pairs(thetas: Floats, widths: Integers) -> list[tuple[float, int]]:
+    """Pairs of concentration and window of which none is at most another one in both."""
+    kept: list[tuple[float, int]] = []
+    for theta, width in sorted(set(zip(thetas.tolist(), widths.tolist(), strict=True)), reverse=True):
+        if not kept or width > kept[-1][1]:
+            kept.append((theta, width))
+    return kept
+
+
+def _sized(groups: Groups, numbers: Integers, profile: Profile) -> SizedProfile:
+    sizes = groups.sizes[numbers]
+    return SizedProfile(int(sizes.min()), int(sizes.max()), numbers.size, profile)
+
+
+def moves_of(groups: Groups, order: Integers, at: Floats) -> Callable[[int], Floats]:
+    """Moves of a group that is reversed: t_(g+1-i) - t_(i) for the lower half, the largest first.
+
+    Where there are very many memberships, as many of the largest move as add up to all of them, which dominates.
+    """
+    if groups.num_memberships <= _MOST_MEMBERSHIPS:
+        layout = lay(groups, order)
+
+        def exact(number: int) -> Floats:
+            there = at[ranks_of(layout, number)]
+            half = there.size // 2
+            return there[::-1][:half] - there[:half]
+
+        return exact
+    found, sums = windows(groups, order), position_spreads(groups, order, at) / 2
+    largest = at[found.last] - at[found.first]
+
+    def dominating(number: int) -> Floats:
+        if not largest[number]:
+            return np.zeros(0)
+        whole, rest = divmod(float(sums[number]), float(largest[number]))
+        return np.array([largest[number]] * int(whole) + [rest])
+
+    return dominating
+
+
+def laplace_scales(groups: Groups, order: Integers, alpha: float, delta: float) -> Floats:
+    """Spacing of each group at which it alone is within (alpha, delta), with ranks that far apart; infinity for one.
+
+    Groups of about one size are brought to one length (root of the sum of squared moves), and the profile that bounds
+    them all tells by how much all of them may be stretched; a group whose pure loss allows more has more.
+    """
+    moves = moves_of(groups, order, np.arange(order.size, dtype=np.float64))
+    scales = np.full(len(groups), math.inf)
+    for numbers in size_classes(groups.sizes):
+        distances = [moves(number) for number in numbers.tolist()]
+        pure = np.array([alpha / (2 * math.fsum(each.tolist())) * (1 - 1e-9) for each in distances])
+        units = np.array([1 / float(np.linalg.norm(each)) for each in distances])
+        worst = dominating_distances(each * unit for each, unit in zip(distances, units, strict=True))
+        found = _largest_scale(
+            partial(_stretched, worst),
+            alpha / (2 * float(worst.sum())) * (1 - 1e-9),
+            0.9 * gaussian_mu(alpha, delta) / math.sqrt(2),
+            (alpha, delta),
+        )
+        scales[numbers] = np.maximum(pure, found * units)
+    return scales
+
+
+def _stretched(distances: Floats, scale: float) -> LossProfile:
+    return laplace_profile(distances * scale, steps=_QUICK)
+
+
+def _largest_scale(
+    profile: Callable[[float], Profile], known: float, guess: float, budget: tuple[float, float]
+) -> float:
+    """Largest scale found whose profile is within (alpha, delta), by secants; ``known`` is one that is."""
+    alpha, delta = budget
+    low, high, at = known, math.inf, max(guess, known * (1 + _CLOSE))
+    for _ in range(_ROUNDS):
+        loss = profile(at).alpha(delta)
+        if loss <= alpha:
+            low = at
+        else:
+            high = at
+        if loss <= alpha <= loss * (1 + _CLOSE) or high <= low * (1 + _CLOSE):
+            break
+        wanted = at * (alpha / loss) * (1 - _CLOSE / 4) if loss > 0 else 2 * at
+        middle = math.sqrt(low * high) if high < math.inf else 2 * at
+        at = wanted if low < wanted < high else middle
+    return low
+
+
+class KendallScales:
+    """Concentrations at which windows are within (alpha, delta), each searched for once."""
+
+    def __init__(self, alpha: float, delta: float) -> None:
+        self._budget = alpha, delta
+        self._found: dict[int, float] = {}
+
+    def of_window(self, width: int) -> float:
+        """Largest concentration found; infinity for one person."""
+        if width < 2:
+            return math.inf
+        if width not in self._found:
+            alpha, delta = self._budget
+            pure = alpha / (width * (width - 1) / 2) * (1 - 1e-9)
+            guess = 0.9 * gaussian_mu(alpha, delta) * 3 / width**1.5
+            self._found[width] = _largest_scale(partial(kendall_profile, width), pure, guess, self._budget)
+        return self._found[width]
+
+    def of_groups(self, widths: Integers, pure: Floats) -> float:
+        """Largest concentration at which each group is within: by its window's profile, or by its own pure loss.
+
+        Windows are looked at from the widest on, and no more than can matter: those of others allow more.
+        """
+        least = math.inf
+        for width in np.unique(widths)[::-1].tolist():
+            here = float(pure[widths == width].min())
+            if here >= least:
+                continue
+            own = self.of_window(width)
+            least = min(least, max(own, here))
+            if own >= least:
+                break
+        return least
+
+
+def block_concentrations(groups: Groups, order: Integers, starts: Integers, alpha: float, delta: float) -> Floats:
+    """Largest concentration of each block at which its groups are within (alpha, delta), for Kendall's distance."""
+    found = windows(groups, order)
+    widths = found.last - found.first + 1
+    with np.errstate(divide="ignore"):
+        pure = alpha / found.kendall * (1 - 1e-12)
+    widths = _few(widths)
+    scales = KendallScales(alpha, delta)
+    block = np.searchsorted(starts, found.first, side="right") - 1
+    by_block = np.argsort(block, kind="stable")
+    ends = np.searchsorted(block[by_block], np.arange(starts.size))
+    return np.array([scales.of_groups(widths[by_block[a:b]], pure[by_block[a:b]]) for a, b in pairwise(ends.tolist())])
+
+
+def _few(widths: Integers) -> Integers:
+    """Widths, rounded up to fewer ones if they are very many: a wider window allows less."""
+    if np.unique(widths).size <= _MOST_WIDTHS:
+        return widths
+    levels = np.ceil(np.log(np.maximum(widths, 2) / 2) / math.log(_WIDTH_RATIO))
+    rounded = np.ceil(2 * _WIDTH_RATIO**levels).astype(np.int64)
+    return np.where(widths < 2, widths, np.maximum(rounded, widths))
