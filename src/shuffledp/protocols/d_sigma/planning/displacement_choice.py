@@ -1,5 +1,6 @@
 """Choice of a shuffler near a reference order by how far reports move: Mallows by blocks, or a noisy sort."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -45,7 +46,8 @@ def least_displacement(
     Args:
         groups: the groups.
         alpha: loss of the order inside a group, 0 or more.
-        delta: a remainder that is acceptable: then Gaussian noise is tried too, which has no pure loss; None if none.
+        delta: a remainder that is acceptable: Mallows and Laplace noise spend it (so that their pure loss is larger),
+            and Gaussian noise is tried too, which has no pure loss; None if none.
         order: as for `shuffledp.MallowsShuffler`; found once for all.
 
     Raises:
@@ -60,7 +62,7 @@ def least_displacement(
     validate.instance_of(Groups, groups=groups)
     reference = checked_order(groups, order)
     candidates: dict[str, SlotShuffler] = {
-        "mallows": MallowsShuffler(groups=groups, alpha=alpha, order=reference)
+        "mallows": MallowsShuffler(groups=groups, alpha=alpha, delta=_spendable(alpha, delta), order=reference)
     } | _sorts(groups, alpha, delta, reference)
     found = {name: mean_displacement(each) for name, each in candidates.items()}
     best = min(found, key=lambda name: found[name])
@@ -83,16 +85,27 @@ def check_choice(*, alpha: float, delta: float | None) -> None:
         validate.open_probability(delta=delta)
 
 
+def _spendable(alpha: float, delta: float | None) -> float | None:
+    """Remainder that mechanisms with a pure loss can spend: beside a loss that is finite and above 0."""
+    return delta if 0 < alpha < math.inf else None
+
+
 def _sorts(groups: Groups, alpha: float, delta: float | None, order: NDArray[np.int64]) -> dict[str, SlotShuffler]:
-    """Sorts by name, those with simpler spacing first."""
-    noises: dict[str, float | None] = {"laplace": None} | ({} if delta is None else {"gaussian": delta})
-    spacings = {"adaptive": ""} | ({"refined": ", refined"} if _can_refine(groups) else {})
+    """Sorts by name, those with simpler spacing first; a remainder is not spent with Laplace noise and refined gaps."""
+    spent = _spendable(alpha, delta)
+    kinds: dict[str, tuple[str, str, float | None]] = {"laplace": ("laplace", "adaptive", spent)}
+    if delta is not None:
+        kinds["gaussian"] = ("gaussian", "adaptive", delta)
+    if _can_refine(groups):
+        if spent is None:
+            kinds["laplace, refined"] = ("laplace", "refined", None)
+        if delta is not None:
+            kinds["gaussian, refined"] = ("gaussian", "refined", delta)
     return {
-        f"noisy-sort, {noise}{suffix}": NoisySortShuffler(
+        f"noisy-sort, {name}": NoisySortShuffler(
             groups=groups, alpha=alpha, noise=noise, delta=remainder, spacing=spacing, order=order
         )
-        for spacing, suffix in spacings.items()
-        for noise, remainder in noises.items()
+        for name, (noise, spacing, remainder) in kinds.items()
     }
 
 
