@@ -1,6 +1,5 @@
 """The commands that run a collection's parties: `serve shuffler`, `analyzer`, `issuer`, and `all` for show."""
 
-import asyncio
 import json
 import shutil
 import sys
@@ -129,12 +128,13 @@ def run_service(
 ) -> None:
     """Run a service, with its log on the error stream, until a signal ends the process."""
     from shuffledp.parties.service.event_log import EventLog
+    from shuffledp.parties.service.serving import run
 
     if certificate is not None or key is not None:
         config = replace(config, tls_certificate=certificate, tls_key=key)
     log: EventLog = EventLog(_write_line)
     log.instead_of_others()
-    asyncio.run(service(config, log=log, ready=_ready))
+    run(service(config, log=log, ready=_ready), speaks_tls=config.certificate is not None)
 
 
 def _write_line(line: str) -> None:

@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
@@ -82,13 +81,13 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path):
 
 
 def test_a_folder_from_before_there_were_tokens_takes_them(tmp_path):
-    stored, spending = rows(), [replace(each, token=b"token") for each in rows(number=2)]
+    stored, spending = rows(), [each._replace(token=b"token") for each in rows(number=2)]
     with opened(tmp_path) as store:
         store.commit([stored])
         store.run("DROP TABLE spent")
     with opened(tmp_path) as store:
         assert store.commit([stored, spending]) == [Count.DUPLICATE, Count.STORED]
-        again = [replace(each, token=b"token") for each in rows(number=3)]
+        again = [each._replace(token=b"token") for each in rows(number=3)]
         assert store.commit([again]) == [ReportError.TOKEN_SPENT]
 
 
@@ -147,7 +146,7 @@ def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
 @pytest.mark.parametrize("length", [200, 1400, 9000])
 def test_among_very_many_long_reports_do_not_lie_one_behind_the_other_as_they_came(tmp_path, monkeypatch, length):
     monkeypatch.setattr(report_store, "_MOST_WRITTEN_ANEW", 0)
-    came = [(replace(rows()[0], ciphertext=os.urandom(length)),) for _ in range(200)]
+    came = [(rows()[0]._replace(ciphertext=os.urandom(length)),) for _ in range(200)]
     store = ReportStore(tmp_path, num_columns=1, remembers=False, longest=len(came[0][0].ciphertext))
     for each in came:
         store.commit([each])
@@ -191,7 +190,7 @@ def test_a_batch_of_fewer_leaves_the_others_and_knows_its_own_again(tmp_path):
 
 def test_extensions_stay_at_their_places_while_ciphertexts_change_them(tmp_path):
     with opened(tmp_path) as store:
-        came = [(replace(rows()[0], extensions=b"%03d" % number),) for number in range(8)]
+        came = [(rows()[0]._replace(extensions=b"%03d" % number),) for number in range(8)]
         store.commit(came)
         turned, asked = np.roll(np.arange(8), 3), []
 

@@ -113,15 +113,15 @@ def test_a_token_is_not_lost_where_its_report_is_not_stored(tmp_path, monkeypatc
     async def result(here):
         wrong = altered(looks_sealed(parties.collection), payload=b"x" * 99)
         first = refused(await post(here, wrong, token))
-        taken, insert = looks_sealed(parties.collection), ReportStore.run
+        taken, insert = looks_sealed(parties.collection), ReportStore.run_many
         with monkeypatch.context() as full:
 
-            def fails(self, statement, *values):
-                if statement.startswith("INSERT INTO reports"):  # after the token was looked up, or marked
+            def fails(self, statement, rows):
+                if "INTO spent" in statement:  # after the report was written
                     raise StorageError("full")
-                return insert(self, statement, *values)
+                return insert(self, statement, rows)
 
-            full.setattr(ReportStore, "run", fails)
+            full.setattr(ReportStore, "run_many", fails)
             second = await post(here, looks_sealed(parties.collection), token)
         return first, second, refused(await post(here, taken, token))
 

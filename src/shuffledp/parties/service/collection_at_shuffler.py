@@ -6,7 +6,7 @@ state in the store.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -39,6 +39,7 @@ from shuffledp.parties.service.intake import Count, Row, Terms, counted_as, refu
 from shuffledp.parties.service.public_columns import shapes_of
 from shuffledp.parties.service.report_queue import ReportQueue
 from shuffledp.parties.service.report_store import Made, Outgoing, ReportStore
+from shuffledp.parties.service.upload_layout import UploadLayouts
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.grammar import (
     ID_BYTES,
@@ -85,6 +86,7 @@ class CollectionAtShuffler:
     ) -> None:
         self.collection, self.terms = collection, terms_of(collection)
         self._store, self._key, self._log, self._clock = store, key, log, clock
+        self._layouts = UploadLayouts(self.terms)
         self._queue = ReportQueue(store, stored=self._stored)
         self._draw = draw_for(collection.task, beside)
         issuer = collection.issuer
@@ -122,24 +124,35 @@ class CollectionAtShuffler:
             raise Refused(Problem.NOT_AUTHORIZED if is_closed else Problem.OTHER_TOKEN)
         nonce = name or self._nonce(authorization)
         try:
-            request = UploadRequest.decode(body, num_columns=len(self.terms.columns))
-            if nonce and len(request.submissions) > 1:
+            several, errors = self._read(body)
+            if nonce and len(several) > 1:
                 raise MalformedMessageError("an upload must be of one submission, which its token is for; it has more.")
         except MalformedMessageError:
             self._queue.count(Count.MALFORMED)
             raise
-        now = self._clock()
-        errors = [refusal(each, self.terms, phase=self._phase, now=now) for each in request.submissions]
-        taken = [_rows(each, nonce) for each, error in zip(request.submissions, errors, strict=True) if error is None]
+        if nonce:
+            several[0][0] = several[0][0]._replace(token=nonce)
+        taken = [rows for rows, error in zip(several, errors, strict=True) if error is None]
         results = iter(await self._queue.store(taken) if taken else ())
         refused = []
-        for submission, error in zip(request.submissions, errors, strict=True):
+        for rows, error in zip(several, errors, strict=True):
             result = next(results) if error is None else error
             if isinstance(result, ReportError):
-                refused.append(ReportStatus(submission.id, result))
+                refused.append(ReportStatus(rows[0].id, result))
             if error is not None:
                 self._queue.count(counted_as(error))
-        return UploadResponse.to(request, tuple(refused)).encode()
+        return UploadResponse.padded(len(several), tuple(refused)).encode()
+
+    def _read(self, body: bytes) -> tuple[Sequence[list[Row]], Sequence[ReportError | None]]:
+        """Rows of each submission of an upload, and the reason to refuse it, if there is one."""
+        now, terms = self._clock(), self.terms
+        if self._phase is Phase.OPEN and terms.opens <= now < terms.closes:
+            several = self._layouts.rows(body, now)
+            if several is not None:
+                return several, [None] * len(several)
+        request = UploadRequest.decode(body, num_columns=len(terms.columns))
+        errors = [refusal(each, terms, phase=self._phase, now=now) for each in request.submissions]
+        return [_rows(each) for each in request.submissions], errors
 
     def _nonce(self, authorization: str) -> bytes:
         """Nonce of the token, if it belongs to this collection; empty where the collection has no tokens."""
@@ -304,10 +317,8 @@ def terms_of(collection: Collection) -> Terms:
     )
 
 
-def _rows(submission: Submission, token: bytes) -> list[Row]:
-    """Rows of a submission for the store, with the nonce of its token in the first row."""
-    tokens = (token, *(b"" for _ in submission.reports[1:]))
+def _rows(submission: Submission) -> list[Row]:
+    """Rows of a submission for the store."""
     return [
-        Row(report.id, encoded(report.public_extensions), report.ciphertext.encode(), each)
-        for report, each in zip(submission.reports, tokens, strict=True)
+        Row(report.id, encoded(report.public_extensions), report.ciphertext.encode()) for report in submission.reports
     ]

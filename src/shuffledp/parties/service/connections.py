@@ -7,6 +7,7 @@ answers are unread, or it has sent more before it was answered. Addresses are in
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, ClassVar
 
 from starlette.types import Scope
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shuffledp.core import validate
 from shuffledp.survey.section import Section
@@ -48,13 +48,21 @@ class Limits(Section):
         validate.positive(seconds_idle=self.seconds_idle)
 
 
-class Connection(H11Protocol):
-    """Connection that must bring its requests and read its answers in time."""
+class Connection(asyncio.Protocol, ABC):
+    """Connection that must bring its requests and read its answers in time.
+
+    A subclass derives from one of the web server's protocols too, which depend on the parser of HTTP.
+    """
 
     all: "Connections"  # connections of the same server
+    transport: Any
+    cycle: Any
+    flow: Any
+    connections: set[Any]
+    loop: asyncio.AbstractEventLoop
 
-    def __init__(self, *given: Any, **further: Any) -> None:
-        super().__init__(*given, **further)
+    def begins(self) -> None:
+        """Take a place among all connections."""
         self.has_head, self.address = False, ""
         self._accepting = asyncio.current_task()  # a task that ends with the TLS handshake
         self.all.add(self)
@@ -81,12 +89,14 @@ class Connection(H11Protocol):
         self.all.remove(self)
         super().connection_lost(exc)
 
-    def handle_events(self) -> None:
-        """Handle received data, and end the wait when a request is complete or known to come from a party."""
-        super().handle_events()
+    def received(self) -> None:
+        """End the wait if a request is complete; called after each received part."""
         if self.cycle is not None and not self.cycle.response_complete:
-            self.scope["extensions"] = {_TRUSTED: {"known": partial(self.all.is_served, self)}}
             self._goes_on()
+
+    def extensions(self) -> dict[str, Any]:
+        """Extensions of a request's scope, with which the wait ends once it is known to come from a party."""
+        return {_TRUSTED: {"known": partial(self.all.is_served, self)}}
 
     def pause_writing(self) -> None:
         """Wait until the answer is read."""
@@ -105,19 +115,17 @@ class Connection(H11Protocol):
         if self.flow.write_paused:
             return
         self.has_head = True
-        if not self.cycle.more_body and not self._is_ahead:
+        if not self.cycle.more_body and not self.is_ahead():
             self.all.is_served(self)
 
-    @property
-    def _is_ahead(self) -> bool:
+    @abstractmethod
+    def is_ahead(self) -> bool:
         """Whether the next request began before the last answer: otherwise one client could be served always."""
-        return bool(self.conn.trailing_data[0])
 
-    def on_response_complete(self) -> None:
-        """Wait for the next request."""
+    def waits_for_next(self) -> None:
+        """Wait for the next request, after an answer."""
         self.has_head = False
-        self.all.waits(self, anew=not self._is_ahead)
-        super().on_response_complete()
+        self.all.waits(self, anew=not self.is_ahead())
 
     def end(self) -> None:
         """Close the connection at once, without an answer."""
@@ -195,17 +203,6 @@ def when_trusted(scope: Scope) -> Callable[[], object]:
     """Function to call once a request is known to come from a party, so that its connection is kept."""
     known: Callable[[], object] = scope.get("extensions", {}).get(_TRUSTED, {}).get("known", lambda: None)
     return known
-
-
-def limited(limits: Limits) -> type[Connection]:
-    """Protocol class for the connections of one server."""
-
-    class Limited(Connection):
-        """The protocol of one server, with connections that no other server counts."""
-
-        all = Connections(limits)
-
-    return Limited
 
 
 def _network(peer: Any) -> str:

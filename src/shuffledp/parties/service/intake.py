@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.wire.grammar import Extension, Report, ReportError, Submission
@@ -107,8 +108,7 @@ def _misfit(report: Report, shape: Shape, terms: Terms, now: float) -> ReportErr
     return None if not shape.extensions or shape.is_sound(report.public_extensions) else ReportError.INVALID_MESSAGE
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Report as it is stored: its id, of which only a keyed digest is kept, its extensions and its ciphertext.
 
     The first row of a submission has the nonce of the spent ``token``, kept as a keyed digest; empty for no token.

@@ -97,7 +97,7 @@ class _Entrance:
         request = self._known[name]
         answer = UploadResponse.decode(await self._at_shuffler.upload(request.encode(), name=name))
         refused = (each for each in answer.refused if each.error is not ReportError.TOKEN_SPENT)  # stored before
-        return UploadResponse.to(request, tuple(replace(each, id=name) for each in refused)).encode()
+        return UploadResponse.padded(1, tuple(replace(each, id=name) for each in refused)).encode()
 
     def _sealed(self, body: bytes) -> UploadRequest:
         """Reports of one person, sealed to the analyst as if the device had done it."""

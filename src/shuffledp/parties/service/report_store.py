@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,12 +17,13 @@ from shuffledp.core.table import Integers
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.intake import Count, Kept, Row, admission, counted_as
 from shuffledp.parties.store.database import Database, StorageError
-from shuffledp.parties.store.digest_keys import destroy_key, keyed, read_key, write_key
+from shuffledp.parties.store.digest_keys import destroy_key, keyed_by, read_key, write_key
 from shuffledp.parties.wire.grammar import ID_BYTES, ReportError
 
 _BYTES_OF_PART = 1 << 22  # of a batch's body per row, so that a large batch is never in memory as a whole
 _MOST_BYTES_OF_LOG = 1 << 22  # that the log keeps on the disk after it has been copied into the file
 _MOST_WRITTEN_ANEW = 50_000  # reports, rewritten in about 0.1 s; among more, the last of each page can be told
+_NAMES_AT_ONCE = 256  # looked up by one statement
 _PAGE_SIZES = tuple(4096 << power for power in range(5))  # bytes, the sizes that SQLite has
 _BYTES_BESIDE = 32  # besides a row's content: digest, column and lengths
 _KEY = "seen.key"
@@ -68,6 +70,13 @@ class Outgoing(NamedTuple):
     number: int
     column: int
     manifest: bytes
+
+
+_Given = tuple[Sequence[Row], Sequence[bytes], bytes | None]  # with keyed digests of the ids, and of the token
+
+
+class _NotNew(Exception):  # noqa: N818  not an error: ends a transaction
+    """Some submission may be in the store already."""
 
 
 class ReportStore(Database):
@@ -137,27 +146,86 @@ class ReportStore(Database):
         """
         if self._key is None:
             raise LocalProtocolError("reports must be stored while a collection is open; it is closed.")
-        digests = [[keyed(row.id, self._key) for row in rows] for rows in submissions]
-        results: list[ReportError | Count] = [Count.NOT_STORED] * len(submissions)
+        of = keyed_by(self._key)
+        digests = [[of(row.id) for row in rows] for rows in submissions]
+        tokens = [of(rows[0].token) if rows[0].token else None for rows in submissions]
+        given = list(zip(submissions, digests, tokens, strict=True))
         self._is_tidy = False
-        with self.transaction():
-            for number in sorted(range(len(submissions)), key=lambda each: digests[each][0]):  # not as they arrived
-                results[number] = self._admit(submissions[number], digests[number])
-            self._write_counts(Counter(each if isinstance(each, Count) else counted_as(each) for each in results))
+        results: list[ReportError | Count] = [Count.STORED] * len(given)
+        if self._remembers or not self._store_new(given):
+            results = self._store_some(given)
         self._unwritten.clear()
         self.waiting += results.count(Count.STORED)
         return results
 
-    def _admit(self, rows: Sequence[Row], digests: Sequence[bytes]) -> ReportError | Count:
-        token = keyed(rows[0].token, self._key or b"") if rows[0].token else None
+    def _store_new(self, given: Sequence[_Given]) -> bool:
+        """Whether all submissions are new, and so are stored; otherwise none is."""
+        with suppress(_NotNew), self.transaction():
+            if self._insert(given) < sum(len(rows) + (token is not None) for rows, _, token in given):
+                raise _NotNew
+            self._write_counts(Counter({Count.STORED: len(given)}))
+            return True
+        return False
+
+    def _store_some(self, given: Sequence[_Given]) -> list[ReportError | Count]:
+        """Outcome of each submission, after the new ones are stored."""
+        results: list[ReportError | Count] = [Count.STORED] * len(given)
+        with self.transaction():
+            doubtful = self._doubtful(given)
+            self._insert([each for number, each in enumerate(given) if number not in doubtful])
+            for number in sorted(doubtful, key=lambda each: (given[each][1][0], each)):  # not as they arrived
+                results[number] = self._admit(*given[number])
+            self._write_counts(Counter(each if isinstance(each, Count) else counted_as(each) for each in results))
+        return results
+
+    def _doubtful(self, given: Sequence[_Given]) -> set[int]:
+        """Numbers of the submissions of which the store, or another submission, has a report or the token."""
+        digests, shown = [each for _, each, _ in given], [token for *_, token in given if token is not None]
+        names = [*chain.from_iterable(digests), *shown]
+        taken = {name for name, count in Counter(names).items() if count > 1} if len(set(names)) < len(names) else set()
+        for column in range(self._columns):
+            theirs = [each[column] for each in digests]
+            taken |= self._found("SELECT digest FROM reports WHERE column = ? AND digest", theirs, column)
+            if self._remembers:
+                taken |= self._found("SELECT digest FROM seen WHERE column = ? AND digest", theirs, column)
+        taken |= self._found("SELECT token FROM spent WHERE token", shown)
+        return {
+            number
+            for number, (_, of_reports, token) in enumerate(given)
+            if token in taken or not taken.isdisjoint(of_reports)
+        }
+
+    def _found(self, select: str, names: Sequence[bytes], *first: int) -> set[bytes]:
+        """Names that a statement finds in a table, among the given ones."""
+        found: set[bytes] = set()
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            some = names[start : start + _NAMES_AT_ONCE]
+            marks = 1 << (len(some) - 1).bit_length()  # few numbers, so that SQLite keeps the statements
+            padded = (*some, *repeat(some[-1], marks - len(some)))
+            found.update(name for (name,) in self.run(f"{select} IN ({', '.join('?' * marks)})", *first, *padded))
+        return found
+
+    def _insert(self, given: Sequence[_Given]) -> int:
+        """Number of rows that were not there and are stored, of each column in the order of its digests."""
+        inserted = 0
+        for column in range(self._columns):
+            found = [
+                (column, digests[column], rows[column].extensions, rows[column].ciphertext)
+                for rows, digests, _ in given
+            ]
+            if found:
+                inserted += self.run_many("INSERT OR IGNORE INTO reports VALUES(?, ?, ?, ?)", sorted(found))
+        if spent := sorted((token,) for *_, token in given if token is not None):
+            inserted += self.run_many("INSERT OR IGNORE INTO spent VALUES(?)", spent)
+        return inserted
+
+    def _admit(self, rows: Sequence[Row], digests: Sequence[bytes], token: bytes | None) -> ReportError | Count:
+        """Outcome of one submission, which is stored if it is new."""
         spent = token is not None and self.finds("SELECT 1 FROM spent WHERE token = ?", token)
         kept = [self._kept(column, digest) for column, digest in enumerate(digests)]
         result = admission(rows, kept, is_spent=spent)
         if result is Count.STORED:
-            if token is not None:
-                self.run("INSERT INTO spent VALUES(?)", token)
-            for column, (row, digest) in enumerate(zip(rows, digests, strict=True)):
-                self.run("INSERT INTO reports VALUES(?, ?, ?, ?)", column, digest, row.extensions, row.ciphertext)
+            self._insert([(rows, digests, token)])
         return result
 
     def _kept(self, column: int, digest: bytes) -> Kept:

@@ -3,22 +3,26 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
-from shuffledp.parties.service.connections import Limits, limited
+from shuffledp.parties.service.connections import Limits
+from shuffledp.parties.service.http_parsers import limited
 
 _FILES_BESIDE = 64  # open files of a process besides its connections
 _SECONDS_TO_END = 5
 _QUEUE = 1024  # connections that the system keeps until they are accepted
 _SHARE = 4  # accepting rounds in the time that a request may take
 _ENDINGS = (signal.SIGINT, signal.SIGTERM)
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,21 @@ def _config(endpoint: Endpoint) -> uvicorn.Config:
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
+
+
+def run(service: Coroutine[Any, Any, Result], *, speaks_tls: bool = False) -> Result:
+    """Result of a service's run in uvloop, where it is installed.
+
+    A service that speaks TLS itself keeps the loop of Python, which lets it close connections during the handshake.
+    """
+    made = None
+    if not speaks_tls:
+        with suppress(ImportError):
+            import uvloop
+
+            made = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=made) as runner:
+        return runner.run(service)
 
 
 def allow_files(count: int) -> None:

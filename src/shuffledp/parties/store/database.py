@@ -4,7 +4,7 @@ A party's store derives from `Database`, and names its file, its tables and its 
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -82,9 +82,19 @@ class Database:
         try:
             return self._database.execute(statement, values)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                raise LocalProtocolError(self.in_use) from None
-            raise StorageError(f"the disk did not take what was written ({error.sqlite_errorname}).") from None
+            raise self._failure(error) from None
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Number of rows that a statement changed, run for each row of values; inside a transaction."""
+        try:
+            return self._database.executemany(statement, rows).rowcount
+        except sqlite3.OperationalError as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: sqlite3.OperationalError) -> ShuffleDPError:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            return LocalProtocolError(self.in_use)
+        return StorageError(f"the disk did not take what was written ({error.sqlite_errorname}).")
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
         """All rows that a statement returns."""

@@ -1,6 +1,7 @@
 """Keyed digests of ids, and their keys: once a key is destroyed, nobody can find a report by its id."""
 
 import os
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 
@@ -15,6 +16,18 @@ _DIGEST_BYTES = 16  # as many as of an id
 def keyed(id_: bytes, key: bytes) -> bytes:
     """Digest of an id under a key, as long as the id."""
     return blake2b(id_, key=key, digest_size=_DIGEST_BYTES).digest()
+
+
+def keyed_by(key: bytes) -> Callable[[bytes], bytes]:
+    """Function `keyed` of one key, for many ids."""
+    begun = blake2b(key=key, digest_size=_DIGEST_BYTES).copy
+
+    def of_id(id_: bytes) -> bytes:
+        digest = begun()
+        digest.update(id_)
+        return digest.digest()
+
+    return of_id
 
 
 def read_key(path: Path) -> bytes:

@@ -195,8 +195,12 @@ class UploadResponse(Message):
     @classmethod
     def to(cls, request: UploadRequest, refused: tuple[ReportStatus, ...]) -> Self:
         """Answer to a request, padded to the length for its number of submissions."""
-        spare = len(request.submissions) - len(refused)
-        return cls(refused, bytes(spare * (ID_BYTES + 1)))
+        return cls.padded(len(request.submissions), refused)
+
+    @classmethod
+    def padded(cls, num_submissions: int, refused: tuple[ReportStatus, ...]) -> Self:
+        """Answer to a request with this number of submissions, padded to the length for it."""
+        return cls(refused, bytes((num_submissions - len(refused)) * (ID_BYTES + 1)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
