@@ -18,6 +18,7 @@ from shuffledp.cli import (
     relay_command,
     serve_command,
     survey_command,
+    survey_new_command,
     tokens_command,
 )
 from shuffledp.cli.account_command import account, calibrate, leakage
@@ -71,9 +72,10 @@ for about_relays in (
 tokens_command.tokens_app.command()(on_screen(tokens_command.issue))
 tokens_command.tokens_app.command()(on_screen(tokens_command.replace))
 for about_surveys in (
-    survey_command.new,
+    survey_new_command.new,
     survey_command.status,
     survey_command.check,
+    survey_command.remind,
     survey_command.close,
     survey_command.finish,
 ):

@@ -37,12 +37,12 @@ def fetch(
         )
     keys = read_analyst_keys(key)
     found = asyncio.run(
-        fetch_release(read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=_Waiting(once))
+        fetch_release(read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=Waiting(once))
     )
     show_document(lambda: fetched_document(read, found.releases, has_ended=found.has_ended, missing=found.missing))
 
 
-class _Waiting:
+class Waiting:
     """Line on the error stream whenever the shuffler begins or ceases to answer."""
 
     def __init__(self, once: bool) -> None:

@@ -1,23 +1,26 @@
-"""The commands of a survey with people's phones: `survey new`, and what follows with its folder."""
+"""The commands of a survey that `survey new` has made: how it stands, reminders, its close and its result."""
 
 import sys
 import threading
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shuffledp.cli.collect_command import status_of
-from shuffledp.cli.options import Json, print_json, require_extra, show_document, whole
+from shuffledp.cli.fetch_command import Waiting
+from shuffledp.cli.options import Json, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
+    from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
     from shuffledp.parties.service.fetched_release import FetchedRelease
-    from shuffledp.survey.survey_terms import AskedQuestion
+    from shuffledp.survey import Collection
 
 survey_app = typer.Typer(
     name="survey",
@@ -26,75 +29,12 @@ survey_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_LOCAL_MINUTES = 60
 SurveyPath = Annotated[Path, typer.Argument(metavar="FOLDER", readable=False, help="What `survey new` has made.")]
 
 
 @survey_app.callback()
 def _survey() -> None:
     """Ask people on their phones, and release what they said."""
-
-
-def new(
-    question: Annotated[str | None, typer.Argument(metavar="[QUESTION]", help="What people are asked.")] = None,
-    *,
-    people: Annotated[int, whole("How many will answer, as far as you know.")],
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to make, with all files of the survey.")],
-    local: Annotated[
-        bool, typer.Option("--local", help="This machine takes the answers in, from phones in its own network.")
-    ] = False,
-    answers: Annotated[str, typer.Option(metavar="No,Yes", help="All possible answers.")] = "No,Yes",
-    questions: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.toml", readable=False, help="Several questions: [[question]] with text, answers."),
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the survey; the question if left out.")] = None,
-    epsilon0: Annotated[
-        float | None, typer.Option(help="What all answers of one person may tell; 2, or from 300 people on 1.")
-    ] = None,
-    minimum: Annotated[
-        int | None, whole("With fewer answers nothing is released; half of the people if left out.")
-    ] = None,
-    fakes: Annotated[int | None, whole("How many of the answers may be made up; all but one if left out.")] = None,
-    closes: Annotated[
-        str | None, typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z.")
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="IP", help="Of this machine in its network, where it does not tell it.")
-    ] = None,
-    language: Annotated[str | None, typer.Option(help="Of the questions, such as de; the page speaks it, too.")] = None,
-    contact: Annotated[str | None, typer.Option(help="Who asks, and can be asked.")] = None,
-) -> None:
-    """Make a survey: its key, its page, its link as a QR code and a sheet to print.
-
-    With --local one operator does everything on this machine, without a certificate or the internet: it goes on until
-    the survey closes, or Enter is pressed, and then writes the release.
-    """
-    require_extra("service", "serving", [*NEEDED, "segno"])
-    from shuffledp.documents.survey_document import new_survey_document
-    from shuffledp.parties.organizer import local_survey
-    from shuffledp.survey.survey_terms import COMPARED, SurveyTerms, epsilon0_for, minimum_for
-
-    if not local:
-        raise InvalidParameterError("--local must be given: this version has no other place for a survey.")
-    asked = _asked(question, answers, questions)
-    terms = SurveyTerms(
-        name=name or asked[0].text,
-        questions=asked,
-        people=people,
-        epsilon0=epsilon0_for(people, epsilon0, alone="where one operator runs everything"),
-        minimum=minimum_for(people) if minimum is None else minimum,
-        fakes=fakes,
-        language=language,
-        contact=contact,
-    )
-    where = address or local_survey.network_address()
-    survey = local_survey.new_local_survey(terms, output, address=where, closes=_closes(closes))
-    collection = survey.read()
-    compared = [terms.known(each) for each in COMPARED]
-    link = "" if collection.page is None else collection.page.link
-    show_document(lambda: new_survey_document(terms, compared, collection, output, link))
-    _run_local(survey)
 
 
 def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -> None:
@@ -104,21 +44,18 @@ def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -
     """
     require_extra("service", "asking", ["httpx"])
     from shuffledp.documents.survey_document import survey_status_document
-    from shuffledp.parties.organizer.page_check import check_page
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
-    from shuffledp.parties.service.client import new_client
 
-    collection = SurveyFolder(folder).read()
+    survey = SurveyFolder(folder)
+    collection = survey.read()
     found = status_of(collection, ca)
-    if found["phase"] == "open" and collection.page is not None:
-        with new_client(certificates=ca) as client:
-            check_page(collection.page, client)
+    is_open = found["phase"] == "open"
+    if is_open:
+        _check_page(survey, collection, ca)
     if json:
         print_json({"collection": collection.id.hex()} | found)
         return
-    is_open = found["phase"] == "open"
-    next_ = "People are served the page that the link names." if is_open else f"Next: shuffledp survey finish {folder}"
-    show_document(lambda: survey_status_document(collection, found, next_))
+    show_document(lambda: survey_status_document(collection, found, *_next(survey, collection, is_open=is_open)))
 
 
 def check(
@@ -146,61 +83,83 @@ def check(
         show_document(lambda: page_checked_document(page, found))
 
 
-def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
-    """Close a survey before its date; what has come is released by `survey finish`."""
-    require_extra("service", "asking", ["httpx"])
-    from shuffledp.documents.survey_document import survey_status_document
-    from shuffledp.parties.organizer import local_survey
+def remind(
+    folder: SurveyPath,
+    *,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="Write all invitations again, and do not ask who has not answered.")
+    ] = False,
+    ca: Certificates = None,
+) -> None:
+    """Write the invitations of a survey again, as reminders: "if you have answered already, ignore this".
+
+    All of them; or, where the survey was made with --reminders, those of people who have not taken part, as the mix
+    tells three times at most. Without --invite nobody is known by name: send the same link again.
+    """
+    require_extra("service", "asking", ["httpx", "segno"])
+    from shuffledp.documents.survey_document import reminders_document
+    from shuffledp.parties.organizer import mix_survey
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
     survey = SurveyFolder(folder)
     collection = survey.read()
-    local_survey.close(survey)
+    if collection.issuer is None:
+        link = "" if collection.page is None else collection.page.link
+        raise InvalidParameterError(
+            f"FOLDER must be of a survey with --invite, where people are known by name. Send this link again: {link}"
+        )
+    with _mix(collection, ca) as mix:
+        made, count = mix_survey.remind(survey, mix, everybody=everybody)
+    chosen = collection.reminders and not everybody
+    show_document(lambda: reminders_document(collection, made, count, chosen=chosen))
+
+
+def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
+    """Close a survey before its date; what has come is released by `survey finish`."""
+    require_extra("service", "asking", ["httpx"])
+    from shuffledp.documents.survey_document import survey_status_document
+    from shuffledp.parties.organizer.survey_folder import SurveyFolder
+
+    survey = SurveyFolder(folder)
+    collection = survey.read()
+    _close(survey, collection, ca)
     found = status_of(collection, ca)
-    next_ = f"Next: shuffledp survey finish {folder}"
-    show_document(lambda: survey_status_document(collection, found, next_))
+    show_document(lambda: survey_status_document(collection, found, *_next(survey, collection, is_open=False)))
 
 
 def finish(
     folder: SurveyPath,
     *,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Take answers in until it closes, or Enter is pressed, as `survey new` did.")
+        bool, typer.Option("--wait", help="Take answers in until it closes, or Enter is pressed, as with --local.")
     ] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Send the result to the mix, so that the link shows it.")
+    ] = False,
+    ca: Certificates = None,
 ) -> None:
-    """Close a survey, if it is open, and write its release."""
+    """Close a survey, if it is open, and write its release; with --publish people who have the link read it, too.
+
+    Interrupted, or run again, it goes on where it was. A second, different result is shown as a correction.
+    """
     require_extra("service", "serving", NEEDED)
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
     survey = SurveyFolder(folder)
-    survey.read()
-    if wait:
-        _run_local(survey)
+    collection = survey.read()
+    if publish and collection.local:
+        raise InvalidParameterError("--publish must be left out of a local survey: its link ends with it.")
+    if wait and not collection.local:
+        raise InvalidParameterError("--wait must be left out where a mix takes the answers in: it does so by itself.")
+    if not collection.local:
+        _finish_at_mix(survey, collection, ca, publish=publish)
+    elif wait:
+        run_local(survey)
     else:
         _finish_local(survey)
 
 
-def _asked(question: str | None, answers: str, file: Path | None) -> "tuple[AskedQuestion, ...]":
-    """Questions of the command line or of a file."""
-    from shuffledp.survey.survey_terms import AskedQuestion, questions_in
-
-    if (question is None) == (file is None):
-        raise InvalidParameterError("QUESTION must be given, or --questions in its place, and not both.")
-    if file is not None:
-        return questions_in(file)
-    return (AskedQuestion(question or "", tuple(each.strip() for each in answers.split(","))),)
-
-
-def _closes(given: str | None) -> str:
-    """When a local survey closes: as given, or in an hour."""
-    from shuffledp.core.instants import end_of_day, written
-
-    if given is not None:
-        return end_of_day(given)
-    return written(datetime.now(UTC) + timedelta(minutes=_LOCAL_MINUTES))
-
-
-def _run_local(survey: "SurveyFolder") -> None:
+def run_local(survey: "SurveyFolder") -> None:
     """Take answers in until the close or a line of input, and release them."""
     from shuffledp.documents.survey_document import open_local_document
     from shuffledp.parties.organizer.local_survey import at_work, finished, wait_for_end
@@ -225,6 +184,79 @@ def _finish_local(survey: "SurveyFolder") -> None:
 
     with at_work(survey):
         _show_release(survey, finished(survey))
+
+
+def _finish_at_mix(survey: "SurveyFolder", collection: "Collection", ca: Path | None, *, publish: bool) -> None:
+    """Close a survey at its mix, write its release, and publish what came of it."""
+    from shuffledp.documents.survey_document import published_document
+    from shuffledp.parties.organizer import mix_survey
+
+    if status_of(collection, ca)["phase"] == "open":
+        _close(survey, collection, ca)
+    found: FetchedRelease | BatchTooSmallError
+    try:
+        found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(once=False))
+        _show_release(survey, found)
+    except BatchTooSmallError as error:
+        found = error
+    if publish:
+        with _mix(collection, ca) as mix:
+            mix_survey.publish(survey, mix, found)
+        released = not isinstance(found, BatchTooSmallError)
+        show_document(lambda: published_document(collection, released=released))
+    if isinstance(found, BatchTooSmallError):
+        raise found
+
+
+def _close(survey: "SurveyFolder", collection: "Collection", ca: Path | None) -> None:
+    """Close a survey, wherever its answers are taken in."""
+    from shuffledp.parties.organizer import local_survey
+
+    if collection.local:
+        local_survey.close(survey)
+        return
+    with _mix(collection, ca) as mix:
+        mix.close(collection, survey.analyst_key())
+
+
+@contextmanager
+def _mix(collection: "Collection", ca: Path | None) -> "Iterator[MixClient]":
+    """Client of the mix that takes the answers of a collection in."""
+    from shuffledp.parties.organizer.mix_client import MixClient
+    from shuffledp.parties.service.client import new_client
+
+    with new_client(certificates=ca) as client:
+        yield MixClient(collection.shuffler.url, client)
+
+
+def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | None) -> None:
+    """Compare the page that people are served with the link; where a third party serves it, say what it needs."""
+    from shuffledp.parties.organizer.page_check import check_page
+    from shuffledp.parties.service.client import new_client
+    from shuffledp.survey.trusted_parties import serves_page
+
+    if collection.page is None:
+        return
+    with new_client(certificates=ca) as client:
+        try:
+            check_page(collection.page, client)
+        except RemoteProtocolError as error:
+            if collection.local or serves_page(collection):
+                raise
+            raise RemoteProtocolError(f"{error} Put {survey.page_file} there, as it is.") from None
+
+
+def _next(survey: "SurveyFolder", collection: "Collection", *, is_open: bool) -> Iterator[str]:
+    """What to do next with a survey, a sentence each."""
+    publish = "" if collection.local else " --publish"
+    if is_open:
+        yield "People are served the page that the link names."
+        if collection.issuer is not None:
+            yield f"Remind people: shuffledp survey remind {survey.path}"
+        if not collection.local:
+            yield f"Close it, and publish the result: shuffledp survey finish {survey.path}{publish}"
+    else:
+        yield f"Next: shuffledp survey finish {survey.path}{publish}"
 
 
 def _show_release(survey: "SurveyFolder", found: "FetchedRelease") -> None:

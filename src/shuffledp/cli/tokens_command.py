@@ -1,6 +1,6 @@
 """The commands about tokens: `tokens issue` makes an invitation for each person, `tokens replace` makes new ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,6 @@ from shuffledp.cli.send_command import CollectionFile
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.files import Watch
     from shuffledp.parties.service.invitations import Invitation, Invited
     from shuffledp.survey import Collection
 
@@ -151,22 +150,15 @@ def _write(
     """Write a folder of invitations for the people of a table, whose first row is the header."""
     from shuffledp.cli.progress_bars import watching
     from shuffledp.files.writing import new_folder
-    from shuffledp.parties.service import invitations
+    from shuffledp.parties.organizer.invitation_folder import write_invitations
 
-    page = collection.page
-    links = [] if page is None else [each.link(page) for each in made]
-    with new_folder(output, is_ours=lambda _: False) as folder:
-        invitations.write_all(folder, rows, made, listed, links=links)
-        if sheet:
-            from shuffledp.parties.client.invitation_sheet import invitation_sheet
-
-            with watching("people") as watch:
-                named = _counted([(row[0], link) for row, link in zip(rows[1:], links, strict=True)], watch)
-                invitations.write_secret(folder / "print.html", invitation_sheet(collection, named))
-
-
-def _counted(links: Sequence[tuple[str, str]], watch: "Watch") -> Iterator[tuple[str, str]]:
-    """The links unchanged, with progress shown for each."""
-    for number, each in enumerate(links):
-        watch.progress("QR codes", number, len(links))
-        yield each
+    with new_folder(output, is_ours=lambda _: False) as folder, watching("people") as watch:
+        write_invitations(
+            folder,
+            collection,
+            rows,
+            made,
+            listed,
+            sheet=sheet,
+            progress=lambda number: watch.progress("QR codes", number, len(made)),
+        )

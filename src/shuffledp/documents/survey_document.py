@@ -1,6 +1,6 @@
 """A survey in words for the person who asks: what each epsilon0 costs, where people answer, and what to do next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from shuffledp.documents.collection_document import collection_document
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.sending_document import status_document
 from shuffledp.survey import LOCAL_NETWORK, Collection, WebPage
+from shuffledp.survey.trusted_parties import serves_page
 
 if TYPE_CHECKING:
     from shuffledp.survey.survey_terms import Knowledge, SurveyTerms
@@ -22,6 +23,8 @@ _NO_FAKES = (
     "So epsilon0 is all that is promised. For a smaller loss among many, say by --fakes how many of the answers may be "
     "made up, and see that it holds."
 )
+_IF_REAL = "If those whom you invite are real people, none of them you, and nobody tells who sent which: "
+_KEEP = "the key that opens the answers (analyst.key): keep the folder to yourself, and a copy of it."
 _REACH = (
     "If a phone does not open it: is it in this network, and not on mobile data? Networks for guests often keep phones "
     "from laptops; then a hotspot helps. A firewall of this machine must let port {port} in."
@@ -52,14 +55,67 @@ def new_survey_document(
             f"\nIf fewer than {terms.minimum:,} of {terms.people:,} answer, nothing is released, and all is destroyed. "
             f"It closes at {shown(collection.closes)}.",
         ),
-        *told(f"\nLink: {link}", f"Folder: {folder}", role=Role.PATH),
+        *told(*([f"\nLink: {link}"] if collection.issuer is None else []), f"Folder: {folder}", role=Role.PATH),
         *told(
-            "It holds the link as a QR code (survey.svg), a sheet to print (print.html), and the key that opens the"
-            " answers (analyst.key): keep the folder to yourself, and a copy of it."
+            f"It holds the link as a QR code (survey.svg), a sheet to print (print.html), and {_KEEP}"
+            if collection.issuer is None
+            else f"It holds the invitations, and {_KEEP}"
         ),
         *told(*next_),
     )
     return Document(title=terms.name, sections=(Section(anchor="survey", title="", blocks=blocks),))
+
+
+def new_mix_steps(collection: Collection, folder: Path, invited: int) -> Iterator[str]:
+    """Next steps after a new survey through a mix, one after the other.
+
+    Args:
+        collection: the collection, which the mix has.
+        folder: the folder of the survey.
+        invited: number of people who are invited by name; 0 for an open link.
+    """
+    page = collection.page
+    if page is not None and not serves_page(collection):
+        yield f"\nFirst put {page.beside(folder / 'survey.collection')}, as it is, at {page.url}."
+    if invited:
+        yield (
+            f"\nNext: give each of {count_of(invited, 'person', 'people')} theirs, from {folder / 'invitations'}: "
+            "print.html has cards to cut out, people.csv the links, mails a draft for each where the list has a "
+            "column mail. Whoever has that folder can answer in anybody's place."
+        )
+    else:
+        yield f"\nNext: give people the link, show {folder / 'survey.svg'}, or print {folder / 'print.html'}."
+    yield f"See how it stands: shuffledp survey status {folder}"
+    if invited:
+        yield f"Remind people: shuffledp survey remind {folder}"
+    yield f"Close it, and publish the result: shuffledp survey finish {folder} --publish"
+    yield "This machine may be switched off in between."
+
+
+def reminders_document(collection: Collection, folder: Path, count: int, *, chosen: bool) -> Document:
+    """Invitations that were written again, and to whom they go.
+
+    Args:
+        collection: the collection.
+        folder: folder of the reminders.
+        count: how many they are.
+        chosen: whether they are for those alone who have not taken part.
+    """
+    whom = "for those who have not taken part" if chosen else "for all: nobody tells who has taken part"
+    lines = (
+        f"{count_of(count, 'reminder')}, {whom}. Each says: if you have answered already, ignore this.",
+        f"Folder: {folder}",
+        "\nNext: give each person theirs, by print.html, people.csv or mails, as the invitations before.",
+        f"It closes at {shown(collection.closes)}.",
+    )
+    return Document(sections=(Section(anchor="reminders", title="", blocks=told(*lines)),))
+
+
+def published_document(collection: Collection, *, released: bool) -> Document:
+    """Where the published result is, or that nothing was released is published."""
+    said = "The result is published" if released else "That nothing was released is published"
+    where = f"{said}: {collection.result}" if collection.result else f"{said}."
+    return Document(sections=(Section(anchor="published", title="", blocks=told(where, role=Role.PATH)),))
 
 
 def open_local_document(collection: Collection, folder: Path) -> Document:
@@ -90,9 +146,9 @@ def page_checked_document(page: WebPage, collection: Collection | None, *lines: 
     return replace(collection_document(collection), sections=(checked, *collection_document(collection).sections))
 
 
-def survey_status_document(collection: Collection, status: Mapping[str, object], next_: str) -> Document:
+def survey_status_document(collection: Collection, status: Mapping[str, object], *next_: str) -> Document:
     """Whether a survey is open, whether enough have answered, and what to do next; never how many."""
-    return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(next_)))
+    return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(*next_)))
 
 
 def _known(found: "Knowledge", people: int) -> str:
@@ -108,7 +164,6 @@ def _central(terms: "SurveyTerms", collection: Collection) -> str:
     if terms.fakes is None:
         return _NO_FAKES
     first = collection.promised()[0]
-    return (
-        f"If at most {terms.fakes:,} of the answers are made up, and nobody tells who sent which: "
-        f"{first.sentence_of(first.guarantee)}"
-    )
+    made_up = f"If at most {terms.fakes:,} of the answers are made up, and nobody tells who sent which: "
+    invited = collection.issuer is not None and not terms.fakes
+    return f"{_IF_REAL if invited else made_up}{first.sentence_of(first.guarantee)}"

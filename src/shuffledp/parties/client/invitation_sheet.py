@@ -15,7 +15,7 @@ from shuffledp.survey import Collection
 _CARD = "<!-- card -->\n"  # stands before and after a person's card in the template
 
 
-def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]]) -> str:
+def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]], *, again: bool = False) -> str:
     """HTML page of invitations, in the language of the task if its words exist, else in English.
 
     Guarantees:
@@ -25,6 +25,7 @@ def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]]) -
     Args:
         collection: collection of the invitations.
         links: name (any text) and link for each invited person.
+        again: whether it reminds people who were invited before.
 
     Raises:
         InvalidParameterError: if a link is too long for a QR code.
@@ -40,6 +41,7 @@ def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]]) -
         "until": escape(words.told("until", date=collection.closes[:16].replace("T", " "))),
         "contact": "" if contact is None else escape(words.told("contact", contact=printable(contact))),
     }
+    parts["reminder"] = parts["reminder"] if again else ""
     top, card, bottom = source_of("sheet.html").split(_CARD)
     cards = (
         filled(card, parts | {"name": escape(printable(name)), "link": escape(link), "code": printed_code(link)})

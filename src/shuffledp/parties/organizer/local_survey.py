@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
-from shuffledp.parties.organizer.survey_folder import SurveyFolder, new_survey
+from shuffledp.parties.organizer.survey_folder import Setting, SurveyFolder, new_survey
 from shuffledp.parties.service.client import answer_to, new_client
 from shuffledp.parties.service.demonstration import end, free_ports, wait_for
 from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
 from shuffledp.parties.service.web_pages import PLACE
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
-from shuffledp.survey import Collection, Service
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.survey import Collection, Service, Task
 from shuffledp.survey.survey_terms import SurveyTerms
 
 _STATE, _CONFIG, _LOG = "answers", "operator.toml", "operator.log"
@@ -62,20 +63,19 @@ def new_local_survey(terms: SurveyTerms, output: Path, *, address: str, closes: 
         raise invalid("an IP address of this machine, such as 192.168.1.20", address=address) from None
     url = f"http://{in_url}:{free_ports(1)[0]}"
     fetch_by = written(instant(closes=closes) + _TO_FETCH)
-    return new_survey(
-        terms,
-        output,
-        lambda task, analyst, operator: Collection.new(
+
+    def collection(task: Task, analyst: PublishedKey, folder: SurveyFolder) -> Collection:
+        return Collection.new(
             task,
-            shuffler=Service(url=url, key=operator),
+            shuffler=Service(url=url, key=folder.new_operator_key()),
             analyzer=Service(key=analyst),
             closes=closes,
             fetch_by=fetch_by,
             local=True,
             now=datetime.now(UTC),
-        ),
-        lambda _: f"{url}{PLACE}{_FRONT}",
-    )
+        )
+
+    return new_survey(terms, output, Setting(collection, lambda _: f"{url}{PLACE}{_FRONT}"))
 
 
 @contextmanager

@@ -20,10 +20,8 @@ from shuffledp.survey import Collection, Task, WebPage
 from shuffledp.survey.survey_terms import SurveyTerms
 
 _ANALYST_KEY, _OPERATOR_KEY = "analyst.key", "operator.key"
-_COLLECTION, _TASK, _POSTER = "survey.collection", "task.toml", "print.html"
+_COLLECTION, _TASK, _POSTER, _INVITATIONS = "survey.collection", "task.toml", "print.html", "invitations"
 _PRIVATE = 0o700
-
-Draft = Callable[[Task, PublishedKey, PublishedKey], Collection]  # from the analyst's and the operator's key
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,11 @@ class SurveyFolder:
         return self.path / _POSTER
 
     @property
+    def invitations(self) -> Path:
+        """Folder of the invitations, where people answer by them."""
+        return self.path / _INVITATIONS
+
+    @property
     def release(self) -> Path:
         """Folder of the release, once there is one."""
         return self.path / RELEASE
@@ -82,7 +85,7 @@ class SurveyFolder:
 
     def operator_key(self) -> ShufflerKey:
         """Private key of the shuffler, where one operator runs all."""
-        key = read_key(self.path / _OPERATOR_KEY)
+        key = read_key(self.operator_key_file)
         if not isinstance(key, ShufflerKey):
             raise InvalidParameterError(f"{_OPERATOR_KEY} must be the shuffler's key; it is another party's.")
         return key
@@ -92,40 +95,54 @@ class SurveyFolder:
         """File of the shuffler's private key, where one operator runs all."""
         return self.path / _OPERATOR_KEY
 
+    def new_operator_key(self) -> PublishedKey:
+        """Public part of a new key of the shuffler, whose file is in the folder from now on."""
+        return _new_key(self.operator_key_file, ShufflerKey.generate())
 
-def new_survey(terms: SurveyTerms, output: Path, draft: Draft, page_at: Callable[[Collection], str]) -> SurveyFolder:
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Setting of a survey: who its parties are, where its page is, and what has to be done with it.
+
+    Args:
+        collection: makes the collection from its task, the analyst's public key and the folder.
+        page_at: address of the page of a collection.
+        then: called with the folder when all files are in it; if it fails, there is no folder.
+    """
+
+    collection: Callable[[Task, PublishedKey, SurveyFolder], Collection]
+    page_at: Callable[[Collection], str]
+    then: Callable[[SurveyFolder], None] = lambda _: None
+
+
+def new_survey(terms: SurveyTerms, output: Path, setting: Setting) -> SurveyFolder:
     """Folder of a new survey, made as a whole or not at all, for its owner alone.
 
     Args:
         terms: what is asked.
         output: folder to make.
-        draft: makes the collection from the task, the analyst's public key and an operator's, which it need not name.
-        page_at: address of the page of a collection.
+        setting: who does what.
 
     Raises:
         InvalidParameterError: if the folder exists, or the task does not fit.
     """
-    now = datetime.now(UTC)
     with new_folder(output, is_ours=lambda _: False) as folder:
         os.chmod(folder, _PRIVATE)
         made = SurveyFolder(folder)
         (folder / _TASK).write_text(terms.task_file(), encoding="utf-8")
-        task = Task.read(folder / _TASK)
-        analyst = _new_key(folder / _ANALYST_KEY, AnalyzerKey.generate(), now)
-        operator = _new_key(folder / _OPERATOR_KEY, ShufflerKey.generate(), now)
-        collection = draft(task, analyst, operator)
-        if operator.key != collection.shuffler.key.key:
-            for each in folder.glob(f"{_OPERATOR_KEY}*"):
-                each.unlink()
-        collection, page = with_page(collection, page_at(collection))
+        analyst = _new_key(folder / _ANALYST_KEY, AnalyzerKey.generate())
+        collection = setting.collection(Task.read(folder / _TASK), analyst, made)
+        collection, page = with_page(collection, setting.page_at(collection))
         made.page_file.write_bytes(page)
-        made.code_file.write_bytes(link_code(collection.page.link if collection.page else ""))
-        made.poster_file.write_text(poster(collection), encoding="utf-8")
+        if collection.issuer is None:
+            made.code_file.write_bytes(link_code(collection.page.link if collection.page else ""))
+            made.poster_file.write_text(poster(collection), encoding="utf-8")
         made.collection_file.write_bytes(collection.canonical + b"\n")
+        setting.then(made)
     return SurveyFolder(output)
 
 
-def _new_key(file: Path, key: PrivateKey, now: datetime) -> PublishedKey:
-    published = PublishedKey.of(key, active_from=written(now))
+def _new_key(file: Path, key: PrivateKey) -> PublishedKey:
+    published = PublishedKey.of(key, active_from=written(datetime.now(UTC)))
     write_key(file, key, published)
     return published

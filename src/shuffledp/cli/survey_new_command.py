@@ -1,0 +1,208 @@
+"""The command `survey new`: a survey on this machine for phones in its network, or through a mix for all people."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shuffledp.cli.options import require_extra, show_document, whole
+from shuffledp.cli.send_command import Certificates
+from shuffledp.cli.serve_command import NEEDED
+from shuffledp.cli.survey_command import run_local
+from shuffledp.core.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from shuffledp.parties.organizer.survey_folder import SurveyFolder
+    from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
+
+_LOCAL_MINUTES = 60
+_ALONE = "where one operator runs everything"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Options of what is asked, and of how it reads."""
+
+    answers: Annotated[str, typer.Option(metavar="No,Yes", help="All possible answers.")] = "No,Yes"
+    questions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", readable=False, help="Several questions: [[question]] with text, answers."),
+    ] = None
+    name: Annotated[str | None, typer.Option(help="Name of the survey; the question if left out.")] = None
+    language: Annotated[str | None, typer.Option(help="Of the questions, such as de; the page speaks it, too.")] = None
+    contact: Annotated[str | None, typer.Option(help="Who asks, and can be asked.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promising:
+    """Options of how many take part, and of what is promised to them."""
+
+    people: Annotated[int | None, whole("How many will answer, as far as you know; all invited, if left out.")] = None
+    epsilon0: Annotated[
+        float | None, typer.Option(help="What all answers of one person may tell; 2, or from 300 people on 1.")
+    ] = None
+    minimum: Annotated[int | None, whole("With fewer answers nothing is released; half of the people if left out.")] = (
+        None
+    )
+    fakes: Annotated[
+        int | None,
+        whole("How many of the answers may be made up; if left out all but one, or of people invited by name none."),
+    ] = None
+    closes: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z; an hour, or a week."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughMix:
+    """Options of a survey through a mix that somebody else runs."""
+
+    mix: Annotated[
+        str | None, typer.Option(metavar="URL", help="The mix takes the answers in, from people anywhere.")
+    ] = None
+    code: Annotated[str, typer.Option(help="What the mix's operator gave you, where it asks for a code.")] = ""
+    invite: Annotated[
+        Path | None,
+        typer.Option(metavar="people.csv", readable=False, help="Only these people answer, once each: a row for each."),
+    ] = None
+    reminders: Annotated[
+        bool, typer.Option("--reminders", help="The mix tells you who has not answered, 3 times; the page says so.")
+    ] = False
+    page_at: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where you put the page; else the mix serves it.")
+    ] = None
+    relay: Annotated[
+        str | None, typer.Option(metavar="URL", help="Answers go through it, so that the mix sees no addresses.")
+    ] = None
+    ca: Certificates = None
+
+
+def new(
+    question: Annotated[str | None, typer.Argument(metavar="[QUESTION]", help="What people are asked.")] = None,
+    *,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to make, with all files of the survey.")],
+    local: Annotated[
+        bool, typer.Option("--local", help="This machine takes the answers in, from phones in its own network.")
+    ] = False,
+    address: Annotated[
+        str | None, typer.Option(metavar="IP", help="Of this machine in its network, where it does not tell it.")
+    ] = None,
+    through: ThroughMix,
+    asking: Asking,
+    promising: Promising,
+) -> None:
+    """Make a survey: its key, its page, its link as a QR code and a sheet to print, or an invitation for each person.
+
+    With --mix somebody else takes the answers in and mixes them: people answer from anywhere, and this machine may be
+    switched off. With --local one operator does everything on this machine, without a certificate or the internet: it
+    goes on until the survey closes, or Enter is pressed, and then writes the release.
+    """
+    require_extra("service", "serving", [*NEEDED, "segno"])
+    if local == (through.mix is not None):
+        raise InvalidParameterError(
+            "--mix URL must be given, of a mix that somebody else runs, or --local, for phones in the network of this "
+            "machine; and not both."
+        )
+    asked = _asked(question, asking)
+    if local:
+        if through != ThroughMix():
+            raise InvalidParameterError("--invite, --page-at, --relay and the others of a mix must be left out here.")
+        _new_local(asked, output, address, asking, promising)
+        return
+    if address is not None:
+        raise InvalidParameterError("--address must be left out without --local.")
+    _new_at_mix(asked, output, through, asking, promising)
+
+
+def _new_local(
+    asked: "tuple[AskedQuestion, ...]", output: Path, address: str | None, asking: Asking, promising: Promising
+) -> None:
+    """Make a survey in this network, and take answers in until it ends."""
+    from shuffledp.core.instants import end_of_day, written
+    from shuffledp.parties.organizer import local_survey
+
+    terms = _terms(asked, asking, promising, alone=_ALONE)
+    in_an_hour = written(datetime.now(UTC) + timedelta(minutes=_LOCAL_MINUTES))
+    closes = in_an_hour if promising.closes is None else end_of_day(promising.closes)
+    where = address or local_survey.network_address()
+    survey = local_survey.new_local_survey(terms, output, address=where, closes=closes)
+    _show(terms, survey)
+    run_local(survey)
+
+
+def _new_at_mix(
+    asked: "tuple[AskedQuestion, ...]", output: Path, through: ThroughMix, asking: Asking, promising: Promising
+) -> None:
+    """Make a survey, register it at a mix, and say what to do next."""
+    from shuffledp.core.instants import end_of_day
+    from shuffledp.documents.survey_document import new_mix_steps
+    from shuffledp.parties.organizer.mix_client import MixClient
+    from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey
+    from shuffledp.parties.service.client import new_client
+    from shuffledp.parties.service.invitations import read_people
+    from shuffledp.survey.addresses import LOCAL, check_address, host_of
+
+    for name, url in (("mix", through.mix), ("page_at", through.page_at), ("relay", through.relay)):
+        if url is not None:
+            check_address(**{name: url})
+    rows = None if through.invite is None else read_people(through.invite)
+    plan = MixPlan(
+        closes=None if promising.closes is None else end_of_day(promising.closes),
+        invited=rows,
+        reminders=through.reminders,
+        page_at=through.page_at,
+        relay=through.relay,
+    )
+    invited, url = 0 if rows is None else len(rows) - 1, through.mix or ""
+    terms = _terms(asked, asking, promising, invited=invited, alone=_ALONE if host_of(url) == LOCAL else "")
+    with new_client(certificates=through.ca) as client:
+        mix = MixClient(url, client, code=through.code)
+        survey = new_mix_survey(terms, output, mix, mix.terms(), plan)
+    _show(terms, survey, *new_mix_steps(survey.read(), output, invited))
+
+
+def _asked(question: str | None, asking: Asking) -> "tuple[AskedQuestion, ...]":
+    """Questions of the command line or of a file."""
+    from shuffledp.survey.survey_terms import AskedQuestion, questions_in
+
+    if (question is None) == (asking.questions is None):
+        raise InvalidParameterError("QUESTION must be given, or --questions in its place, and not both.")
+    if asking.questions is not None:
+        return questions_in(asking.questions)
+    return (AskedQuestion(question or "", tuple(each.strip() for each in asking.answers.split(","))),)
+
+
+def _terms(
+    asked: "tuple[AskedQuestion, ...]", asking: Asking, promising: Promising, *, invited: int = 0, alone: str = ""
+) -> "SurveyTerms":
+    """Terms of a survey, with what follows from the number of people where it was left out."""
+    from shuffledp.survey.survey_terms import SurveyTerms, epsilon0_for, minimum_for
+
+    people = promising.people or invited
+    if not people:
+        raise InvalidParameterError("--people must be given: how many will answer, as far as you know.")
+    if invited and people > invited:
+        raise InvalidParameterError(f"--people must be at most {invited}, who are invited; got --people={people}.")
+    return SurveyTerms(
+        name=asking.name or asked[0].text,
+        questions=asked,
+        people=people,
+        epsilon0=epsilon0_for(people, promising.epsilon0, alone=alone),
+        minimum=minimum_for(people) if promising.minimum is None else promising.minimum,
+        fakes=0 if invited and promising.fakes is None else promising.fakes,
+        language=asking.language,
+        contact=asking.contact,
+    )
+
+
+def _show(terms: "SurveyTerms", survey: "SurveyFolder", *next_: str) -> None:
+    from shuffledp.documents.survey_document import new_survey_document
+    from shuffledp.survey.survey_terms import COMPARED
+
+    collection = survey.read()
+    compared = [terms.known(each) for each in COMPARED]
+    link = "" if collection.page is None else collection.page.link
+    show_document(lambda: new_survey_document(terms, compared, collection, survey.path, link, *next_))
