@@ -23,7 +23,10 @@ def inside(tmp_path, monkeypatch):
         ((), "--mix URL must be given, of a mix that somebody else runs, or --local"),
         (("--mix", "https://mix.example.org"), "--address must be left out without --local"),
         (("--mix", "https://mix.example.org", "--local"), "and not both"),
-        (("--local", "--invite", "people.csv"), "--invite, --page-at, --relay and the others of a mix must be left out"),
+        (
+            ("--local", "--invite", "people.csv"),
+            "--invite, --page-at, --relay and the others of a mix must be left out",
+        ),
         (("--local", "--epsilon0", 3.5), "--epsilon0 must be at most 3 where one operator runs everything"),
         (("--local", "--people", 10_000, "--epsilon0", 4), "--epsilon0 must be at most 3"),
         (("--local", "--people", 1), "--people must be"),

@@ -248,6 +248,8 @@ def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | Non
 
 def _next(survey: "SurveyFolder", collection: "Collection", *, is_open: bool) -> Iterator[str]:
     """What to do next with a survey, a sentence each."""
+    from shuffledp.documents.release_document import RELEASE_PAGE
+
     publish = "" if collection.local else " --publish"
     if is_open:
         yield "People are served the page that the link names."
@@ -255,6 +257,10 @@ def _next(survey: "SurveyFolder", collection: "Collection", *, is_open: bool) ->
             yield f"Remind people: shuffledp survey remind {survey.path}"
         if not collection.local:
             yield f"Close it, and publish the result: shuffledp survey finish {survey.path}{publish}"
+    elif survey.release.is_dir():
+        yield f"It is released: {survey.release / RELEASE_PAGE}"
+        if publish:
+            yield f"To publish it, if that was not done: shuffledp survey finish {survey.path}{publish}"
     else:
         yield f"Next: shuffledp survey finish {survey.path}{publish}"
 

@@ -25,6 +25,10 @@ _NO_FAKES = (
 )
 _IF_REAL = "If those whom you invite are real people, none of them you, and nobody tells who sent which: "
 _KEEP = "the key that opens the answers (analyst.key): keep the folder to yourself, and a copy of it."
+_SERVED = (
+    "{mix} takes the answers in and serves the page, too: by another page it alone could read answers, and the page "
+    "says so. --page-at URL puts the page with a third party."
+)
 _REACH = (
     "If a phone does not open it: is it in this network, and not on mobile data? Networks for guests often keep phones "
     "from laptops; then a hotspot helps. A firewall of this machine must let port {port} in."
@@ -47,6 +51,7 @@ def new_survey_document(
     chosen = in_digits(terms.epsilon0, "exactly")
     blocks: tuple[Block, ...] = (
         *told(LOCAL_NETWORK if collection.local else "", role=Role.DANGER),
+        *told(_SERVED.format(mix=collection.shuffler.url) if serves_page(collection) else "", role=Role.DANGER),
         Text(f"epsilon0 = {chosen}: {_known(terms.known(terms.epsilon0), terms.people)}.", Role.LEAD),
         *told(_central(terms, collection)),
         *told("Others, by --epsilon0:" if compared else ""),

@@ -45,6 +45,6 @@ def invitation_mail(collection: Collection, address: str, link: str, *, again: b
         message["To"] = address
     message["Subject"] = name
     message["X-Unsent"] = "1"  # mail programs open it as a draft
-    message["Content-Language"] = words.language
     message.set_content("\n\n".join(filter(None, parts)) + "\n", cte="quoted-printable")
+    message["Content-Language"] = words.language
     return message.as_bytes()

@@ -38,7 +38,7 @@ def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]], *
         "own": words.language,
         "language": language,
         "title": escape(printable(collection.task.name)),
-        "until": escape(words.told("until", date=collection.closes[:16].replace("T", " "))),
+        "until": escape(words.told("until", date=collection.closes[:16].replace("T", " ") + " UTC")),
         "contact": "" if contact is None else escape(words.told("contact", contact=printable(contact))),
     }
     parts["reminder"] = parts["reminder"] if again else ""
