@@ -49,14 +49,15 @@ def test_a_unit_may_do_little(unit, installed):
 
 
 def test_there_is_a_unit_for_each_role():
-    assert [unit.stem for unit in UNITS] == ["shuffledp-analyzer", "shuffledp-issuer", "shuffledp-shuffler"]
+    assert [unit.stem.removeprefix("shuffledp-") for unit in UNITS] == ["analyzer", "issuer", "mix", "shuffler"]
 
 
-def test_the_example_of_a_proxy_is_understood_and_keeps_no_records(tmp_path):
+@pytest.mark.parametrize("name", ["shuffledp.conf", "mix.conf"])
+def test_the_example_of_a_proxy_is_understood_and_keeps_no_records(tmp_path, name):
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")
     if nginx is None:
         pytest.skip("there is no nginx here")
-    example = (HERE / "nginx" / "shuffledp.conf").read_text()
+    example = (HERE / "nginx" / name).read_text()
     assert "access_log off;" in example
     assert "X-Forwarded-For" not in re.sub("#.*", "", example)
     plain = re.sub(r"^\s*ssl_certificate.*$", "", example, flags=re.MULTILINE).replace(" ssl;", ";")

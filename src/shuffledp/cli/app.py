@@ -57,7 +57,7 @@ for about_collections in (
     fetch_command.fetch,
 ):
     collect_command.collect_app.command()(on_screen(about_collections))
-for role in (serve_command.shuffler, serve_command.analyzer, serve_command.issuer):
+for role in (serve_command.shuffler, serve_command.analyzer, serve_command.issuer, serve_command.mix):
     serve_command.serve_app.command()(on_screen(role))
 serve_command.serve_app.command("all")(on_screen(serve_command.all_roles))
 for about_relays in (

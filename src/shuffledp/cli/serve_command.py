@@ -69,6 +69,46 @@ def issuer(*, config: Config, tls_cert: Certificate = None, tls_key: Certificate
     run_service(run_issuer, IssuerConfig.read(config), tls_cert, tls_key)
 
 
+def mix(
+    *,
+    config: Annotated[
+        Path, typer.Option(metavar="FILE", readable=False, help="Where it listens, its state, url and policy (TOML).")
+    ],
+    list_: Annotated[
+        bool, typer.Option("--list", help="List its collections, and what remains of each, in place of serving.")
+    ] = False,
+    new_code: Annotated[
+        bool, typer.Option("--new-code", help="Print a code for one more registrant, in place of serving.")
+    ] = False,
+    end: Annotated[
+        str | None, typer.Option(metavar="ID", help="End this collection, so that nothing of it is released.")
+    ] = None,
+    tls_cert: Certificate = None,
+    tls_key: CertificateKey = None,
+) -> None:
+    """Mix for others: take collections that they register, hand their answers over mixed, and forget.
+
+    --list, --new-code and --end work beside a running mix.
+    """
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.documents.mix_document import listed_document
+    from shuffledp.parties.mix.mix_config import MixConfig
+    from shuffledp.parties.mix.mix_folder import MixFolder
+    from shuffledp.parties.mix.run_mix import listed, run_mix
+
+    read = MixConfig.read(config)
+    if new_code:
+        if read.register != "codes":
+            raise InvalidParameterError("--new-code must be left out where register is not 'codes'.")
+        typer.echo(MixFolder(Path(read.state)).new_code())
+    elif end is not None:
+        MixFolder(Path(read.state)).ask_to_end(end)
+    elif list_:
+        show_document(lambda: listed_document(listed(read)))
+    else:
+        run_service(run_mix, read, tls_cert, tls_key)
+
+
 def all_roles(
     task: TaskFile,
     *,

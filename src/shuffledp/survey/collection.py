@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shuffledp.core.statements import PrivacyStatement
 
 VERSION = 1
-_CONTEXT = b"shuffledp collection v1"
+CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
@@ -273,7 +273,7 @@ class Collection(Described):
     @property
     def id(self) -> bytes:
         """The id, 32 bytes: SHA-256 of ``shuffledp collection v1`` and the canonical file."""
-        return hashlib.sha256(_CONTEXT + self.canonical).digest()
+        return hashlib.sha256(CONTEXT + self.canonical).digest()
 
     @property
     def path(self) -> str:

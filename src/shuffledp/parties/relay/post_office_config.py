@@ -13,7 +13,7 @@ from shuffledp.parties.relay.mailboxes import Mailboxes
 from shuffledp.parties.relay.post_office import PostOffice
 from shuffledp.parties.relay.post_office_app import post_office_app
 from shuffledp.parties.relay.terms import RelayTerms
-from shuffledp.parties.service.config import ServiceConfig
+from shuffledp.parties.service.config import CollectionsConfig
 from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.run_services import endpoint_of, serve_until_asked
 from shuffledp.survey import Collection
@@ -21,7 +21,7 @@ from shuffledp.survey.bound_directory import BoundDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostOfficeConfig(ServiceConfig):
+class PostOfficeConfig(CollectionsConfig):
     """Configuration of a post office, which needs no key.
 
     Args:

@@ -41,6 +41,17 @@ _IN_WORDS = {
     "invitationUsed": "the invitation has been used on another device. Send the answer from there; if it was somebody "
     "else's, tell whoever asked you",
     "unauthorizedRequest": "the collection is closed, or knows no such invitation",
+    "notRegistered": "the mix takes no collection without a code or key that its operator knows",
+    "otherMix": "the collection names other keys, addresses or a shuffle that are not this mix's",
+    "otherPage": "the mix would make another page of this collection: is its software of another version than this?",
+    "placeTaken": "another collection has this page's address already",
+    "tooManyPeople": "the mix takes no collection of so many people",
+    "tooManyBytes": "the mix takes no collection whose answers are so long",
+    "tooManyDays": "the mix takes no collection that lasts so long, or has ended",
+    "tooManyCollections": "the mix takes no more collections at a time of one registrant",
+    "askedTooOften": "the collection does not say that its organizer may ask who is absent, or it has been told "
+    "three times",
+    "notClosed": "the collection must close before its result is published",
 }
 _NO_TOKEN = "unauthorizedToken"  # noqa: S105  name of a refusal
 _LATER = "Run the same command again later"

@@ -248,6 +248,22 @@ class CollectionAtShuffler:
             self._log(Happened.DELIVERED)
             await self._happened(Delivered(len(await self.outgoing())))
 
+    async def destroy(self) -> None:
+        """Destroy all that is left of the collection, at once and for good; nothing is released any more.
+
+        Raises:
+            StorageError: if the disk did not take it.
+        """
+        async with self._one_at_a_time:
+            if not self._is_clean:
+                self._phase = Phase.DESTROYED  # from now on, submissions are late
+                await self._queue.drain()
+                if self._store.phase in (Phase.OPEN, Phase.CLOSING):
+                    await self._queue.do(self._store.end, Phase.DESTROYED, self._signed)
+                await self._queue.do(self._store.destroy_batches)
+                await self._carry_out(Clean(), Phase.DESTROYED)
+            self.batch_made.set()
+
     @property
     def has_ended(self) -> bool:
         """Whether nothing of the collection is left that could be delivered."""

@@ -37,7 +37,6 @@ class ServiceConfig(Section):
     Args:
         listen: host and port.
         state: folder of the service's state.
-        collections: collection files.
         tls_certificate: file of the certificate chain; without one a proxy before the service speaks TLS.
         tls_key: file of its private key.
         limits: limits of connections.
@@ -46,15 +45,12 @@ class ServiceConfig(Section):
     title: ClassVar[str] = "the configuration"
     listen: str
     state: str
-    collections: tuple[str, ...]
     tls_certificate: str | None = None
     tls_key: str | None = None
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         host_and_port(self.listen)
-        if not self.collections or len(set(self.collections)) != len(self.collections):
-            raise invalid("one or more, all different", collections=list(self.collections))
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidParameterError("tls_certificate and tls_key must be given together, or neither of them.")
 
@@ -82,6 +78,22 @@ class ServiceConfig(Section):
             return self.limits
         return replace(self.limits, connections_of_an_address=0 if self.certificate is None else _OF_AN_ADDRESS)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionsConfig(ServiceConfig):
+    """Settings of a service whose collections are known from the beginning.
+
+    Args:
+        collections: collection files.
+    """
+
+    collections: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super(CollectionsConfig, self).__post_init__()
+        if not self.collections or len(set(self.collections)) != len(self.collections):
+            raise invalid("one or more, all different", collections=list(self.collections))
+
     def read_collections(self) -> list[tuple[Collection, Path]]:
         """Collections with the folders of their files; two files of one collection are refused."""
         read = [(Collection.read(file), Path(file).parent) for file in self.collections]
@@ -91,7 +103,7 @@ class ServiceConfig(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShufflerConfig(ServiceConfig):
+class ShufflerConfig(CollectionsConfig):
     """Configuration of a shuffler.
 
     Args:
@@ -108,14 +120,7 @@ class ShufflerConfig(ServiceConfig):
 
     def __post_init__(self) -> None:
         super(ShufflerConfig, self).__post_init__()
-        if self.metrics is not None:
-            host, _ = host_and_port(self.metrics)
-            try:
-                is_own = ip_address(host).is_loopback
-            except ValueError:
-                is_own = False
-            if not is_own:
-                raise invalid("an address of this machine alone, such as 127.0.0.1:9101", metrics=self.metrics)
+        check_own(self.metrics)
 
     def read_key(self) -> ShufflerKey:
         """Shuffler key of the configuration; an analyzer's key is refused."""
@@ -128,7 +133,7 @@ class ShufflerConfig(ServiceConfig):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalyzerConfig(ServiceConfig):
+class AnalyzerConfig(CollectionsConfig):
     """Configuration of an analyzer.
 
     Args:
@@ -155,7 +160,7 @@ class AnalyzerConfig(ServiceConfig):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IssuerConfig(ServiceConfig):
+class IssuerConfig(CollectionsConfig):
     """Configuration of an issuer.
 
     Args:
@@ -171,6 +176,19 @@ class IssuerConfig(ServiceConfig):
     def read_keys(self) -> list[IssuerKey]:
         """Issuer keys of the configuration, one or more; another party's key is refused."""
         return _keys_of(IssuerKey, self.keys, "keys must be one or more of an issuer; they are others.")
+
+
+def check_own(metrics: str | None) -> None:
+    """Refuse an address for counts that others than this machine could reach."""
+    if metrics is None:
+        return
+    host, _ = host_and_port(metrics)
+    try:
+        is_own = ip_address(host).is_loopback
+    except ValueError:
+        is_own = False
+    if not is_own:
+        raise invalid("an address of this machine alone, such as 127.0.0.1:9101", metrics=metrics)
 
 
 def _keys_of(kind: type[Key], files: Sequence[str], refusal: str, role: Role = Role.ANALYZER) -> list[Key]:
@@ -210,6 +228,7 @@ _PATHS = {
     "keys",
     "gateway_keys",
     "invited",
+    "registrants",
     "releases",
     "analyzer_certificates",
     "shuffler_certificates",

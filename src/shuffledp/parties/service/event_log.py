@@ -34,6 +34,8 @@ class Happened(StrEnum):
     LISTS_TAKEN = "lists-taken"
     LISTS_REFUSED = "lists-refused"
     CANCELLED_TOO_LATE = "cancelled-too-late"
+    REGISTERED = "registered"
+    ENDED_BY_OPERATOR = "ended-by-operator"
     STORAGE_FAILED = "storage-failed"
     WARNED_BY_LIBRARY = "warned-by-library"
     FAILED_IN_LIBRARY = "failed-in-library"

@@ -49,9 +49,19 @@ class Problem(Enum):
     STAGE_ENDED = 410, "stageEnded"
     COLLECTION_ENDED = 410, "collectionEnded"
     TOO_SLOW = 408, "tooSlow"
+    OUT_OF_PLACE = 409, "placeTaken"
     TOO_LARGE = 413, "tooLarge"
     WRONG_TYPE = 415, "wrongType"
     NOT_SIGNED = 422, "unprocessableToken"
+    OTHER_MIX = 422, "otherMix"
+    OTHER_PAGE = 422, "otherPage"
+    TOO_MANY_PEOPLE = 422, "tooManyPeople"
+    TOO_MANY_BYTES = 422, "tooManyBytes"
+    TOO_MANY_DAYS = 422, "tooManyDays"
+    TOO_MANY_COLLECTIONS = 403, "tooManyCollections"
+    NOT_REGISTERED = 403, "notRegistered"
+    ASKED_TOO_OFTEN = 403, "askedTooOften"
+    NOT_CLOSED = 403, "notClosed"
     UNAVAILABLE = 503, "unavailable"
 
     def response(self) -> Response:
@@ -115,8 +125,13 @@ def _seconds(length: int) -> float:
     return SECONDS_OF_BODY + max(0, length - _USUAL) / _A_SECOND
 
 
-async def check_closing(request: Request, collection: Collection) -> None:
+async def check_closing(request: Request, collection: Collection, *further: bytes) -> None:
     """Refuse a request to close that the collection's shuffler did not sign within the last five minutes.
+
+    Args:
+        request: the request.
+        collection: collection to close.
+        further: public keys of others who may close it.
 
     Raises:
         RemoteProtocolError: if the body is no such request.
@@ -126,7 +141,7 @@ async def check_closing(request: Request, collection: Collection) -> None:
     asked, party = CloseRequest.decode(body), collection.shuffler.key
     keys = [from_text(key, name="key") for key in (party.key, *party.successors)]
     try:
-        asked.verify(keys, collection_id=collection.id, now=datetime.now(UTC))
+        asked.verify([*keys, *further], collection_id=collection.id, now=datetime.now(UTC))
     except RemoteProtocolError:
         raise Refused(Problem.NOT_AUTHORIZED) from None
 

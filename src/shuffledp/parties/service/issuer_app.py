@@ -43,7 +43,7 @@ from shuffledp.parties.wire.tokens import (
 from shuffledp.survey import Collection as Survey
 
 _BEARER = re.compile("Bearer ([A-Za-z0-9_-]{1,64})")
-_MOST_BYTES = 1 << 10
+LONGEST_TOKEN_REQUEST = 1 << 10  # bytes
 
 
 class CollectionAtIssuer:
@@ -90,6 +90,11 @@ class CollectionAtIssuer:
         self._codes = frozenset(good)
         if late:
             self._log(Happened.CANCELLED_TOO_LATE, late)
+
+    async def absent(self) -> list[bytes]:
+        """Digests of the invitations that have given no token yet; after the end nobody knows, and there are none."""
+        known = self._codes
+        return [each for each in await self._store.thread.do(self._store.unused, self.collection.id) if each in known]
 
     async def try_to_store(self) -> None:
         """Test whether the disk takes data.
@@ -154,7 +159,7 @@ def issuer_app(served: Iterable[CollectionAtIssuer], *, log: EventLog) -> Starle
 
     async def sign(request: Request) -> Response:
         at_issuer = of_collection(request, known)
-        body = await whole_body(request.scope, request.receive, media_type=ISSUANCE_REQUEST, most=_MOST_BYTES)
+        body = await whole_body(request.scope, request.receive, media_type=ISSUANCE_REQUEST, most=LONGEST_TOKEN_REQUEST)
         return ok_response(await at_issuer.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
 
     async def close(request: Request) -> Response:

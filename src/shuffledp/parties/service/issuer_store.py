@@ -85,6 +85,11 @@ class IssuerStore(Database):
         """Overwrite a row with data of the same length, so that the row keeps its place."""
         self.run("UPDATE invited SET request = ? WHERE collection = ? AND code = ?", request, collection_id, code)
 
+    def unused(self, collection_id: bytes) -> list[bytes]:
+        """Digests of the good invitations that no token was signed for, sorted."""
+        found = self.rows("SELECT code FROM invited WHERE collection = ? AND request = ?", collection_id, _UNUSED)
+        return sorted(code for (code,) in found)
+
     def is_closed(self, collection_id: bytes) -> bool:
         """Whether a collection was closed at this issuer."""
         return self.finds("SELECT 1 FROM closed WHERE collection = ?", collection_id)

@@ -4,6 +4,7 @@ A file for each, so that a large batch of one collection keeps no other waiting.
 of their ids: it is not that of arrival, and once the key is destroyed nobody can find a report by its id.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -96,6 +97,7 @@ class ReportStore(Database):
         remembers: whether to recognize reports that left earlier, because further batches follow.
         longest: most bytes of a report, which sets the page size of a new file: a row larger than a page (above 16 kB)
             shows its order of arrival until the file is rewritten.
+        most: most submissions that are ever stored.
 
     Raises:
         LocalProtocolError: if another process has the file open, or its key is missing or cut off.
@@ -106,19 +108,21 @@ class ReportStore(Database):
     in_use = "reports must belong to one process; another one has them open."
     pragmas = (*Database.pragmas, "temp_store = MEMORY", f"journal_size_limit = {_MOST_BYTES_OF_LOG}")
 
-    def __init__(self, folder: Path, *, num_columns: int, remembers: bool, longest: int = 0) -> None:
+    def __init__(
+        self, folder: Path, *, num_columns: int, remembers: bool, longest: int = 0, most: float = math.inf
+    ) -> None:
         super().__init__(folder, first=(f"page_size = {_page_size(longest + _BYTES_BESIDE)}",))  # of a new file only
         self._folder, self._columns, self._remembers = folder, num_columns, remembers
-        self._unwritten: Counter[Count] = Counter()
+        self._unwritten = Counter[Count]()
         if not self.finds("SELECT 1 FROM sqlite_master"):
             self._create()
         self.run(_SPENT)  # a table that older folders without tokens lack
         self.check_tables((*_TABLES, _SPENT))
-        phase, self.batches = self.rows("SELECT phase, batches FROM state")[0]
+        ((phase, self.batches),) = self.rows("SELECT phase, batches FROM state")
         self.phase = Phase(phase)
         self.waiting = self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
         self._key = self._read_key()
-        self._is_tidy = not self.waiting
+        self._left, self._is_tidy = most - self.counts().get(Count.STORED, 0), not self.waiting
         self.tidy()  # if an earlier process did not get to it
 
     def _create(self) -> None:
@@ -152,9 +156,10 @@ class ReportStore(Database):
         given = list(zip(submissions, digests, tokens, strict=True))
         self._is_tidy = False
         results: list[ReportError | Count] = [Count.STORED] * len(given)
-        if self._remembers or not self._store_new(given):
+        if self._remembers or len(given) > self._left or not self._store_new(given):
             results = self._store_some(given)
         self._unwritten.clear()
+        self._left -= results.count(Count.STORED)
         self.waiting += results.count(Count.STORED)
         return results
 
@@ -171,10 +176,12 @@ class ReportStore(Database):
         """Outcome of each submission, after the new ones are stored."""
         results: list[ReportError | Count] = [Count.STORED] * len(given)
         with self.transaction():
-            doubtful = self._doubtful(given)
-            self._insert([each for number, each in enumerate(given) if number not in doubtful])
+            left, several = self._left, range(len(given))
+            doubtful = self._doubtful(given) if len(given) <= left else set(several)
+            self._insert([given[number] for number in several if number not in doubtful])
             for number in sorted(doubtful, key=lambda each: (given[each][1][0], each)):  # not as they arrived
-                results[number] = self._admit(*given[number])
+                results[number] = self._admit(*given[number], is_full=left <= 0)
+                left -= results[number] is Count.STORED
             self._write_counts(Counter(each if isinstance(each, Count) else counted_as(each) for each in results))
         return results
 
@@ -219,11 +226,15 @@ class ReportStore(Database):
             inserted += self.run_many("INSERT OR IGNORE INTO spent VALUES(?)", spent)
         return inserted
 
-    def _admit(self, rows: Sequence[Row], digests: Sequence[bytes], token: bytes | None) -> ReportError | Count:
-        """Outcome of one submission, which is stored if it is new."""
+    def _admit(
+        self, rows: Sequence[Row], digests: Sequence[bytes], token: bytes | None, *, is_full: bool
+    ) -> ReportError | Count:
+        """Outcome of one submission, which is stored if it is new and there is room."""
         spent = token is not None and self.finds("SELECT 1 FROM spent WHERE token = ?", token)
         kept = [self._kept(column, digest) for column, digest in enumerate(digests)]
         result = admission(rows, kept, is_spent=spent)
+        if result is Count.STORED and is_full:
+            return ReportError.REPORT_DROPPED
         if result is Count.STORED:
             self._insert([(rows, digests, token)])
         return result

@@ -168,8 +168,8 @@ def metrics_app(served: Iterable[CollectionAtShuffler]) -> Starlette:
     return Starlette(routes=[Route("/metrics", metrics)])
 
 
-def in_metrics(what: str, counts: Mapping[str, int]) -> str:
-    """Counts by reason in the text format of Prometheus."""
-    name = f"shuffledp_{what}_total"
+def in_metrics(what: str, counts: Mapping[str, int], *, kind: str = "counter") -> str:
+    """Counts by reason in the text format of Prometheus; a "gauge" may also fall."""
+    name = f"shuffledp_{what}" + "_total" * (kind == "counter")
     lines = [f'{name}{{result="{result}"}} {count}' for result, count in counts.items()]
-    return "\n".join([f"# TYPE {name} counter", *lines, ""])
+    return "\n".join([f"# TYPE {name} {kind}", *lines, ""])

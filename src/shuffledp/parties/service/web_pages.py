@@ -18,7 +18,7 @@ from shuffledp.survey import Collection, WebPage
 UPLOADS = "reports"  # a page's way to the shuffler, below the address of its collection
 PLACE = "/pages/"  # below the shuffler's address
 _DEVICES = ("camera", "microphone", "geolocation", "display-capture", "payment", "usb")  # devices that no page needs
-_HEADERS = {
+HEADERS = {
     "content-security-policy": "frame-ancestors 'none'",  # a rule that the page itself cannot set
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
@@ -96,7 +96,7 @@ class WithPages:
         """Answer a request."""
         path, method = scope.get("path", ""), scope.get("method", "")
         if path in self._pages and method in ("GET", "HEAD"):
-            await Response(self._pages[path], 200, _HEADERS, "text/html")(scope, receive, send)
+            await Response(self._pages[path], 200, HEADERS, "text/html")(scope, receive, send)
             return
         origin, is_authorized = self._callers.get(path, ("", False))
         if not origin:

@@ -1,0 +1,122 @@
+"""A published result in words, from data that somebody else has signed: numbers are numbers, and texts are texts."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.instants import shown
+from shuffledp.core.text import count_of, printable
+from shuffledp.documents.blocks import Block, Fold, Listing, Role, Table, Text, told
+from shuffledp.documents.blocks import Column as TableColumn
+from shuffledp.documents.document import Document, Section
+from shuffledp.survey import Collection, Column
+
+Result = tuple[str, Mapping[str, Any] | None]  # the day of its signature, and the statement; None: nothing was released
+
+_MOST_ROWS = 2000
+_SHARE = "frequency"
+_SIGNED = (
+    "The numbers are the analyst's: they carry the signature of the key that the collection names, and nobody else has "
+    "checked them."
+)
+_NOTHING = "Nothing was released: fewer people answered than are released, and their answers were destroyed unread."
+
+
+def published_document(collection: Collection, results: Sequence[Result], promised: Sequence[str]) -> Document:
+    """Results of a collection, the last one first, with those that it corrects.
+
+    Args:
+        collection: the collection.
+        results: published results, the first one first; one or more.
+        promised: what was promised to those who answered, a sentence each.
+
+    Raises:
+        InvalidParameterError: if one is no result of this collection.
+    """
+    *before, (day, statement) = results
+    contact = collection.task.release.contact
+    corrected = f"This is a correction, signed on {day}. What was published before stands below." if before else ""
+    first = (*told(corrected, role=Role.LEAD), *_blocks(collection, statement))
+    earlier = tuple(
+        Fold(f"Published on {when}, and corrected since", _blocks(collection, what)) for when, what in reversed(before)
+    )
+    about = [
+        *told(_SIGNED, f"People could answer from {shown(collection.opens)} to {shown(collection.closes)}."),
+        *told("This was promised to everybody who answered:" if promised else ""),
+        *([Listing(tuple(map(printable, promised)))] if promised else []),
+    ]
+    return Document(
+        title=printable(collection.task.name),
+        kicker="Result of a survey",
+        byline=f"Signed on {day}." + ("" if contact is None else f" Asked by: {printable(contact)}"),
+        demonstration="Demonstration: answers may be made up." if collection.demonstration else "",
+        sections=(
+            Section(anchor="result", title="Result", blocks=(*first, *earlier)),
+            Section(anchor="about", title="What this is", blocks=tuple(about)),
+        ),
+    )
+
+
+def _blocks(collection: Collection, statement: Mapping[str, Any] | None) -> tuple[Block, ...]:
+    """Blocks of one result."""
+    if statement is None:
+        return told(_NOTHING, role=Role.LEAD)
+    try:
+        columns, rows = collection.task.columns, statement["estimates"]
+        parts = statement["columns"] if collection.task.in_blocks else [statement]
+        if any(each["flow"]["collected"]["collection"] != collection.id.hex() for each in parts):
+            raise ValueError
+        found: list[Block] = []
+        for column, part in zip(columns, parts, strict=True):
+            named = column.value if collection.task.in_blocks else None
+            theirs = [each for each in rows if each.get("value") == named]
+            found += _question(collection, column, part["num_reports"], theirs)
+        return tuple(found)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise InvalidParameterError("a result must be of its collection, with its estimates; it is not.") from None
+
+
+def _question(
+    collection: Collection, column: Column, number: Any, rows: Sequence[Mapping[str, Any]]
+) -> tuple[Block, ...]:
+    """What one column says; an error of any kind for anything else than estimates of it."""
+    if type(number) is not int or not collection.minimum <= number < 1 << 53 or not 0 < len(rows) <= _MOST_ROWS:
+        raise ValueError
+    levels = {_number(each["level"]) for each in rows}
+    table = Table(
+        f"Estimates with {100 * min(levels):.4g}% intervals",
+        (TableColumn("Answer", left=True, folds=True), TableColumn("Estimate"), TableColumn("Interval")),
+        tuple(_row(each) for each in rows),
+    )
+    asked = " & ".join(column.inputs) if column.question is None else column.question
+    return (
+        Text(printable(asked), Role.SUBHEADING),
+        Text(f"{count_of(number, 'answer')}, each of them changed by chance on the device before it was sent."),
+        table,
+    )
+
+
+def _row(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Name, estimate and interval of one row."""
+    target, written = row["target"], _percent if row["statistic"] == _SHARE else _plain
+    if not isinstance(target, str | int | float | bool):
+        raise ValueError
+    lower, estimate, upper = (_number(row[name]) for name in ("lower", "estimate", "upper"))
+    if not lower <= upper:
+        raise ValueError
+    return printable(str(target)), written(estimate), f"{written(lower)} to {written(upper)}"
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError
+    return float(value)
+
+
+def _percent(value: float) -> str:
+    return f"{min(max(value, 0.0), 1.0):.1%}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.4g}"

@@ -1,0 +1,255 @@
+"""Mix host at work: registers collections while it runs, keeps each until its end, and forgets it then."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.core.instants import instant
+from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
+from shuffledp.parties.mix.mix_folder import MixFolder, Registered
+from shuffledp.parties.mix.page_inspection import Inspector, collection_in, id_of
+from shuffledp.parties.mix.registration_rules import at_mix, issued_here, misfit, path_of_page
+from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.service.http_messages import Problem, Refused
+from shuffledp.parties.service.issuer_store import IssuerStore
+from shuffledp.parties.service.served_collections import ServedCollections
+from shuffledp.parties.store.database import StorageError
+from shuffledp.parties.wire.keys import ShufflerKey, in_text
+from shuffledp.parties.wire.mix_terms import MixTerms
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.parties.wire.registering import KEY_REQUEST_BYTES, RegistrantProof, code_of_shown
+from shuffledp.survey import Collection
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_MOST_WAITING = 32  # registrations that wait for the inspector
+_ANYBODY = "anybody"
+
+
+class MixHost:
+    """All collections of a mix host.
+
+    Guarantees:
+        1. A registration that is acknowledged is on the disk, as a whole; the same one again changes nothing.
+        2. A page is served only if this software makes the same one, to the byte, of the collection.
+        3. No registrant has more collections at a time than the policy says, or more than one that is inspected.
+        4. Of a collection that has ended, its reports, invitations and token key are removed.
+
+    Args:
+        terms: published terms.
+        folder: state on the disk.
+        key: key that signs batches.
+        registrants: request keys of the listed registrants.
+        log: log of events.
+        clock: function for the time in seconds since 1970, after which what has ended is forgotten.
+    """
+
+    def __init__(
+        self,
+        terms: MixTerms,
+        folder: MixFolder,
+        key: ShufflerKey,
+        *,
+        registrants: frozenset[bytes] = frozenset(),
+        log: EventLog,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.terms, self.folder, self.served = terms, folder, ServedCollections()
+        self._key, self._registrants, self._log, self._clock = key, registrants, log, clock
+        self.issued = IssuerStore(folder.path / "issuer")
+        self._inspector, self._one_at_a_time = Inspector(), asyncio.Lock()
+        self._known: dict[str, CollectionAtMix] = {}
+        self._pages: dict[tuple[str, str], CollectionAtMix] = {}
+        self._inspected: set[str] = set()
+        self.changed: list[Callable[[CollectionAtMix, bool], None]] = []  # told of each that comes (True) or goes
+
+    async def open(self) -> None:
+        """Take up the collections that an earlier process left."""
+        for registered in self.folder.registrations():
+            await self._take(registered)
+
+    async def try_to_store(self) -> None:
+        """Test whether the disk takes data.
+
+        Raises:
+            StorageError: if the disk does not take data.
+        """
+        await self.issued.thread.do(self.issued.try_to_store)
+
+    def __iter__(self) -> Iterator[CollectionAtMix]:
+        return iter(tuple(self._known.values()))
+
+    def find(self, collection_id: str) -> CollectionAtMix:
+        """Collection with this id in base64url.
+
+        Raises:
+            Refused: if there is none.
+        """
+        found = self._known.get(collection_id)
+        if found is None:
+            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        return found
+
+    def at_page(self, host: str, path: str) -> CollectionAtMix | None:
+        """Collection whose page has this place."""
+        return self._pages.get((host, path))
+
+    def has_host(self, host: str) -> bool:
+        """Whether a host name is a page's, and so serves nothing else."""
+        return self.terms.pages == "origin" and host.endswith(f".{self.terms.url.partition('://')[2]}")
+
+    async def _take(self, registered: Registered) -> None:
+        at = CollectionAtMix(registered, self.terms, self._key, self.issued, self.served, log=self._log)
+        await at.open()
+        self._known[in_text(registered.collection.id)] = at
+        if at_mix(registered.collection, self.terms):
+            self._pages[path_of_page(registered.collection, self.terms)] = at
+        for each in self.changed:
+            each(at, True)
+
+    # ---- registrants ------------------------------------------------------------------------------------------------
+
+    def registrant(self, authorization: str, path: str, body: bytes) -> str:
+        """Name of the registrant who sends a request.
+
+        Raises:
+            Refused: if it shows no code or key that the operator knows.
+        """
+        if self.terms.register == _ANYBODY:
+            return _ANYBODY
+        name = None
+        if self.terms.register == "codes" and (code := code_of_shown(authorization)) is not None:
+            name = self.folder.registrant_by(code)
+        proof = RegistrantProof.of_shown(authorization)
+        if self.terms.register == "keys" and proof is not None and proof.key in self._registrants:
+            try:
+                proof.verify(f"{self.terms.url}{path}", body, datetime.now(UTC))
+                name = f"key {in_text(proof.key)}"
+            except RemoteProtocolError:
+                name = None
+        if name is None:
+            raise Refused(Problem.NOT_REGISTERED)
+        return name
+
+    async def issuer_key(self, registrant: str, name: bytes) -> PublishedKey:
+        """Fresh key for the tokens of one collection; the same one for the same name.
+
+        Raises:
+            Refused: if the mix gives no tokens, or too many keys of the registrant wait for their collections.
+            StorageError: if the disk did not take the key.
+        """
+        if not self.terms.tokens or len(name) != KEY_REQUEST_BYTES:
+            raise Refused(Problem.OTHER_MIX if not self.terms.tokens else Problem.INVALID_MESSAGE)
+        most = self.terms.policy.collections
+        async with self._one_at_a_time:
+            made = await asyncio.to_thread(self.folder.new_issuer_key, registrant, name, most, datetime.now(UTC))
+        if made is None:
+            raise Refused(Problem.TOO_MANY_COLLECTIONS)
+        return made
+
+    # ---- registrations ----------------------------------------------------------------------------------------------
+
+    async def register(self, registrant: str, body: bytes) -> None:
+        """Register a collection; when this returns, it is on the disk, and people can answer.
+
+        Raises:
+            Refused: with the reason.
+            MalformedMessageError: if the body is no collection file.
+            StorageError: if the disk did not take it.
+        """
+        if self._is_known(body):
+            return
+        if self._number_of(registrant) >= self.terms.policy.collections:
+            raise Refused(Problem.TOO_MANY_COLLECTIONS)
+        if registrant in self._inspected or len(self._inspected) >= _MOST_WAITING:
+            raise Refused(Problem.UNAVAILABLE)
+        self._inspected.add(registrant)
+        try:
+            async with self._one_at_a_time:
+                await self._register(registrant, body)
+        finally:
+            self._inspected.discard(registrant)
+
+    async def _register(self, registrant: str, body: bytes) -> None:
+        found = await asyncio.to_thread(self._inspector.inspect, body)
+        if not found.is_collection:
+            raise Refused(Problem.INVALID_MESSAGE)
+        collection = await asyncio.to_thread(collection_in, body)
+        refused, page = misfit(collection, self.terms, now=datetime.now(UTC)), b""
+        if refused is None and at_mix(collection, self.terms):
+            page = found.page
+            taken = self.at_page(*path_of_page(collection, self.terms)) is not None
+            refused = Problem.OUT_OF_PLACE if taken else (None if page else Problem.OTHER_PAGE)
+        key = None
+        if refused is None and issued_here(collection, self.terms) and collection.issuer is not None:
+            key = self.folder.waiting_issuer_key(registrant, collection.issuer.key.key)
+            refused = Problem.OTHER_MIX if key is None else None
+        if refused is not None:
+            raise Refused(refused)
+        await self._take(
+            await asyncio.to_thread(
+                self.folder.register, collection, registrant, page=page, promised=found.promised, key=key
+            )
+        )
+        self._log(Happened.REGISTERED)
+
+    def _is_known(self, body: bytes) -> bool:
+        return in_text(id_of(body)) in self._known
+
+    def _number_of(self, registrant: str) -> int:
+        return sum(each.registrant == registrant and not each.has_ended for each in self._known.values())
+
+    # ---- until the end ----------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Let collections end and forget them, until the task is cancelled; a failed collection's error is raised."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+
+    async def look(self) -> None:
+        """End what the operator asks to end, and forget what has ended."""
+        for text in await asyncio.to_thread(self.folder.asked_to_end):
+            await self._end(text)
+        for each in self:
+            await self._look_after(each)
+
+    async def _look_after(self, each: CollectionAtMix) -> None:
+        try:
+            await each.advance()
+            if each.has_ended and self._clock() >= self._last_day(each.collection).timestamp():
+                self._forget(each)
+        except StorageError:
+            self._log.at_first(Happened.STORAGE_FAILED)
+
+    async def _end(self, text: str) -> None:
+        """End a collection as the operator asks: nothing of it is released any more, and its page goes."""
+        for each in self:
+            if each.collection.id.hex() == text:
+                try:
+                    await each.destroy()
+                except StorageError:
+                    self._log.at_first(Happened.STORAGE_FAILED)
+                    return
+                self._log(Happened.ENDED_BY_OPERATOR)
+        self.folder.has_ended(text)
+
+    def _last_day(self, collection: Collection) -> datetime:
+        until = instant(fetch_by=collection.fetch_by or collection.closes)
+        return until + timedelta(days=self.terms.policy.result_days)
+
+    def _forget(self, each: CollectionAtMix) -> None:
+        self._known.pop(in_text(each.collection.id), None)
+        if at_mix(each.collection, self.terms):
+            self._pages.pop(path_of_page(each.collection, self.terms), None)
+        for changed in self.changed:
+            changed(each, False)
+        self.folder.remove(each.registered)
+
+    async def close(self) -> None:
+        """Close all stores after all accepted reports are on the disk."""
+        for each in self:
+            await each.close()
+        self.issued.close()
+        await asyncio.to_thread(self._inspector.close)

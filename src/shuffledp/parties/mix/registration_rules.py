@@ -1,0 +1,72 @@
+"""Rules of a mix host for the collections that it takes, as pure decisions."""
+
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from shuffledp.core.instants import instant
+from shuffledp.parties.service.collection_at_shuffler import terms_of
+from shuffledp.parties.service.http_messages import Problem
+from shuffledp.parties.wire.mix_terms import MixTerms
+from shuffledp.survey import Collection
+from shuffledp.survey.addresses import host_of, same_host
+
+
+def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem | None:
+    """Reason why a mix does not take a collection, whoever registers it; None if there is none."""
+    if not _is_of(collection, terms):
+        return Problem.OTHER_MIX
+    if at_mix(collection, terms) and not _is_in_place(collection, terms):
+        return Problem.OTHER_PAGE
+    return _beyond(collection, terms, now)
+
+
+def _is_of(collection: Collection, terms: MixTerms) -> bool:
+    """Whether the collection names this mix, by its own keys, and asks only for what a mix does."""
+    task, issuer = collection.task, collection.issuer
+    keys = collection.shuffler.key == terms.shuffler and collection.gateway in (None, terms.gateway)
+    own = collection.shuffler.url == terms.url and keys and not collection.local
+    one = all(
+        each.is_uniform and not each.needs_groups for each in (task.shuffler, *(of.shuffler for of in task.columns))
+    )
+    tokens = issuer is None or not same_host(issuer.url, terms.url) or (terms.tokens and issued_here(collection, terms))
+    return own and one and tokens and collection.analyzer.fetches and collection.directory is None
+
+
+def issued_here(collection: Collection, terms: MixTerms) -> bool:
+    """Whether the mix itself signs the tokens of the collection, blindly."""
+    return collection.issuer is not None and collection.issuer.url == terms.url and not collection.ready_made
+
+
+def at_mix(collection: Collection, terms: MixTerms) -> bool:
+    """Whether the page of a collection is at the mix's host, or at a name below it."""
+    if collection.page is None:
+        return False
+    host, own = host_of(collection.page.url), host_of(terms.url)
+    return host == own or host.endswith(f".{own}")
+
+
+def _is_in_place(collection: Collection, terms: MixTerms) -> bool:
+    return collection.page is not None and collection.page.url == terms.page_url(collection.nonce)
+
+
+def _beyond(collection: Collection, terms: MixTerms, now: datetime) -> Problem | None:
+    """Limit of the policy that a collection is beyond; None if there is none."""
+    policy, closes = terms.policy, instant(closes=collection.closes)
+    fetched, days = instant(fetch_by=collection.fetch_by or collection.closes), timedelta(days=policy.days)
+    if not now < closes <= now + days or fetched > closes + days:
+        return Problem.TOO_MANY_DAYS
+    if max(collection.minimum, collection.every or 0, collection.task.people.expected or 0) > policy.people:
+        return Problem.TOO_MANY_PEOPLE
+    return Problem.TOO_MANY_BYTES if most_answers(collection, terms) < collection.minimum else None
+
+
+def most_answers(collection: Collection, terms: MixTerms) -> int:
+    """Most answers that the mix takes in for a collection: people and bytes of its policy."""
+    return min(terms.policy.people, terms.policy.bytes // sum(terms_of(collection).lengths))
+
+
+def path_of_page(collection: Collection, terms: MixTerms) -> tuple[str, str]:
+    """Host name, "" for the mix's own, and path at which the mix serves the page of a collection."""
+    if terms.pages == "origin":
+        return urlsplit(terms.page_url(collection.nonce)).netloc, "/"
+    return "", urlsplit(terms.page_url(collection.nonce)).path

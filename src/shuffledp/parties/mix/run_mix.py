@@ -1,0 +1,96 @@
+"""Run of a mix host, until the process is asked to end; and what its operator does beside it."""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from shuffledp.parties.mix.mix_app import MixApp
+from shuffledp.parties.mix.mix_config import MixConfig
+from shuffledp.parties.mix.mix_folder import MixFolder
+from shuffledp.parties.mix.mix_host import MixHost
+from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.service.intake import Count
+from shuffledp.parties.service.run_services import endpoint_of, serve_until_asked
+from shuffledp.parties.service.serving import Endpoint, allow_files, listen
+from shuffledp.parties.service.shuffler_app import in_metrics, shuffler_app
+from shuffledp.parties.wire.mix_terms import MixTerms
+
+_FILES = 8192  # open files for the stores of collections, three for each
+
+
+async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], None]) -> None:
+    """Run a mix host until the process is asked to end.
+
+    Args:
+        config: configuration of the mix.
+        log: log of events.
+        ready: called with the address as soon as the service answers.
+
+    Raises:
+        InvalidParameterError: if a file is invalid, or an address is in use.
+        LocalProtocolError: if another process uses the same state.
+        StorageError: if the disk cannot be written to.
+    """
+    folder = MixFolder(Path(config.state))
+    (key, published), (gateway_key, gateway) = folder.shuffler_key(), folder.gateway_key()
+    terms = MixTerms(
+        url=config.url,
+        shuffler=published,
+        gateway=gateway,
+        register=config.register,
+        policy=config.policy,
+        pages=config.pages,
+        tokens=config.tokens,
+        contact=config.contact,
+    )
+    host = MixHost(terms, folder, key, registrants=config.read_registrants(), log=log)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(host.close)
+        allow_files(_FILES)
+        await host.open()
+        shuffler = shuffler_app(host.served, log=log, gateway_keys=[gateway_key], tries=[host.try_to_store])
+        endpoints = [endpoint_of(config, MixApp(host, shuffler, log=log))]
+        if config.metrics is not None:
+            endpoints.append(Endpoint(app=mix_metrics_app(host), listening=listen(config.metrics)))
+        await serve_until_asked(endpoints, [host.run()], log, ready)
+
+
+def mix_metrics_app(host: MixHost) -> Starlette:
+    """Web application for counts, on this machine alone: submissions of the open collections, and collections."""
+
+    async def metrics(_: Request) -> Response:
+        total: Counter[Count] = Counter()
+        for each in host.served:
+            total.update(await each.counts())
+        open_, ended = len(host.served), sum(each.has_ended for each in host)
+        return PlainTextResponse(
+            in_metrics("submissions", {name.value: total[name] for name in Count})
+            + in_metrics("collections", {"open": open_, "ended": ended}, kind="gauge")
+        )
+
+    return Starlette(routes=[Route("/metrics", metrics)])
+
+
+def listed(config: MixConfig) -> list[dict[str, object]]:
+    """Collections of a mix, as they are on the disk, each with what remains of it; also while it runs."""
+    found = []
+    for each in MixFolder(Path(config.state)).look():
+        ended = each.ended()
+        found.append(
+            {
+                "id": each.collection.id.hex(),
+                "name": each.collection.task.name,
+                "registrant": each.registrant,
+                "since": each.since,
+                "closes": each.collection.closes,
+                "phase": "running" if ended is None else ended["phase"],
+                "remains": each.remains(),
+            }
+        )
+    return found
