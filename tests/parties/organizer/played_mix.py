@@ -7,7 +7,7 @@ import httpx
 
 from parties.service.issuing import issuer_key
 from shuffledp.core.instants import written
-from shuffledp.parties.wire.keys import GatewayKey, ShufflerKey, in_text
+from shuffledp.parties.wire.keys import GatewayKey, ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
 from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
 from shuffledp.parties.wire.published_keys import PublishedKey
@@ -44,7 +44,7 @@ class PlayedMix:
         found = [OrganizerRequest.decode(body) for place, body in self.requests if place == path]
         for each in found:
             key = self.collection.analyzer.key.request_key
-            each.verify(_bytes(key), asked, collection_id=self.collection.id, now=datetime.now(UTC))
+            each.verify(from_text(key, name="key"), asked, collection_id=self.collection.id, now=datetime.now(UTC))
         return [each.content for each in found]
 
     def answer(self, request):
@@ -71,9 +71,3 @@ class PlayedMix:
         if path.endswith("/close"):
             self.phase = "closed"
         return httpx.Response(200)
-
-
-def _bytes(text):
-    from shuffledp.parties.wire.keys import from_text
-
-    return from_text(text, name="key")

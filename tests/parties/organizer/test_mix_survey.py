@@ -3,19 +3,22 @@
 import csv
 import email
 import email.policy
+import hashlib
 import json
 import stat
+from datetime import timedelta
 
 import pytest
 
 from parties.organizer.played_mix import URL, PlayedMix
-from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, RemoteProtocolError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.core.instants import instant
 from shuffledp.core.statement_terms import Trust
 from shuffledp.parties.organizer.mix_client import MixClient
-from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, publish, remind
+from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, remind
 from shuffledp.parties.service.invitations import Invited
+from shuffledp.parties.wire.keys import from_text
 from shuffledp.parties.wire.organizing import Asked
-from shuffledp.survey import Collection
 from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
 
 LIST = [["name", "Mail"], ["Ada", "ada@example.org"], ["Bo & Co", "none\r\nBcc: x@y.z"], ["Cleo", "cleo@example.org"]]
@@ -38,6 +41,14 @@ def made(folder, played, *, code="", asked=None, **plan):
         mix = MixClient(URL, client, code=code, patience=0.0)
         survey = new_mix_survey(asked or terms(), folder / "homework", mix, mix.terms(), MixPlan(**plan))
         return survey, MixClient(URL, played.client(), patience=0.0)
+
+
+@pytest.fixture(scope="module")
+def invited(tmp_path_factory):
+    """A survey with invitations, made once: the mix, the folder and a client."""
+    played = PlayedMix()
+    asked = terms(language="de", contact="die Lehrerin")
+    return played, *made(tmp_path_factory.mktemp("invited"), played, invited=LIST, asked=asked)
 
 
 def rows(file):
@@ -82,9 +93,8 @@ def test_a_relay_hides_addresses_and_then_the_mix_may_not_serve_the_page(tmp_pat
         made(tmp_path / "other", PlayedMix(), relay=relay)
 
 
-def test_people_who_are_invited_have_a_link_a_card_and_a_mail_each_and_the_mix_knows_digests_alone(tmp_path):
-    played = PlayedMix()
-    survey, _ = made(tmp_path, played, invited=LIST)
+def test_people_who_are_invited_have_a_link_a_card_and_a_mail_each_and_the_mix_knows_digests_alone(invited):
+    played, survey, _ = invited
     collection = survey.read()
     assert (collection.transport, collection.issuer.url, collection.reminders) == ("token", URL, False)
     assert Trust.ISSUER_AT_SHUFFLER in collection.trust
@@ -97,14 +107,14 @@ def test_people_who_are_invited_have_a_link_a_card_and_a_mail_each_and_the_mix_k
     assert len({row[3] for row in people}) == 3
     sheet = (survey.invitations / "print.html").read_text()
     assert sheet.count("</article>") == 3
-    assert "If you have answered already" not in sheet
+    assert "Wenn Sie schon geantwortet haben" not in sheet
     sent = b"".join(body for _, body in played.requests).decode("latin-1")
     assert not any(row[3].rpartition("=")[2] in sent or row[0] in sent for row in people)
     assert not (survey.path / "print.html").exists()  # a link without an invitation is good for nothing
 
 
-def test_a_mail_is_a_draft_for_one_person_and_a_list_cannot_add_to_its_head(tmp_path):
-    survey, _ = made(tmp_path, PlayedMix(), invited=LIST, asked=terms(language="de", contact="die Lehrerin"))
+def test_a_mail_is_a_draft_for_one_person_and_a_list_cannot_add_to_its_head(invited):
+    _, survey, _ = invited
     files = sorted((survey.invitations / "mails").iterdir())
     assert [stat.S_IMODE(each.stat().st_mode) for each in files] == [0o600] * 3
     mails = [email.message_from_bytes(each.read_bytes(), policy=email.policy.default) for each in files]
@@ -118,19 +128,17 @@ def test_a_mail_is_a_draft_for_one_person_and_a_list_cannot_add_to_its_head(tmp_
         assert "Fragen zu dieser Umfrage: die Lehrerin" in text
 
 
-def test_without_the_word_of_the_collection_all_are_reminded_and_the_mix_is_asked_nothing(tmp_path):
-    played = PlayedMix()
-    survey, mix = made(tmp_path, played, invited=LIST)
+def test_without_the_word_of_the_collection_all_are_reminded_and_the_mix_is_asked_nothing(invited):
+    played, survey, mix = invited
     before = len(played.requests)
     folder, count = remind(survey, mix)
     assert (folder.name, count, len(played.requests)) == ("reminder-1", 3, before)
     header, *people = rows(folder / "people.csv")
     assert header == ["name", "Mail", "link"]
     assert [row[2] for row in people] == [row[3] for row in rows(survey.invitations / "people.csv")[1:]]
-    assert (folder / "print.html").read_text().count("If you have answered already, ignore this") == 3
-    assert all("ignore this" in each.read_text() for each in (folder / "mails").iterdir())
+    assert (folder / "print.html").read_text().count("Wenn Sie schon geantwortet haben") == 3
+    assert all("Wenn Sie schon geantwortet haben" in each.read_text() for each in (folder / "mails").iterdir())
     assert stat.S_IMODE((folder / "people.csv").stat().st_mode) == 0o600
-    assert remind(survey, mix)[0].name == "reminder-2"
 
 
 def test_where_the_collection_says_so_those_alone_are_reminded_who_are_absent(tmp_path):
@@ -142,7 +150,8 @@ def test_where_the_collection_says_so_those_alone_are_reminded_who_are_absent(tm
     folder, count = remind(survey, mix)
     assert (count, [row[0] for row in rows(folder / "people.csv")[1:]]) == (1, ["Cleo"])
     assert played.sent(Asked.ABSENT) == [b""]
-    assert remind(survey, mix, everybody=True)[1] == 3
+    folder, count = remind(survey, mix, everybody=True)
+    assert (folder.name, count) == ("reminder-2", 3)
     assert len(played.sent(Asked.ABSENT)) == 1
     played.absent = []
     folder, count = remind(survey, mix)
@@ -150,10 +159,6 @@ def test_where_the_collection_says_so_those_alone_are_reminded_who_are_absent(tm
 
 
 def digests(*codes):
-    import hashlib
-
-    from shuffledp.parties.wire.keys import from_text
-
     return [hashlib.sha256(from_text(each, name="code")).digest() for each in codes]
 
 
@@ -181,12 +186,8 @@ def test_what_the_mix_would_not_take_is_refused_before_it_is_asked(tmp_path, pla
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("days", [1, 5, 31])
+@pytest.mark.parametrize("days", [1, 31])
 def test_a_survey_is_open_and_waits_no_longer_than_the_mix_allows(tmp_path, days):
-    from datetime import timedelta
-
-    from shuffledp.core.instants import instant
-
     collection = made(tmp_path, PlayedMix(days=days))[0].read()
     opened, closed, gone = (instant(when=when) for when in (collection.opens, collection.closes, collection.fetch_by))
     assert closed - opened <= timedelta(days=min(days, 7))
@@ -194,18 +195,12 @@ def test_a_survey_is_open_and_waits_no_longer_than_the_mix_allows(tmp_path, days
     assert gone - closed < timedelta(days=days)
 
 
-def test_that_nothing_was_released_is_published_as_a_result(tmp_path):
-    played = PlayedMix()
-    survey, mix = made(tmp_path, played)
-    publish(survey, mix, BatchTooSmallError("fewer"))
-    assert [json.loads(each) for each in played.sent(Asked.RESULT)] == [{"statement": None}]
-
-
-def test_the_folder_is_read_as_it_was_written(tmp_path):
-    survey, mix = made(tmp_path, PlayedMix(), invited=LIST)
-    assert isinstance(survey.read(), Collection)
-    people = survey.invitations / "people.csv"
-    people.write_text(people.read_text().replace("link", "url", 1))
+def test_a_list_that_was_changed_reminds_nobody(invited):
+    _, survey, mix = invited
+    people, before = survey.invitations / "people.csv", list(survey.path.iterdir())
+    written = people.read_bytes()
+    people.write_bytes(written.replace(b"link", b"url", 1))
     with pytest.raises(InvalidParameterError, match=r"people\.csv must be as it was written"):
         remind(survey, mix)
-    assert [each.name for each in survey.path.glob("reminder*")] == []
+    people.write_bytes(written)
+    assert list(survey.path.iterdir()) == before
