@@ -43,9 +43,9 @@ def answer(collection, folder, *given, tokens=()):
 
 
 def shown(survey):
-    """What people read who open the link."""
+    """What people read where the collection says that the result will be, which is the link if the mix serves it."""
     with new_client() as client:
-        return client.get(survey.read().page.url).text
+        return client.get(survey.read().result).text
 
 
 def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_path):
@@ -61,6 +61,7 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     found = finished(survey)
     publish(survey, mix, found)
     page = shown(survey)
+    assert collection.result == collection.page.url
     assert "Have you copied homework this year?" in page
     assert "3 answers" in page
     (result,) = mix.results(collection)
@@ -70,6 +71,15 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     publish(survey, mix, BatchTooSmallError("fewer"))
     assert [each.statement is None for each in mix.results(collection)] == [False, True]
     assert "This is a correction" in shown(survey)
+
+
+def test_where_a_third_party_serves_the_page_the_result_is_at_the_mix(mix, tmp_path):
+    survey = made(mix, tmp_path, page_at="https://paper.example/survey.html")
+    collection = survey.read()
+    assert "The result of this survey will be here" in shown(survey)
+    mix.close(collection, survey.analyst_key())
+    publish(survey, mix, BatchTooSmallError("fewer"))
+    assert "Nothing was released" in shown(survey)
 
 
 def test_of_too_few_answers_it_is_published_that_nothing_was_released(mix, tmp_path):

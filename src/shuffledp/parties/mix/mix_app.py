@@ -45,6 +45,7 @@ _BESIDE = 1 << 10  # bytes of an organizer's request besides its content
 _LENGTH_OF_STATUS = 64
 _TOKENS, _CREATED, _HTML = "token-request", 201, "text/html"
 _GONE = b"<!DOCTYPE html><title>Ended</title><p>The operator of this mix has ended this survey. Nothing is released.\n"
+_LATER = b"<!DOCTYPE html><title>Later</title><p>The result of this survey will be here. People answer elsewhere.\n"
 
 
 class MixApp:
@@ -134,12 +135,12 @@ class MixApp:
     def _shown(self, at: CollectionAtMix) -> Response:
         """Page of a collection: people answer on it, and once there is a result, they read it there."""
         page = at.registered.page()
-        if at.was_ended_by_operator or page is None:
+        if at.was_ended_by_operator:
             page = _GONE
         elif results := at.published():
             told = [(each.day, each.statement) for each in results]
             page = page_of(published_document(at.collection, told, at.registered.promised))
-        return Response(page, 200, HEADERS, _HTML)
+        return Response(page or _LATER, 200, HEADERS, _HTML)
 
     async def _status(self, request: Request) -> Response:
         text = json.dumps(self._of(request).status)

@@ -10,7 +10,7 @@ from shuffledp.core.instants import instant
 from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
 from shuffledp.parties.mix.mix_folder import MixFolder, Registered
 from shuffledp.parties.mix.page_inspection import Inspector, collection_in, id_of
-from shuffledp.parties.mix.registration_rules import at_mix, issued_here, misfit, path_of_page
+from shuffledp.parties.mix.registration_rules import at_mix, has_place, issued_here, misfit, path_of_page
 from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.http_messages import Problem, Refused
 from shuffledp.parties.service.issuer_store import IssuerStore
@@ -103,7 +103,7 @@ class MixHost:
         at = CollectionAtMix(registered, self.terms, self._key, self.issued, self.served, log=self._log)
         await at.open()
         self._known[in_text(registered.collection.id)] = at
-        if at_mix(registered.collection, self.terms):
+        if has_place(registered.collection, self.terms):
             self._pages[path_of_page(registered.collection, self.terms)] = at
         for each in self.changed:
             each(at, True)
@@ -177,10 +177,12 @@ class MixHost:
             raise Refused(Problem.INVALID_MESSAGE)
         collection = await asyncio.to_thread(collection_in, body)
         refused, page = misfit(collection, self.terms, now=datetime.now(UTC)), b""
+        if refused is None and has_place(collection, self.terms):
+            taken = self.at_page(*path_of_page(collection, self.terms)) is not None
+            refused = Problem.OUT_OF_PLACE if taken else None
         if refused is None and at_mix(collection, self.terms):
             page = found.page
-            taken = self.at_page(*path_of_page(collection, self.terms)) is not None
-            refused = Problem.OUT_OF_PLACE if taken else (None if page else Problem.OTHER_PAGE)
+            refused = None if page else Problem.OTHER_PAGE
         key = None
         if refused is None and issued_here(collection, self.terms) and collection.issuer is not None:
             key = self.folder.waiting_issuer_key(registrant, collection.issuer.key.key)
@@ -241,7 +243,7 @@ class MixHost:
 
     def _forget(self, each: CollectionAtMix) -> None:
         self._known.pop(in_text(each.collection.id), None)
-        if at_mix(each.collection, self.terms):
+        if has_place(each.collection, self.terms):
             self._pages.pop(path_of_page(each.collection, self.terms), None)
         for changed in self.changed:
             changed(each, False)

@@ -45,6 +45,11 @@ def at_mix(collection: Collection, terms: MixTerms) -> bool:
     return host == own or host.endswith(f".{own}")
 
 
+def has_place(collection: Collection, terms: MixTerms) -> bool:
+    """Whether something of a collection is shown at its place at the mix: its page, or at least its result."""
+    return at_mix(collection, terms) or collection.result == terms.page_url(collection.nonce)
+
+
 def _is_in_place(collection: Collection, terms: MixTerms) -> bool:
     return collection.page is not None and collection.page.url == terms.page_url(collection.nonce)
 
