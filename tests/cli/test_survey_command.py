@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from cli.running import refused, shuffledp
+from parties.organizer.played_mix import URL, PlayedMix
 from shuffledp.parties.organizer import local_survey
 
 ASKED = ("survey", "new", "Really?", "--people", 30, "--output", "made", "--address", "127.0.0.1")
@@ -90,3 +91,74 @@ def test_a_machine_without_a_network_says_so(monkeypatch):
 
     monkeypatch.setattr(local_survey.socket, "socket", Nowhere)
     assert "--address must be given" in refused(2, *ASKED[:-2], "--local")
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """A mix that the test plays, and nothing else on the network."""
+    mix = PlayedMix()
+    monkeypatch.setattr("shuffledp.parties.service.client.new_client", mix.client)
+    return mix
+
+
+def test_through_a_mix_every_step_says_what_to_do_next_and_a_changed_page_is_told(inside, played):
+    (inside / "people.csv").write_text("name\nAda\nBo\nCleo\n")
+    asked = ("survey", "new", "Really?", "--invite", "people.csv", "--output", "made", "--mix", URL)
+    done = shuffledp(*asked, "--contact", 'the "office"')
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0].startswith(f"WARNING: {URL} takes the answers in and serves the page, too")
+    assert "If those whom you invite are real people, none of them you" in done.out
+    assert [each for each in ("status", "remind", "finish") if f"shuffledp survey {each} made" in done.out] == [
+        *("status", "remind", "finish")
+    ]
+    secret = (inside / "made" / "analyst.key").read_text().splitlines()[1]
+    codes = [line.rpartition("=")[2] for line in (inside / "made/invitations/people.csv").read_text().split()[1:]]
+    assert not any(each in done.out + done.err for each in (secret, *codes))
+    played.page = (inside / "made" / "survey.html").read_bytes()
+    assert "shuffledp survey finish made --publish" in shuffledp("survey", "status", "made").out
+    played.page += b" "
+    assert "it is ANOTHER ONE" in refused(2, "survey", "status", "made")
+    assert "3 reminders, for all" in shuffledp("survey", "remind", "made").out
+    assert "Next: shuffledp survey finish made --publish" in shuffledp("survey", "close", "made").out
+    assert "--wait must be left out where a mix takes" in refused(2, "survey", "finish", "made", "--wait")
+
+
+def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_there(inside, played):
+    asked = ("survey", "new", "Really?", "--people", 30, "--output", "made", "--mix", URL)
+    done = shuffledp(*asked, "--page-at", "https://paper.example/survey.html", "--questions", "q.toml")
+    assert done.code == 2  # a question, or a file of them
+    (inside / "q.toml").write_text(
+        '[[question]]\ntext = "A?"\nanswers = ["x", "y"]\n[[question]]\ntext = "B?"\nanswers = ["1", "2"]\n'
+    )
+    asked = (*asked[:2], *asked[3:], "--page-at", "https://paper.example/survey.html", "--questions", "q.toml")
+    done = shuffledp(*asked)
+    assert done.code == 0, done.err
+    assert "WARNING" not in done.out
+    assert "First put made/survey.html, as it is, at https://paper.example/survey.html." in done.out
+    assert len(played.collection.task.columns) == 2
+    link = played.collection.page.link
+    assert f"of another one, send {link} again." in refused(2, "survey", "remind", "made")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "--people must be given"),
+        (("--people", 30, "--epsilon0", 3.5), "--epsilon0 must be at most 3 among 30 people"),
+        (("--people", 30, "--reminders"), "--reminders must be left out without people who are invited by name"),
+        (("--invite", "people.csv", "--people", 4), "--people must be at most 3, who are invited"),
+        (("--people", 30, "--page-at", "http://paper.example"), "--page-at must be an https address"),
+        (("--people", 30, "--code", "no code"), "--code must be one that a mix's operator handed out"),
+        (("--people", 1001), "--people must be at most 1000, which https://mix.example.org takes"),
+    ],
+)
+def test_what_a_mix_cannot_do_is_refused_and_leaves_nothing(inside, played, arguments, why):
+    (inside / "people.csv").write_text("name\nAda\nBo\nCleo\n")
+    assert why in refused(2, "survey", "new", "Really?", "--output", "made", "--mix", URL, *arguments)
+    assert [each.name for each in inside.iterdir()] == ["people.csv"]
+    assert played.requests == []
+
+
+def test_a_mix_on_this_machine_is_one_operator(inside):
+    asked = ("survey", "new", "Really?", "--output", "made", "--people", 1000, "--epsilon0", 4)
+    assert "where one operator runs everything" in refused(2, *asked, "--mix", "http://127.0.0.1:1")

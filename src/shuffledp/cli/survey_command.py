@@ -106,7 +106,8 @@ def remind(
     if collection.issuer is None:
         link = "" if collection.page is None else collection.page.link
         raise InvalidParameterError(
-            f"FOLDER must be of a survey with --invite, where people are known by name. Send this link again: {link}"
+            f"FOLDER must be of a survey with --invite, where people are known by name; of another one, send {link} "
+            "again."
         )
     with _mix(collection, ca) as mix:
         made, count = mix_survey.remind(survey, mix, everybody=everybody)

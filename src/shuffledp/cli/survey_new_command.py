@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shuffledp.cli.options import require_extra, show_document, whole
-from shuffledp.cli.send_command import Certificates
+from shuffledp.cli.send_command import Certificates, read_analyst_keys
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.cli.survey_command import run_local
 from shuffledp.core.errors import InvalidParameterError
@@ -64,6 +64,10 @@ class ThroughMix:
         str | None, typer.Option(metavar="URL", help="The mix takes the answers in, from people anywhere.")
     ] = None
     code: Annotated[str, typer.Option(help="What the mix's operator gave you, where it asks for a code.")] = ""
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Your own private key, where the mix's operator listed it."),
+    ] = None
     invite: Annotated[
         Path | None,
         typer.Option(metavar="people.csv", readable=False, help="Only these people answer, once each: a row for each."),
@@ -156,10 +160,11 @@ def _new_at_mix(
         page_at=through.page_at,
         relay=through.relay,
     )
+    own = None if through.key is None else read_analyst_keys([through.key])[0]
     invited, url = 0 if rows is None else len(rows) - 1, through.mix or ""
     terms = _terms(asked, asking, promising, invited=invited, alone=_ALONE if host_of(url) == LOCAL else "")
     with new_client(certificates=through.ca) as client:
-        mix = MixClient(url, client, code=through.code)
+        mix = MixClient(url, client, code=through.code, key=own)
         survey = new_mix_survey(terms, output, mix, mix.terms(), plan)
     _show(terms, survey, *new_mix_steps(survey.read(), output, invited))
 
