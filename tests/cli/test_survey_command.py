@@ -136,6 +136,10 @@ def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_
     assert "WARNING" not in done.out
     assert "First put made/survey.html, as it is, at https://paper.example/survey.html." in done.out
     assert len(played.collection.task.columns) == 2
+    assert "So epsilon0 is all that is promised." in done.out
+    assert played.collection.promised()[0].guarantee.epsilon == 2.0
+    assert played.collection.promised()[0].guarantee.delta == 0.0
+    assert all(each.people.unvouched for each in played.collection.task.columns)
     link = played.collection.page.link
     assert f"of another one, send {link} again." in refused(2, "survey", "remind", "made")
 
