@@ -40,6 +40,14 @@ def test_another_page_is_said_to_be_another_one(content):
         checked(content)
 
 
+def test_what_asks_nothing_may_be_the_result():
+    with pytest.raises(RemoteProtocolError, match=r"it is ANOTHER ONE.* it may be the result"):
+        checked(b"<!doctype html><h1>Result</h1>")
+    with pytest.raises(RemoteProtocolError) as another:
+        checked(PAGE + b"\n")
+    assert "result" not in str(another.value)
+
+
 @pytest.mark.parametrize("status", [404, 302, 500])
 def test_an_answer_that_is_no_page_is_said(status):
     with pytest.raises(RemoteProtocolError, match=f"the answer there is {status}"):

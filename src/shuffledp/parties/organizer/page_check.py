@@ -13,6 +13,7 @@ from shuffledp.survey import Collection, WebPage
 
 _LINK = re.compile(r"(?P<url>[^#]+)#page=(?P<sha256>[0-9a-f]{64})(?:&invitation=[A-Za-z0-9_-]+)?")
 _LONGEST = 1 << 20  # bytes of a page
+_PERHAPS = "If the survey has closed, and nothing is asked there, it may be the result, which a mix shows in its place."
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
@@ -44,12 +45,13 @@ def check_page(page: WebPage, client: httpx.Client) -> Collection | None:
     """
     content = _fetched(page.url, client)
     found = hashlib.sha256(content).hexdigest()
+    data = _DATA.search(content.decode("utf-8", errors="replace"))
     if found != page.sha256:
         raise RemoteProtocolError(
             f"the page at {page.url} must be the one that the link names; it is ANOTHER ONE, with SHA-256 {found}. "
             "Whoever answers there may send the answer as it is: tell everybody who has the link."
+            + ("" if data else f" {_PERHAPS}")
         )
-    data = _DATA.search(content.decode("utf-8", errors="replace"))
     with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         draft = Collection.from_dict(json.loads(json.loads(data[1] if data else "")["collection"]))
         return replace(draft, page=page)
