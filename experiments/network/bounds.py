@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 import shuffledp as sdp
+from experiments.network.graphs import PRINTED, graph_of
 from experiments.network.printed_formulas import FLAGS, PrintedFormula, printed_all, printed_single
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.people.graphs import Graph
@@ -30,6 +31,20 @@ def printed(epsilon0: float, people: int, squares: float, delta: float) -> Row:
     return {
         "5.3 printed": printed_all(**both, delta=delta / 2, delta2=delta / 2).epsilon,
         "5.5 printed": printed_single(**both, delta=delta).epsilon,
+    }
+
+
+def on_graph(name: str, epsilon0: float, delta: float) -> tuple[Graph | None, Row]:
+    """A graph of the print, if its file is here, and all three answers for handing in all after many rounds."""
+    known = PRINTED[name]
+    graph = graph_of(name) if known.folder else None
+    true = known.irregularity if graph is None else graph.irregularity
+    return graph, {
+        "graph": name,
+        "epsilon0": epsilon0,
+        **printed(epsilon0, known.people, known.irregularity / known.people, delta),
+        **corrected(epsilon0, known.people, true / known.people, delta),
+        "all, ours": uniform(epsilon0, known.people, delta),
     }
 
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from experiments.network.bounds import corrected, printed, single, uniform
-from experiments.network.graphs import PRINTED, graph_of
+from experiments.network.bounds import on_graph, single
 from experiments.showing import COLORS, MARKERS, new_chart, progress, series
 
 PARTS = "graphs"
@@ -18,15 +17,9 @@ def compute(settings: Row) -> list[Row]:
 
 
 def _on(name: str, settings: Row) -> list[Row]:
-    known, delta = PRINTED[name], settings["delta"]
-    graph = graph_of(name) if known.folder else None
-    rows = []
+    delta, rows = settings["delta"], []
     for epsilon0 in progress(settings["epsilons"], name):
-        row = {"graph": name, "epsilon0": epsilon0}
-        row |= printed(epsilon0, known.people, known.irregularity / known.people, delta)
-        true = known.irregularity if graph is None else graph.irregularity
-        row |= corrected(epsilon0, known.people, true / known.people, delta)
-        row["all, ours"] = uniform(epsilon0, known.people, delta)
+        graph, row = on_graph(name, epsilon0, delta)
         row["single, ours"] = (
             None if graph is None else min(single(graph.stationary, epsilon0, delta), row["all, ours"])
         )

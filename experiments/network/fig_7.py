@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.checking import Drawn
-from experiments.network.bounds import corrected, mixed_single, printed, single, uniform
-from experiments.network.graphs import PRINTED, graph_of
+from experiments.network.bounds import mixed_single, on_graph, single
 from experiments.showing import COLORS, new_chart, progress, series
 
 PARTS = "graphs"
@@ -30,15 +29,9 @@ def compute(settings: Row) -> list[Row]:
 
 
 def _on(name: str, settings: Row) -> list[Row]:
-    known, delta = PRINTED[name], settings["delta"]
-    graph = graph_of(name) if known.folder else None
-    rows = []
+    delta, rows = settings["delta"], []
     for epsilon0 in progress(settings["epsilons"], name):
-        row = {"graph": name, "epsilon0": epsilon0}
-        row |= printed(epsilon0, known.people, known.irregularity / known.people, delta)
-        true = known.irregularity if graph is None else graph.irregularity
-        row |= corrected(epsilon0, known.people, true / known.people, delta)
-        row["all, ours"] = uniform(epsilon0, known.people, delta)
+        graph, row = on_graph(name, epsilon0, delta)
         names = ("single, ours", "single, allocations drawn", "standard error", "allocations")
         row |= dict.fromkeys(names)
         if graph is not None:

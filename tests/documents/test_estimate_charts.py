@@ -9,7 +9,7 @@ from documents.outcomes import make_outcome
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.documents.blocks import Column, Table
 from shuffledp.documents.chart import Dots, Line, Spans
-from shuffledp.documents.estimate_charts import estimates_chart
+from shuffledp.documents.estimate_charts import rows_chart
 from shuffledp.documents.house_style import NARROW, WIDE
 from shuffledp.documents.place_charts import PlacesDrawn, folded, place_charts
 from shuffledp.documents.rendering import figure_of
@@ -28,7 +28,7 @@ def drawn(shares, *, error=0.01, names=None, width=WIDE):
         standard_error=np.full(len(shares), error),
         num_reports=100,
     )
-    return figure_of(estimates_chart(estimate, Scale.of(estimate), "answer"), width).axes[0]
+    return figure_of(rows_chart(estimate, Scale.of(estimate), "answer"), width).axes[0]
 
 
 def names_in(axes):
@@ -124,6 +124,6 @@ def test_a_table_is_cut_where_it_is_very_long_and_says_where_the_rest_is():
 def test_of_many_exact_intervals_the_largest_are_drawn_that_hold_together():
     categories = tuple(f"answer {number}" for number in range(60))
     release = make_outcome([0, 59, 59], categories=categories).release
-    chart = estimates_chart(release.estimate, Scale.of(release.estimate), "answer", model=release.model.local)
+    chart = rows_chart(release.estimate, Scale.of(release.estimate), "answer", model=release.model.local)
     assert "only the 40 largest are drawn, with intervals that hold for all 60 together" in chart.caption
     assert len(chart.panels[0].y.names) == 40

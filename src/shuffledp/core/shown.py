@@ -15,7 +15,7 @@ ABOVE = {
     "run": "shuffledp.files.tables.run",
     "graph": "shuffledp.files.people_files.read_graph",
     "html": "shuffledp.documents.page.top_of",
-    "picture": "shuffledp.documents.estimate_charts.picture_of",
+    "picture": "shuffledp.documents.estimate_forms.picture_of",
     "folder": "shuffledp.files.writing.new_folder",
 }
 # The document of a value, by the name of its class or the nearest base of it: what a notebook shows.

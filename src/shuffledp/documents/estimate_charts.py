@@ -5,23 +5,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers import Histogram
 from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.text import count_of
 from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
-from shuffledp.documents.histogram_document import histogram_chart
 from shuffledp.documents.words import Scale, count, shortened
 from shuffledp.survey.questions.question import MISSING_CATEGORY
-
-if TYPE_CHECKING:
-    from shuffledp.documents.drawing import Drawn
 
 MOST_DRAWN = 40
 _LONGEST_NAME = 30
@@ -29,15 +23,13 @@ _MOST_TICKS = 8
 _LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
 
 
-def estimates_chart(
+def rows_chart(
     estimate: Estimate, scale: Scale, column: str, *, name: str = "estimates", model: LocalModel | None = None
 ) -> Chart:
-    """A dot and a line for each estimate, or bars for bins; only the largest if there are too many to read.
+    """A dot and a line for each estimate; only the largest if there are too many to read.
 
     The ``model`` is that of the reports, without which exact intervals that hold for all rows together are not known.
     """
-    if isinstance(estimate, Histogram):
-        return histogram_chart(estimate, scale, column, name=name)
     estimate = replace(estimate, target=estimate.names, where=None)
     shown, intervals = np.arange(len(estimate.target)), f"{estimate.level * 100:.4g}% intervals"
     caption = f"Dots: estimates. Lines: {intervals}."
@@ -77,13 +69,6 @@ def _drawn_of_many(
         "table has all, each with an interval of its own."
     )
     return together, np.sort(np.argsort(-size, kind="stable")[:MOST_DRAWN]), which
-
-
-def picture_of(estimate: Estimate) -> "Drawn":
-    """The picture of an estimate by itself."""
-    from shuffledp.documents.drawing import draw
-
-    return draw(estimates_chart(estimate, Scale.of(estimate), estimate.statistic))
 
 
 def _by_size(estimate: Estimate, shown: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers import CrossTable, Histogram
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import MeanModel, SumModel
 from shuffledp.core.text import count_of
@@ -25,10 +24,8 @@ from shuffledp.documents.blocks import (
     Text,
     told,
 )
-from shuffledp.documents.cross_table_document import cross_on_page, cross_on_terminal
 from shuffledp.documents.document import Document, Place, Section
-from shuffledp.documents.estimate_charts import estimates_chart
-from shuffledp.documents.histogram_document import histogram_on_page, histogram_on_terminal
+from shuffledp.documents.estimate_forms import form_of
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
@@ -72,13 +69,11 @@ def drawn_estimates(
     """
     estimate, scale, tables = release.estimate, scale_of(release), estimates_tables(release, whose)
     folded: tuple[Block, ...] = (Fold(f"All {len(estimate.rows())} estimates as a table", tables, on=PAGE),)
-    if isinstance(estimate, CrossTable):
-        return (*cross_on_page(estimate, scale), *folded)
-    chart = estimates_chart(estimate, scale, column, name=name, model=release.model.local)
-    picture = Picture(chart, has_files=alone, on=PAGE)
-    if isinstance(estimate, Histogram):
-        return (*histogram_on_page(estimate), picture, *folded)
-    return (picture, *(tables if alone or len(estimate.target) <= _MOST_ROWS else folded))
+    form = form_of(estimate, scale)
+    chart = form.chart(column, name=name, model=release.model.local)
+    drawn = () if chart is None else (Picture(chart, has_files=alone, on=PAGE),)
+    unfolded = not form.is_folded and (alone or len(estimate.target) <= _MOST_ROWS)
+    return (*form.on_page(), *drawn, *(tables if unfolded else folded))
 
 
 def estimates_tables(release: Release, whose: str = "") -> tuple[Table, ...]:
@@ -113,7 +108,7 @@ def _table(estimate: Estimate, scale: Scale, whose: str) -> Table:
 def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     """The first rows with notes; their errors, and all rows of bins and cells, as a detail."""
     estimate, scale = outcome.release.estimate, scale_of(outcome.release)
-    arranged = _arranged(estimate, scale)
+    arranged = form_of(estimate, scale).on_terminal()
     yield from arranged or ()
     sampled = not isinstance(outcome.model.local, SumModel)  # sums have no sampling error
     columns = [
@@ -144,14 +139,6 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     yield from told(few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
     yield from told(scale.beyond(estimate) if scale.is_share else "", on=DETAIL)
     yield from told(about, why, on=DETAIL)
-
-
-def _arranged(estimate: Estimate, scale: Scale) -> tuple[Block, ...] | None:
-    """A cross table or histogram for a terminal; None for other estimates, and for tables that are too large."""
-    if isinstance(estimate, Histogram):
-        return tuple(histogram_on_terminal(estimate, scale))
-    found = cross_on_terminal(estimate, scale) if isinstance(estimate, CrossTable) else None
-    return None if found is None else tuple(found)
 
 
 def few_people(outcome: ColumnOutcome) -> str:

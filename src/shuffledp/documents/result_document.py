@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from shuffledp.analyzers import CrossTable, Histogram
 from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import is_weighted
 from shuffledp.core.guarantees import DifferentialPrivacy
@@ -16,7 +15,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.blocks import PAGE, Block
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.histogram_document import quantile_rows
+from shuffledp.documents.estimate_forms import form_of
 from shuffledp.documents.words import count, listed, shortened
 from shuffledp.pipeline import Release
 
@@ -41,8 +40,8 @@ def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
         estimate, (rows, are_chosen) = release.estimate, _main(release, _MOST_SHOWN if alone else _MOST_OF_EACH)
         level = f"{estimate.level * 100:.4g}% intervals"
         what = "quantile" if _quantiles_of(release) else estimate.statistic
-        if isinstance(estimate, CrossTable):
-            what = f"{what} of {shortened(' and '.join(estimate.columns), _LONGEST_NAME)}"
+        if crossed := form_of(estimate, scale_of(release)).columns:
+            what = f"{what} of {shortened(' and '.join(crossed), _LONGEST_NAME)}"
         together = f" that hold for all {count(len(estimate.target))} together" * are_chosen
         title = f"Estimated {what}, with {level}{together}" if alone else shortened(name, _LONGEST_NAME)
         left_out = len(estimate.rows() if _quantiles_of(release) else estimate.target) - len(rows)
@@ -109,7 +108,7 @@ def _main(release: Release, most: int, *, quoted: bool = False) -> tuple[tuple[t
 
 def _quantiles_of(release: Release) -> list[tuple[str, str, str]]:
     """The quantiles of a histogram; empty for other estimates."""
-    return quantile_rows(release.estimate) if isinstance(release.estimate, Histogram) else []
+    return form_of(release.estimate, scale_of(release)).quantiles
 
 
 def _who(models: Sequence[ProtocolModel]) -> str:
