@@ -118,7 +118,7 @@ class LossSum:
 
 
 def loss_sum(laws: Sequence[LossLaw], *, step: float, repeats: int, delta: float) -> LossSum:
-    """Sum of the losses of all laws, which share one step, each repeated; accurate near this delta.
+    """Sum of independent losses on one grid, each law repeated; accurate near this delta.
 
     Losses above the grid count as infinite, and those below come back at its upper end: both err upward, at every
     epsilon on the grid. Below it nothing is said, since tilted losses that come back are too light to stand for those

@@ -1,5 +1,6 @@
 """The commands that need no data: `account`, `calibrate` and `leakage` (what can be guessed about one person)."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,6 +76,49 @@ _SHARPER = "`--sharp` works out bounds that take seconds, which may be less; a r
 _AT_ONCE = "Found with the bounds that are there at once; those that take seconds (`account --sharp`) may promise less."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTheorems:
+    """Options of the theorems that are worked out, listed and drawn."""
+
+    table: Annotated[bool, typer.Option("--table", help="List what each theorem gives, or why it does not.")] = False
+    published_only: Published = False
+    sharp: Annotated[bool, typer.Option("--sharp", help="Work out the bounds that take seconds too.")] = False
+    figure: Figure = None
+    theorems: Drawn = None
+
+    def drawn(self) -> "list[Theorem]":
+        """Theorems to draw; refuses, before any computing, wrong names, an unknown ending, and a file that exists."""
+        from shuffledp.accounting import SHARP_THEOREMS, THEOREMS
+        from shuffledp.core.statement_terms import Status
+        from shuffledp.core.validate import one_of
+
+        if self.figure is None:
+            if self.theorems is not None:
+                raise InvalidParameterError(
+                    f"--theorems must be left out without --figure; got theorems={self.theorems!r}."
+                )
+            return []
+        one_of(_ENDINGS, figure=self.figure.suffix.lower())
+        if self.figure.exists():
+            raise InvalidParameterError(f"--figure must be a file that does not exist yet; got {str(self.figure)!r}.")
+        known = [
+            each
+            for each in (SHARP_THEOREMS if self.sharp else THEOREMS)
+            if not (self.published_only and each.kind.promises and each.status is Status.OWN_PROOF)
+        ]
+        if self.theorems is None:
+            return known
+        wanted, ids = self.theorems.split(","), [each.id for each in known if each.kind.promises]
+        costly = {each.id for each in SHARP_THEOREMS if each.is_costly and not (self.sharp or self.published_only)}
+        for name in wanted:
+            if name in costly:
+                raise InvalidParameterError(
+                    f"--theorems must be promises that are there at once; {name!r} takes seconds: add --sharp."
+                )
+            one_of(ids, theorems=name)
+        return [each for each in known if each.id in wanted or not each.kind.promises]
+
+
 def account(
     task: TaskOrOptions = None,
     *,
@@ -82,11 +126,7 @@ def account(
     honest_fraction: Honest = 1.0,
     releases: Annotated[int, whole("How often the same people take part in such a release.")] = 1,
     renyi: Annotated[str | None, typer.Option(metavar="ORDERS", help="Renyi privacy at these orders: 2,8,32.")] = None,
-    table: Annotated[bool, typer.Option("--table", help="List what each theorem gives, or why it does not.")] = False,
-    published_only: Published = False,
-    sharp: Annotated[bool, typer.Option("--sharp", help="Work out the bounds that take seconds too.")] = False,
-    figure: Figure = None,
-    theorems: Drawn = None,
+    shown: ShownTheorems,
     json: Json = False,
 ) -> None:
     """Say how much shuffling buys, without any data.
@@ -101,21 +141,21 @@ def account(
     from shuffledp.documents.statement_document import with_share
 
     asked = Asked.of(protocol, task)
-    drawn = _drawn(figure, theorems, published_only=published_only, sharp=sharp)
+    figure, drawn = shown.figure, shown.drawn()
     found = examine(
         asked.model(),
         delta=asked.remainder(),
         releases=releases,
         orders=_orders(renyi),
         honest_fraction=honest_fraction,
-        published_only=published_only,
-        sharp=sharp,
-        with_theorems=table,
+        published_only=shown.published_only,
+        sharp=shown.sharp,
+        with_theorems=shown.table,
     )
     if figure is not None:
         _draw(found, figure, drawn)
     named = () if figure is None else told(f"Figure: {figure}", role=Role.PATH)
-    remark = "" if published_only else _about_sharp(found, sharp=sharp)
+    remark = "" if shown.published_only else _about_sharp(found, sharp=shown.sharp)
     files = Section(anchor="files", title="Files", blocks=(*told(remark), *named))
 
     def document() -> "Document":
@@ -146,37 +186,6 @@ def _orders(renyi: str | None) -> tuple[float, ...]:
         raise InvalidParameterError(
             f"--renyi must be orders with commas between them, such as 2,8,32; got renyi={renyi!r}."
         ) from None
-
-
-def _drawn(figure: Path | None, names: str | None, *, published_only: bool, sharp: bool) -> "list[Theorem]":
-    """Theorems to draw; refuses, before any computing, wrong names, an unknown ending, and a file that exists."""
-    from shuffledp.accounting import SHARP_THEOREMS, THEOREMS
-    from shuffledp.core.statement_terms import Status
-    from shuffledp.core.validate import one_of
-
-    if figure is None:
-        if names is not None:
-            raise InvalidParameterError(f"--theorems must be left out without --figure; got theorems={names!r}.")
-        return []
-    one_of(_ENDINGS, figure=figure.suffix.lower())
-    if figure.exists():
-        raise InvalidParameterError(f"--figure must be a file that does not exist yet; got {str(figure)!r}.")
-    known = [
-        each
-        for each in (SHARP_THEOREMS if sharp else THEOREMS)
-        if not (published_only and each.kind.promises and each.status is Status.OWN_PROOF)
-    ]
-    if names is None:
-        return known
-    wanted, ids = names.split(","), [each.id for each in known if each.kind.promises]
-    costly = {each.id for each in SHARP_THEOREMS if each.is_costly and not (sharp or published_only)}
-    for name in wanted:
-        if name in costly:
-            raise InvalidParameterError(
-                f"--theorems must be promises that are there at once; {name!r} takes seconds: add --sharp."
-            )
-        one_of(ids, theorems=name)
-    return [each for each in known if each.id in wanted or not each.kind.promises]
 
 
 def _draw(found: "Examination", figure: Path, theorems: "list[Theorem]") -> None:

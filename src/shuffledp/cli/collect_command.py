@@ -1,14 +1,25 @@
 """The commands about a collection: `new` and `show` before it begins, `status` and `close` while it is open."""
 
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shuffledp.cli.collection_options import (
+    Analyzer,
+    DirectoryFile,
+    Every,
+    FetchWithin,
+    ForShow,
+    Names,
+    Passage,
+    Result,
+    Web,
+    service_of,
+)
 from shuffledp.cli.options import (
     Force,
     Json,
@@ -16,7 +27,6 @@ from shuffledp.cli.options import (
     print_json,
     require_extra,
     show_document,
-    whole,
 )
 from shuffledp.cli.send_command import Certificates, CollectionFile
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
@@ -24,8 +34,7 @@ from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 if TYPE_CHECKING:
     from shuffledp.documents.blocks import Block
     from shuffledp.parties.relay.directory import Directory
-    from shuffledp.parties.wire.published_keys import PublishedKey
-    from shuffledp.survey import Collection, Service
+    from shuffledp.survey import Collection
 
 collect_app = typer.Typer(
     name="collect",
@@ -36,68 +45,6 @@ collect_app = typer.Typer(
 _CODE = ".svg"  # how the file of a link as a QR code ends, beside its collection's
 _DAYS_TO_FETCH = 30
 _PATIENCE = 10.0  # seconds of retries if a service does not answer
-
-
-class TransportName(StrEnum):
-    """Way of reports from devices to the shuffler."""
-
-    DIRECT = "direct"
-    TOKEN = "token"  # noqa: S105  the name of a transport
-    OBLIVIOUS = "oblivious"
-
-
-Transport = Annotated[
-    TransportName,
-    typer.Option(
-        help="token: each invited person answers once, by a token of the issuer. oblivious: through a relay, so that "
-        "the shuffler does not see who sends; also with an issuer."
-    ),
-]
-Relay = Annotated[str | None, typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on.")]
-GatewayKeyFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
-]
-Issuer = Annotated[str | None, typer.Option(metavar="URL", help="Who gives a token to each invited person.")]
-IssuerKeyFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", readable=False, help="The issuer's public key file.")
-]
-Name = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Name of this party, as you claim it; its address is always shown too."),
-]
-ReadyMade = Annotated[
-    bool, typer.Option("--ready-made", help="The issuer makes the tokens, and can then tell whose is which.")
-]
-Every = Annotated[int | None, whole("Send a batch on whenever there are so many reports, and not only at the close.")]
-DirectoryFile = Annotated[
-    Path | None, typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on.")
-]
-Web = Annotated[
-    str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
-]
-Result = Annotated[str | None, typer.Option(metavar="URL", help="Where the release will be, for those who answer.")]
-Analyzer = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Where the shuffler sends what it has mixed; left out, the analyst fetches it."),
-]
-FetchWithin = Annotated[
-    int | None,
-    whole("Without --analyzer: days after the close until batches that nobody fetched are destroyed; 30 if left out."),
-]
-ForShow = Annotated[
-    bool, typer.Option("--demonstration", help="For show: answers may be made up, and all that comes of it says so.")
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """Options of the names of parties, in the order of `PartyNames`."""
-
-    shuffler_name: Name = None
-    analyzer_name: Name = None
-    relay_name: Name = None
-    issuer_name: Name = None
-    page_name: Name = None
 
 
 @collect_app.callback()
@@ -118,12 +65,7 @@ def new(
     opens: Annotated[str | None, typer.Option(metavar="DATE", help="In UTC; at once if left out.")] = None,
     every: Every = None,
     directory: DirectoryFile = None,
-    transport: Transport = TransportName.DIRECT,
-    relay: Relay = None,
-    gateway_key: GatewayKeyFile = None,
-    issuer: Issuer = None,
-    issuer_key: IssuerKeyFile = None,
-    ready_made: ReadyMade = False,
+    passage: Passage,
     web: Web = None,
     names: Names,
     result: Result = None,
@@ -140,23 +82,19 @@ def new(
     from shuffledp.parties.relay.directory import Directory
     from shuffledp.survey import Collection, PartyNames, Task
 
-    _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=issuer, web=web)
-    _check_pairs(issuer=issuer, issuer_key=issuer_key, page_name=names.page_name, web=web)
+    _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=passage.issuer, web=web)
+    _check_pairs(issuer=passage.issuer, issuer_key=passage.issuer_key, page_name=names.page_name, web=web)
     listed = None if directory is None else Directory.read(directory)
     collection = Collection.new(
         Task.read(task),
-        shuffler=_service(shuffler, shuffler_key),
-        analyzer=_service(analyzer or "", analyzer_key),
+        shuffler=service_of(shuffler, shuffler_key),
+        analyzer=service_of(analyzer or "", analyzer_key),
         opens=None if opens is None else written(instant(opens=opens)),
         closes=end_of_day(closes),
         every=every,
         fetch_by=_fetch_by(analyzer, fetch_within, end_of_day(closes)),
         directory=None if listed is None else listed.bound,
-        transport=transport.value,
-        relay=relay,
-        gateway=None if gateway_key is None else _published(gateway_key),
-        issuer=None if issuer is None or issuer_key is None else _service(issuer, issuer_key),
-        ready_made=ready_made,
+        **passage.fields,
         names=PartyNames(*astuple(names)),
         result=result,
         demonstration=demonstration,
@@ -269,16 +207,8 @@ def _check_pairs(*, issuer: str | None, issuer_key: Path | None, page_name: str 
         raise InvalidParameterError("--page-name must be left out without --web, the address of the page.")
 
 
-def _service(url: str, key: Path) -> "Service":
-    """A party at an address, with its key from a public file."""
-    from shuffledp.survey import Service
-
-    published = _published(key)
-    return Service(url=url, key=replace(published, request_key=None) if url else published)
-
-
 def _fetch_by(analyzer: str | None, days: int | None, closes: str) -> str | None:
-    """When batches that nobody has fetched are destroyed; None where the analyzer has an address."""
+    """Date at which batches that nobody has fetched are destroyed; None where the analyzer has an address."""
     from shuffledp.core.instants import instant, written
     from shuffledp.core.validate import integer_at_least
 
@@ -289,12 +219,6 @@ def _fetch_by(analyzer: str | None, days: int | None, closes: str) -> str | None
     days = _DAYS_TO_FETCH if days is None else days
     integer_at_least(1, fetch_within=days)
     return written(instant(closes=closes) + timedelta(days=days))
-
-
-def _published(key: Path) -> "PublishedKey":
-    from shuffledp.files.key_files import read_public
-
-    return read_public(key)
 
 
 def _check_addresses(**given: str | None) -> None:

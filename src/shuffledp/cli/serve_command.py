@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shuffledp.cli.collect_command import Transport, TransportName
+from shuffledp.cli.collection_options import Transport, TransportName
 from shuffledp.cli.options import Force, TaskFile, require_extra, screen, show_document
 from shuffledp.core.errors import InvalidParameterError
 

@@ -141,7 +141,7 @@ class ShuffleModel(Described):
 
     @property
     def passage(self) -> str:
-        """Way of the reports in words, such as "through uniform"."""
+        """Words for the way of the reports, such as "through uniform"."""
         return f"through {self.kind}"
 
     def released_in_words(self, released: int, senders: int) -> str:

@@ -25,7 +25,7 @@ class ColumnPlanDocument:
 
     @property
     def relation(self) -> str:
-        """How the expected error is known: "" as a value, or "at most"."""
+        """Words before the expected error: "at most" before a bound, "" before a value."""
         return ""
 
     @property

@@ -153,7 +153,7 @@ class Curves:
 
     @property
     def stated_here(self) -> float:
-        """What is stated at the protocol's own value."""
+        """Stated epsilon at the protocol's own value."""
         return min(float(self.stated[self.values == self.here][0]), self.own)
 
     @property

@@ -232,7 +232,7 @@ def _panel(curves: Curves, who: str, *, withdrawn: bool = False, by_theorem: boo
 
 
 def _by(curves: Curves, curve: Curve) -> Line:
-    """What one theorem gives: dotted for a lower bound."""
+    """Line of one theorem: dotted for a lower bound."""
     if curve.is_lower:
         return Line(x=curves.values, y=_weaker(curves, curve), color="vermilion", width=1.1, dash="dotted")
     return Line(x=curves.values, y=_within(curves, curve.epsilon), color="soft", width=1.3)

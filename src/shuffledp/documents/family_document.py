@@ -1,4 +1,4 @@
-"""What a family of protocols adds to the pages of plans and releases, found by the section of the task that is of it.
+"""Parts of pages that families of protocols add to plans and releases, found by the section of the task.
 
 A family with words of its own has a subclass in its folder, behind the door ``document`` of its `Family`. Sections of
 the kernel add nothing.

@@ -253,7 +253,7 @@ def _in_full(statement: PrivacyStatement) -> tuple[Block, ...]:
 
 
 def known_besides(others: Sequence[PrivacyStatement], first: PrivacyStatement | None = None) -> tuple[Block, ...]:
-    """Further statements in a table, marked by kind, without repetition of ``first``."""
+    """Table of the statements other than ``first``, marked by kind."""
     heads = (Column("What else is known", left=True), Column("Loss", left=True), Column("By", left=True))
     rows = tuple(_row(each, first) for each in others)
     table = Table("", heads, rows, look="known", label="What else is known", on=PAGE)

@@ -124,7 +124,7 @@ def published_document(collection: Collection, *, released: bool) -> Document:
 
 
 def open_local_document(collection: Collection, folder: Path) -> Document:
-    """Where phones open a local survey, what to check if they cannot, and how it ends."""
+    """Address that phones open for a local survey, with what to check if they cannot, and how it ends."""
     url = collection.shuffler.url
     ends = f"It ends at {shown(collection.closes)}, or when you press Enter here. The release follows at once."
     interrupted = f"If this is interrupted, nothing is lost: shuffledp survey finish --wait {folder}"
@@ -157,7 +157,7 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
 
 
 def _known(found: "Knowledge", people: int) -> str:
-    """What is learned at a loss, and what one report tells."""
+    """Sentences on what a loss lets the organizer learn, and what one report tells."""
     return (
         f"with {count_of(people, 'answer')} a share is known to +-{found.half_width * _POINTS:.0f} points; a report by "
         f"itself is true {found.truth:.0%} of the time"

@@ -178,7 +178,7 @@ class _Categories(_Part):
         return self._arrays[kind]
 
     def _category_array(self, kind: pa.DataType) -> pa.Array:
-        """The categories in this type, null where the type cannot hold one; refuses a type that does not fit them."""
+        """Categories cast to a column type, null where it cannot hold one; refused if it fits none."""
         if pa.types.is_null(kind):
             return pa.nulls(0)
         if is_text(kind):

@@ -1,4 +1,4 @@
-"""What a family of protocols does where its shuffles meet files, found by the section of the task that is of it.
+"""Work of families of protocols on files, found by the section of the task: what shuffles are about, views checked.
 
 A family whose shuffles are about groups, strata or a graph of people has a subclass in its folder, behind the door
 ``files`` of its `Family`: it reads what a shuffle is about, and checks views on their way to the analyst.
@@ -52,10 +52,10 @@ class CheckedParts:
 
 
 class FamilyFiles:
-    """What a family's shuffles need from files, and add to what goes into them: nothing, unless a subclass has some."""
+    """Work of a family on files: its shuffles need nothing from them and add nothing, unless a subclass says so."""
 
     def around(self, section: Any, public: Table | None, num_users: int | None, folder: Path) -> Around | None:
-        """What shuffles are about, from these people's public columns and files in the task's folder; None if nothing.
+        """Groups, strata or graphs that shuffles are about, from public columns and files; None without any.
 
         Args:
             section: the section of the task.

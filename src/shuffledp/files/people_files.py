@@ -1,4 +1,4 @@
-"""Graphs and named groups of people from public files, and what the shuffles of a task are about."""
+"""Graphs and named groups of people from public files, and the groups, strata or graphs of a task."""
 
 import gzip
 import io
@@ -183,7 +183,7 @@ def read_around(
     num_users: int | None = None,
     progress: Progress | None = None,
 ) -> Around | None:
-    """What the shuffles of a task are about: groups, strata or graphs of its people; None if nothing, or unknown.
+    """Groups, strata or graphs of a task's people; None if its shuffles are about nothing, or the people are unknown.
 
     Args:
         task: the task.

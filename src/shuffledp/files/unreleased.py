@@ -86,7 +86,7 @@ def write_unreleased(
 
 
 def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolModel, tuple[PrivacyStatement, ...]]:
-    """The protocol counted for the opened reports of this number of people, and its statements."""
+    """Protocol model for this number of people, and its statements about their opened reports."""
     local, delta = column.randomizer.randomizer().model, column.release.delta
     if is_shuffled and column.shuffler.is_uniform and local.num_messages == 1 and people > column.people.fakes:
         try:

@@ -41,7 +41,7 @@ _SAMPLED = "the sample is random, and nobody learns who is in it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way(Described):
-    """Way to publish a histogram, and what it tells about one person.
+    """Method of publishing a histogram, with what it tells about one person.
 
     Args:
         name: "randomizing", "shuffling", "sample" (shuffling a random sample without randomizing) or "both".
@@ -81,7 +81,7 @@ class Comparison(Described, Shown):
         return f"{', '.join(way.name for way in self.ways)}; {count_of(self.num_users, 'person', 'people')}"
 
     def way(self, name: str) -> Way | None:
-        """Way to publish that has this name; None if it was left out."""
+        """Method of publishing with this name; None if it was left out."""
         return next((way for way in self.ways if way.name == name), None)
 
 
@@ -152,12 +152,12 @@ class _Asked:
         self.error = _error(model, self.belief)
 
     def randomizing(self) -> Way:
-        """Way without a shuffle: the sender of each report is known, so that no other report matters."""
+        """Method without a shuffle: the sender of each report is known, so that no other report matters."""
         alone = seen_alone(self.channel, **self.about)
         return Way(name="randomizing", people=self.people, error=self.error, uninformed=alone, strong=alone)
 
     def shuffling(self, reasons: list[str]) -> Way:
-        """Way without randomizing: an adversary who knows all other values subtracts them and learns the last one."""
+        """Method without randomizing: an adversary who knows all other values learns the last one."""
         found = _tried(
             "shuffling only",
             lambda: seen_through(self.model.shuffle, self.open, *self.about.values(), **self.choice),
@@ -168,7 +168,7 @@ class _Asked:
         return Way(name="shuffling", people=self.people, error=error, uninformed=found, strong=strong)
 
     def sample(self, reasons: list[str]) -> Way | None:
-        """Way by a sample: a report is the target's with the sampling chance, else it tells nothing new."""
+        """Method by sampling: the target's value is in the sample with the sampling chance; else nothing is learned."""
         if self.error is None or not self.model.shuffle.is_uniform:
             if self.model.shuffle.kind != "none":
                 reasons.append(f"a random sample: {_NO_ERROR if self.error is None else _NOT_UNIFORM}")

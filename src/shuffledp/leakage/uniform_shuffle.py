@@ -195,7 +195,7 @@ def _as_if_alone(small: Scores) -> Best:
 
 
 def _automatic(small: Scores, slots: Slots, *, quick: bool) -> Best:
-    """Best guess, exact if feasible for all guesses or for those that ever win; else between bounds."""
+    """Best guess: exact where all guesses, or all that can win, are few enough to try; else between bounds."""
     chosen, contenders, added, most = _chosen(small, slots, quick=quick), small, 0.0, math.inf
     if chosen in (None, "convolution"):
         contenders, added, most = without_losers(small, slots)

@@ -275,7 +275,7 @@ class _Accountant:
 
 @dataclass(slots=True)
 class Search:
-    """Search for the hardest value at which a measure is at most 0, between an easy end and a hard one.
+    """Search between two ends for the value closest to the hard end at which a measure is at most 0.
 
     Every evaluation shrinks the bracket (met, missed]. The next value is where the chord through both ends crosses 0,
     moved by a margin towards the farther end, so that the ends close in alternately; after a step that gained less than

@@ -1,4 +1,4 @@
-"""What a family of protocols adds to the plan of a task, and the people whom its shuffles are about."""
+"""Plans that families of protocols add to the plan of a task, and the people whom shuffles are about."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol

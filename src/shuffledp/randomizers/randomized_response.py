@@ -84,7 +84,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
     @property
     def q(self) -> float:
-        """Probability of each other answer."""
+        """Probability of each answer that is not the true one."""
         return self.share / WORDS
 
     @property
@@ -136,7 +136,7 @@ class KaryRandomizedResponseModel(FrequencyModel):
 
 
 def _representable(domain_size: int) -> tuple[float, float]:
-    """Smallest and largest loss between which one more word per answer changes the loss by `RESOLUTION` at most.
+    """Smallest and largest loss that shares of 64-bit words express to within `RESOLUTION`.
 
     With E = exp(epsilon0) and k - 1 = a, a share is 2^64 / (E + a), and one word more takes (E + a)^2 / (E 2^64) from
     the loss: between the roots of a quadratic in E, that is little enough. No loss below the resolution is told from 0.

@@ -102,7 +102,7 @@ class DataFlow(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """How the reports of a release came about, as its statements tell it.
+    """Origin of the reports of a release, as its statements tell it.
 
     Args:
         parties: the trusted ones by name, where they are known.

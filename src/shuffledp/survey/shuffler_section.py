@@ -128,12 +128,12 @@ class ShufflerSection(Section):
         return estimate, None
 
     def of_people(self, num_users: int) -> Around | None:
-        """What the shuffle is about, where it follows from the number of people alone; None if nothing does."""
+        """Graph or overlay that follows from the number of people alone; None if there is none."""
         del num_users
         return None
 
     def imagined(self, num_users: int, size: int) -> Around | None:
-        """What a shuffle of imagined people is about, with groups of at most ``size`` people; None if nothing."""
+        """Groups of at most ``size`` imagined people, or a graph of them; None if the shuffle is about neither."""
         del size
         return self.of_people(num_users)
 
@@ -148,7 +148,7 @@ class ShufflerSection(Section):
         return float(num_messages)
 
     def within(self, fakes: int) -> Self:
-        """The section as part of a task with this number of fake senders."""
+        """Section for a task with this number of fake senders."""
         del fakes
         return self
 
@@ -209,7 +209,7 @@ class ShufflerSection(Section):
     def family_plan(
         self, column: "Column", around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
     ) -> FamilyPlan | None:
-        """What the family of the shuffler adds to the plan of a task; None if nothing."""
+        """Plan that the family of the shuffler adds to that of a task; None if it adds nothing."""
         del column, around, shuffler, progress
         return None
 

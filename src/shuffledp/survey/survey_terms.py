@@ -43,7 +43,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What an organizer learns at one value of epsilon0, and what one report tells.
+    """Accuracy of a survey at one value of epsilon0, and what one report tells.
 
     Args:
         epsilon0: loss of all answers of one person.
@@ -92,7 +92,7 @@ class SurveyTerms:
                 raise invalid(f"below minimum={self.minimum}, so that somebody is real", fakes=self.fakes)
 
     def known(self, epsilon0: float) -> Knowledge:
-        """What is learned at another value of epsilon0, of the question whose shares are known worst."""
+        """Accuracy at another value of epsilon0, for the question with the least accurate shares."""
         return max(
             (_known(len(each.answers), epsilon0, len(self.questions), self.people) for each in self.questions),
             key=lambda found: found.half_width,

@@ -61,7 +61,7 @@ def _two_by_two(model: ProtocolModel) -> Hypothesis:
 
 
 def _covered(model: ProtocolModel) -> Hypothesis:
-    """Where `BinaryWorst` is exact there is nothing to cover."""
+    """Hypothesis that people are too many for `BinaryWorst` to be exact, and few enough for this bound."""
     channel = _channel(model.local)
     least = 2 if channel is None or not channel.is_symmetric else MOST_COUNTED + 1
     return users_within("covered-users", model, f"{least} <= n <= {_MOST_USERS:g}", least, _MOST_USERS)

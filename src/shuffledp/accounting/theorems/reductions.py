@@ -89,7 +89,7 @@ def raised(
 
 
 def blanket_laws(model: ProtocolModel, size: int, delta: float) -> list[tuple[ReportLaw, ...]]:
-    """Laws behind each bound that applies, for every pair of inputs that counts, against its blanket."""
+    """Blanket laws of every pair of inputs that matters, for each bound that applies."""
     uniform, found = uniform_model(model, size), []
     for theorem in _applying(model, size, delta):
         if isinstance(theorem, LawTheorem):

@@ -97,7 +97,7 @@ class Fetcher:
 
 
 def fetching_key(keys: Sequence[AnalyzerKey], collection: Collection) -> AnalyzerKey:
-    """Key among these whose request key the collection names.
+    """Private key that matches the request key named in the collection, among several.
 
     Raises:
         InvalidParameterError: if there is none.

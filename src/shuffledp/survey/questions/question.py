@@ -157,7 +157,7 @@ class Question(Section):
         return curator_beside(protocol, stated)
 
     def plan(self, protocol: ProtocolModel) -> FamilyPlan | None:
-        """What the family of the randomizer adds to the plan of a collection with this protocol; None if nothing."""
+        """Plan that the family of the randomizer adds to that of a collection; None if it adds nothing."""
         del protocol
         return None
 
@@ -266,7 +266,7 @@ class MeanQuestion(Question):
     missing_category = False
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> Analyzer[Any]:
-        """The analyzer of the mean."""
+        """Analyzer that estimates the mean."""
         del columns
         return MeanAnalyzer(level=level)
 

@@ -300,7 +300,7 @@ def _as_radii(radius: ArrayLike, people: int) -> Floats:
 
 
 def _strongest(graph: Graph, neighbors: int | None) -> tuple[Integers, Integers]:
-    """Other ends of each person's heaviest edges, as starts and ascending members, the person included."""
+    """Neighbors along each person's heaviest edges, and the person, as starts and ascending members."""
     integer_at_least(1, neighbors=neighbors)
     if graph.weights is None:
         raise InvalidParameterError("graph must have edge weights for its strongest ties; give hops instead.")

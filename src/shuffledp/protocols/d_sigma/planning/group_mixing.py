@@ -281,7 +281,7 @@ class _Drawn(NamedTuple):
 
 
 def _drawn(groups: Groups, numbers: list[int], shuffler: SlotShuffler) -> _Drawn:
-    """Measures of draws with fixed seeds; ``numbers`` are the groups whose shares are asked for."""
+    """Measures of shuffles drawn with fixed seeds, with shares for the groups ``numbers``."""
     order = shuffler.prepare().order
     num_draws = _DRAWS if order.size <= _MANY else _DRAWS_OF_MANY
     members = list(map(partial(ranks_of, lay(groups, order)), numbers)) if numbers else []

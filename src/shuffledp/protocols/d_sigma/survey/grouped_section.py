@@ -118,7 +118,7 @@ class GroupedSection(ShufflerSection):
     def family_plan(
         self, column: Column, around: Around | None, shuffler: Shuffler, *, progress: Progress | None = None
     ) -> FamilyPlan | None:
-        """What the shuffle does to the groups, if they are known."""
+        """Plan of the groups: how the shuffle mixes them; None if they are unknown."""
         from shuffledp.protocols.d_sigma.survey.planned_groups import plan_of_groups
 
         del column, progress

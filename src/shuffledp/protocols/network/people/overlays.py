@@ -199,7 +199,7 @@ class OverlayRound:
 
     @property
     def below(self) -> int:
-        """Number of cells with the same digits up to this one, inclusive."""
+        """Number of cells with the same digits up to and including this one."""
         return math.prod(self.overlay.sizes[self.place + 1 :])
 
     @property

@@ -288,7 +288,7 @@ def _blanket_delta(model: ProtocolModel, size: int) -> Curve:
 
 
 def _likely(model: ProtocolModel, walks: "WalkFacts", delta: float) -> tuple[float, float]:
-    """Epsilon that is surely large enough, if any below epsilon0 is, and a first guess of the least epsilon."""
+    """Two starts of a search for the least epsilon: one surely large enough, if below epsilon0, and a guess."""
     hidden, epsilon0 = next(_hidings(walks)), model.local.epsilon0
     if hidden.chance <= 0 or hidden.most < 1:
         return math.inf, math.inf

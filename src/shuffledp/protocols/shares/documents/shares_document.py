@@ -58,7 +58,7 @@ class ProtocolPlanDocument(ColumnPlanDocument):
 
     @property
     def relation(self) -> str:
-        """How the expected error is known: "" as a value, or "at most"."""
+        """Words before the expected error: "at most" before a bound, "" before a value."""
         return "at most" * self.rounds
 
     @property

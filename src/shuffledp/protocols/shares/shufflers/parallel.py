@@ -48,7 +48,7 @@ class ParallelShuffleModel(ShuffleModel):
 
     @property
     def passage(self) -> str:
-        """Way of the reports, with the number of rounds that run side by side."""
+        """Words for the way of the reports, with the number of rounds that run side by side."""
         return f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
 
     @property

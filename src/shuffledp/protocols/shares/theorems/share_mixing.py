@@ -267,7 +267,10 @@ def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
 
 
 def log_binomial(whole: Floats, chosen: Floats) -> Floats:
-    """Log binomial coefficient log C(n, k) of whole floats, saddle-point form, good to 1e-13 of itself and of 1."""
+    """Logarithm of the binomial coefficient C(n, k) of whole floats, by the saddle-point form.
+
+    Good to 1e-13, of itself and of 1.
+    """
     whole, chosen = np.broadcast_arrays(whole, chosen)
     rest = whole - chosen
     inner = (chosen > 0) & (rest > 0)

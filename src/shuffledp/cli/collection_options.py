@@ -1,0 +1,115 @@
+"""Options of a new collection: its parties, its dates, and the way from devices to the shuffler."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shuffledp.cli.options import whole
+
+if TYPE_CHECKING:
+    from shuffledp.parties.wire.published_keys import PublishedKey
+    from shuffledp.survey import Service
+
+
+class TransportName(StrEnum):
+    """Transport of reports from devices to the shuffler, by its name on the command line."""
+
+    DIRECT = "direct"
+    TOKEN = "token"  # noqa: S105  the name of a transport
+    OBLIVIOUS = "oblivious"
+
+
+Transport = Annotated[
+    TransportName,
+    typer.Option(
+        help="token: each invited person answers once, by a token of the issuer. oblivious: through a relay, so that "
+        "the shuffler does not see who sends; also with an issuer."
+    ),
+]
+Relay = Annotated[str | None, typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on.")]
+GatewayKeyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
+]
+Issuer = Annotated[str | None, typer.Option(metavar="URL", help="Who gives a token to each invited person.")]
+IssuerKeyFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, help="The issuer's public key file.")
+]
+Name = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Name of this party, as you claim it; its address is always shown too."),
+]
+ReadyMade = Annotated[
+    bool, typer.Option("--ready-made", help="The issuer makes the tokens, and can then tell whose is which.")
+]
+Every = Annotated[int | None, whole("Send a batch on whenever there are so many reports, and not only at the close.")]
+DirectoryFile = Annotated[
+    Path | None, typer.Option(metavar="DIRECTORY", readable=False, help="Of a walk: the members, who pass reports on.")
+]
+Web = Annotated[
+    str | None, typer.Option(metavar="URL", help="Write the page, too, on which people answer; where it will be.")
+]
+Result = Annotated[str | None, typer.Option(metavar="URL", help="Where the release will be, for those who answer.")]
+Analyzer = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the shuffler sends what it has mixed; left out, the analyst fetches it."),
+]
+FetchWithin = Annotated[
+    int | None,
+    whole("Without --analyzer: days after the close until batches that nobody fetched are destroyed; 30 if left out."),
+]
+ForShow = Annotated[
+    bool, typer.Option("--demonstration", help="For show: answers may be made up, and all that comes of it says so.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Options of the names of parties, in the order of `PartyNames`."""
+
+    shuffler_name: Name = None
+    analyzer_name: Name = None
+    relay_name: Name = None
+    issuer_name: Name = None
+    page_name: Name = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """Options of the way from devices to the shuffler: a relay, tokens of an issuer, or neither."""
+
+    transport: Transport = TransportName.DIRECT
+    relay: Relay = None
+    gateway_key: GatewayKeyFile = None
+    issuer: Issuer = None
+    issuer_key: IssuerKeyFile = None
+    ready_made: ReadyMade = False
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of the collection."""
+        tokens = self.issuer is not None and self.issuer_key is not None
+        return {
+            "transport": self.transport.value,
+            "relay": self.relay,
+            "gateway": None if self.gateway_key is None else published_key(self.gateway_key),
+            "issuer": service_of(str(self.issuer), self.issuer_key) if tokens else None,
+            "ready_made": self.ready_made,
+        }
+
+
+def service_of(url: str, key: Path) -> "Service":
+    """A party at an address, with its key from a public file."""
+    from shuffledp.survey import Service
+
+    published = published_key(key)
+    return Service(url=url, key=replace(published, request_key=None) if url else published)
+
+
+def published_key(key: Path) -> "PublishedKey":
+    """A party's key from its public file."""
+    from shuffledp.files.key_files import read_public
+
+    return read_public(key)
