@@ -119,7 +119,7 @@ def _own(curves: Curves) -> str:
 
 
 def _explained(panel: Panel, curves: Curves) -> Panel:
-    """The panel, which has no caption, with words above it where its line lies above its dot."""
+    """Panel with a legend above it, in place of a caption, where the dot lies below the line."""
     if not curves.is_at_once or isinstance(panel.y, Rows):
         return panel
     label = f"{panel.y.label}, without the bounds that take seconds; with them, here: {_own(curves)}"

@@ -117,7 +117,7 @@ def reminders_document(collection: Collection, folder: Path, count: int, *, chos
 
 
 def published_document(collection: Collection, *, released: bool) -> Document:
-    """Where the published result is, or that nothing was released is published."""
+    """Address of the published result, or of the notice that nothing was released."""
     said = "The result is published" if released else "That nothing was released is published"
     where = f"{said}: {collection.result}" if collection.result else f"{said}."
     return Document(sections=(Section(anchor="published", title="", blocks=told(where, role=Role.PATH)),))

@@ -158,7 +158,7 @@ def read_batches(
 def open_batches(
     path: OneInput, columns: Sequence[str], *, encoded: Sequence[str] = (), present: Sequence[str] = ()
 ) -> tuple[int | None, Iterator[pa.RecordBatch]]:
-    """Number of rows, if known, and batches as of `read_batches`, which may have no rows here."""
+    """Number of rows, if known, and batches like those of `read_batches`; some may be empty."""
     total, batches = _batches(path, columns, encoded, present)
     return total, iter(lambda: guarded(path, lambda: next(batches, None)), None)
 

@@ -136,7 +136,7 @@ def _settled_code(concentration: float, remaining: int, word: int, source: Rando
 
 
 class ItemsLeft(Protocol):
-    """Remaining items of 0, 1, 2, ..., of which codes take one after the other."""
+    """Items 0, 1, 2, ... that codes have not taken yet; each code takes one."""
 
     def take(self, codes: Integers) -> None:
         """Replace each code by the item that it takes: the remaining item with ``code`` others before it."""

@@ -256,7 +256,7 @@ def _remainder(model: ProtocolModel) -> float:
 
 
 def _composable(share: Share, delta: float) -> Models:
-    """The protocols of a share; its pair if one of its protocols has no bound at this delta."""
+    """Protocols of a share; where one has no bound at this delta, a response with the share's epsilon and delta."""
     try:
         for model in share.models:
             account(model, delta=delta)

@@ -57,7 +57,7 @@ class MadeFrom:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All these columns."""
+        """Columns of coordinates, labels and weights, in this order."""
         return (*self.numbers, *self.labels, *self.weights)
 
 

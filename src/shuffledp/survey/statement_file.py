@@ -206,7 +206,7 @@ def _with_parts(statement: PrivacyStatement) -> Iterator[PrivacyStatement]:
 
 
 def _unmet_by_trust(statement: PrivacyStatement) -> Iterator[str]:
-    """Conditions on the trust of a statement: at least what every statement by its theorems needs."""
+    """Trust conditions that a statement lacks, although all statements by its theorems need them."""
     if Trust.OWN_DEVICE not in statement.trust:
         yield f"say in each statement that it takes trust in {Trust.OWN_DEVICE}; one does not"
     others = set(statement.trust) - _OF_NO_SHUFFLE

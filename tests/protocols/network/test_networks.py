@@ -12,12 +12,17 @@ from shuffledp.accounting import account, epsilon_of
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.files import stages
+from shuffledp.files.family_files import files_of
+from shuffledp.files.file_facts import FileFacts
+from shuffledp.files.parquet import read_view
+from shuffledp.files.reading import NOBODY
+from shuffledp.files.releases import release_of_views
 from shuffledp.people.graphs import Graph
 from shuffledp.protocols.network.files.graphs_of_walks import WalkedView, read_graphs
 from shuffledp.protocols.network.survey.network_section import NetworkSection
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.shufflers import UniformShuffler
-from shuffledp.survey import EarlierRelease, Task
+from shuffledp.survey import DataFlow, EarlierRelease, Provenance, Task
 
 BIT = KaryRandomizedResponse(epsilon0=1.0, domain_size=2)
 
@@ -75,6 +80,17 @@ def test_the_view_is_described_by_the_analysts_own_copy_of_the_graph(folder):
         found = WalkedView.of(task.column, boasting, given, folder)
         assert found.view.shuffle == shuffler.model(PEOPLE)
         assert found.view.shuffle.near_uniformity > 0
+    checked = files_of(task.shuffler).checked(task.column, iter([boasting]), None, folder)
+    assert checked.shuffle == next(checked.views).shuffle == shuffler.model(PEOPLE)
+    facts = FileFacts.of(
+        task.column,
+        "view",
+        DataFlow(received=PEOPLE, missing=0, released=PEOPLE),
+        Provenance(),
+        shuffle=boasting.shuffle,
+    )
+    release_of_views(task.column, iter([boasting]), facts, folder, NOBODY, beside=folder)
+    assert read_view(folder / "release.parquet", task.column)[1].shuffle == shuffler.model(PEOPLE)
     another = replace(view, shuffle=replace(view.shuffle, graph_digest="0" * 64))
     with pytest.raises(InputDataError, match="of another graph"):
         WalkedView.of(task.column, another, None, folder)

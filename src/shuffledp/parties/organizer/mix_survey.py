@@ -104,7 +104,7 @@ def new_mix_survey(terms: SurveyTerms, output: Path, mix: MixClient, found: MixT
 
 
 def default_close(found: MixTerms) -> str:
-    """When a survey closes by default: in a week, or as late as a mix with these terms allows."""
+    """Closing time of a survey by default: in a week, or as late as a mix with these terms allows."""
     return written(datetime.now(UTC) + min(timedelta(days=_DAYS_OPEN), timedelta(days=found.policy.days) - _SLACK))
 
 

@@ -1,15 +1,16 @@
 """Plan of a network shuffle: guarantee and cost of each number of rounds, each part alone, and risks."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from shuffledp.accounting import account, epsilon_of
 from shuffledp.core import validate
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress
 from shuffledp.core.local_models import LocalModel, ProtocolModel
@@ -28,7 +29,7 @@ from shuffledp.protocols.network.planning.network_rounds import (
     model_of,
     why_no_rounds,
 )
-from shuffledp.protocols.network.planning.planned_churn import PlannedChurn, plan_as_dict
+from shuffledp.protocols.network.planning.planned_churn import PlannedChurn
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.theorems.network_limits import first_hop_delta
 
@@ -102,8 +103,35 @@ class Risk(Described):
     delta_at_least: float
 
 
+class PlannedWalks(FamilyPlan):
+    """Base of the plans of walks, along graphs and on overlays."""
+
+    __slots__ = ()
+    key: ClassVar[str] = "network"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields of the plan; ``churn`` only for plans with churn."""
+        return without_none(super().to_dict(), "churn")
+
+    @property
+    @abstractmethod
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings to read before a collection; empty if there are none."""
+
+    def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
+        """Warnings about the walks, whatever the randomizers."""
+        del models
+        return self.warnings
+
+    @property
+    def all_is_better(self) -> bool:
+        """Whether handing in all reports would guarantee no less; it loses no reports and needs no dummies."""
+        plan = cast("NetworkPlan", self)  # or another plan with the same fields
+        return plan.epsilon_of_all is not None and plan.epsilon_of_all <= plan.epsilon
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPlan(FamilyPlan):
+class NetworkPlan(PlannedWalks):
     """Plan of a network shuffle: what its rounds guarantee and cost.
 
     Args:
@@ -134,7 +162,6 @@ class NetworkPlan(FamilyPlan):
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
-    key: ClassVar[str] = "network"
     num_users: int
     num_edges: int
     num_graphs: int
@@ -157,15 +184,6 @@ class NetworkPlan(FamilyPlan):
     risks: tuple[Risk, ...]
     links: LinksPlan | None = None
     churn: PlannedChurn | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields of the plan; ``churn`` only for plans with churn."""
-        return plan_as_dict(super(NetworkPlan, self).to_dict())
-
-    def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
-        """Warnings about the walks, whatever the randomizers."""
-        del models
-        return self.warnings
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -197,11 +215,6 @@ class NetworkPlan(FamilyPlan):
         if self.fewest_rounds is not None or self.two_sides or self.num_parts <= MOST_SEARCHED:
             return ""
         return f"in more than {MOST_SEARCHED} parts they are not looked for"
-
-    @property
-    def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee no less; it loses no reports and needs no dummies."""
-        return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
 
     @property
     def own(self) -> AfterRounds:

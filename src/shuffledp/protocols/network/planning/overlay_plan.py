@@ -1,15 +1,11 @@
 """Plan of walks on an overlay by design: their guarantee, cost and exposure."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.local_models import ProtocolModel
-from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.network.laws.link_slots import slots_sent
 from shuffledp.protocols.network.laws.overlay_loads import average_exposure, leaving_chances
 from shuffledp.protocols.network.laws.walk_loads import expected_messages
@@ -18,13 +14,14 @@ from shuffledp.protocols.network.planning.constant_links import LinksPlan, plan_
 from shuffledp.protocols.network.planning.network_plan import (
     AfterRounds,
     NetworkPlan,
+    PlannedWalks,
     Risk,
     after_rounds,
     epsilon_of_everything,
     risks_of,
 )
 from shuffledp.protocols.network.planning.network_rounds import NetworkShuffle, epsilon_of_uniform
-from shuffledp.protocols.network.planning.planned_churn import PlannedChurn, plan_as_dict
+from shuffledp.protocols.network.planning.planned_churn import PlannedChurn
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 
 _USUAL_SHARE = 0.01  # of colluders, where none are planned for
@@ -77,7 +74,7 @@ class OverlayCost(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverlayPlan(FamilyPlan):
+class OverlayPlan(PlannedWalks):
     """Plan of walks on an overlay: their guarantee and cost.
 
     Args:
@@ -95,7 +92,6 @@ class OverlayPlan(FamilyPlan):
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
-    key: ClassVar[str] = "network"
     num_users: int
     protocol: str
     own: AfterRounds
@@ -108,10 +104,6 @@ class OverlayPlan(FamilyPlan):
     onion: bool = False
     links: LinksPlan | None = None
     churn: PlannedChurn | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields of the plan; ``churn`` only for plans with churn."""
-        return plan_as_dict(super(OverlayPlan, self).to_dict())
 
     @property
     def epsilon(self) -> float:
@@ -128,16 +120,6 @@ class OverlayPlan(FamilyPlan):
             "less mixed; several cycles mend that.",
             *self.churn.warnings,
         )
-
-    def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
-        """Warnings about the walks, whatever the randomizers."""
-        del models
-        return self.warnings
-
-    @property
-    def all_is_better(self) -> bool:
-        """Whether handing in all reports would guarantee no less; it loses no reports and needs no dummies."""
-        return self.epsilon_of_all is not None and self.epsilon_of_all <= self.epsilon
 
 
 WalksPlan = NetworkPlan | OverlayPlan

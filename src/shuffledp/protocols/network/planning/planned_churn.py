@@ -1,7 +1,6 @@
 """Churn in a plan, as people go offline while reports walk: the promise of a gate, and when it may open."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -69,11 +68,6 @@ class PlannedChurn(Described):
     def warnings(self) -> tuple[str, ...]:
         """Warnings to read before a collection."""
         return (_BEFORE,) if self.is_unknown else ()
-
-
-def plan_as_dict(found: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a plan, without those about churn where there is none."""
-    return {name: value for name, value in found.items() if name != "churn" or value is not None}
 
 
 def _opened(shuffler: RandomWalkShuffler) -> tuple[int, ...]:

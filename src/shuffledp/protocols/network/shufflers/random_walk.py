@@ -255,7 +255,7 @@ class RandomWalkShuffler(Walk):
 
     @property
     def _positions(self) -> dict[str, Any]:
-        """Fields of the model about final positions; one certain place for each report where more is not needed."""
+        """Model fields about final positions; where the protocol needs none, each report has one certain place."""
         found: dict[str, Any] = {"position_probabilities": (self.survival,), "position_counts": (1,)}
         if self.is_churned and self.schedule is None:
             return found | {"near_uniformity": np.inf, "separation": 1.0}
