@@ -90,12 +90,13 @@ class Passage:
     @property
     def fields(self) -> dict[str, Any]:
         """Fields of the collection."""
-        tokens = self.issuer is not None and self.issuer_key is not None
         return {
             "transport": self.transport.value,
             "relay": self.relay,
             "gateway": None if self.gateway_key is None else published_key(self.gateway_key),
-            "issuer": service_of(str(self.issuer), self.issuer_key) if tokens else None,
+            "issuer": None
+            if self.issuer is None or self.issuer_key is None
+            else service_of(self.issuer, self.issuer_key),
             "ready_made": self.ready_made,
         }
 
