@@ -158,7 +158,7 @@ def everybody(num_users: int, people: Sequence[int]) -> Sequence[int]:
 
 
 def surest_of(counts: Mapping[int, Counts], named: int, num_users: int) -> int:
-    """Person whose place is the easiest to predict, by `place_counts`; the named one if that may be chance."""
+    """Person whose place is the easiest to predict, by `place_counts`; ``named`` unless another is surely easier."""
     from scipy.stats import binom  # slow to import
 
     surest = {person: int(found.max()) for person, found in counts.items()}

@@ -187,7 +187,7 @@ def check_views(worth: Floats) -> None:
 
 
 def check_mixtures(found: Scores, slots: Slots | None = None) -> None:
-    """Check of `check_views` for reports in slots of these weights, which sum to 1; in any slots if None.
+    """Check, as `check_views` does, of scores for reports in slots of these weights; of any weights if None.
 
     By a linear program over mixtures of reports and, if one of them is worth less than 0, over whole numbers of reports
     unless there are enough weights to come close to any mixture.

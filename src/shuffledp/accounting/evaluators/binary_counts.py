@@ -125,7 +125,7 @@ class _TiltedCounts:
         return np.asarray(ones * self.one.variance + (self.others - ones) * self.zero.variance)
 
     def places(self, ones: Floats) -> Floats:
-        """Count k for each m: the last integer up to the mean."""
+        """Mean count of ones, rounded down to an integer k, for each m."""
         return np.asarray(np.floor(ones * self.one.chance + (self.others - ones) * self.zero.chance))
 
     def chances(self, ones: Floats) -> Floats:

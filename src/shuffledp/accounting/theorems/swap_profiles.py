@@ -77,6 +77,6 @@ def _points(epsilon0: float, others: int, epsilons: Floats) -> tuple[Floats, Flo
 
 
 def _moved(choices: Choices, before: Choices, first: Choices) -> Choices:
-    """Choices of a neighbor, moved as the first ones are."""
+    """Choices scaled by the factor that moved ``before`` to ``first``."""
     factor = first.rate / before.rate
     return Choices(rate=choices.rate * factor, donors=choices.donors, smoothing=choices.smoothing * factor)

@@ -213,7 +213,7 @@ class ReportStore(Database):
         return found
 
     def _insert(self, given: Sequence[_Given]) -> int:
-        """Number of rows that were not there and are stored, of each column in the order of its digests."""
+        """Store the rows that are new, each column in the order of its digests; returns their number."""
         inserted = 0
         for column in range(self._columns):
             found = [

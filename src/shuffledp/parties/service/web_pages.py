@@ -84,12 +84,12 @@ class WithPages:
             self.add(each, way)
 
     def add(self, collection: Collection, way: str = UPLOADS) -> None:
-        """Let the page of a collection call this way; an oblivious collection's uploads come by its relay instead."""
+        """Let the page of a collection call this path; uploads of oblivious collections go to their relay instead."""
         if collection.page is not None and (way != UPLOADS or not collection.is_oblivious):
             self._callers[f"{collection.path}/{way}"] = collection.page.origin, collection.issuer is not None
 
     def remove(self, collection: Collection, way: str = UPLOADS) -> None:
-        """Let the page of a collection call this way no more."""
+        """Refuse calls of this path from the page of a collection from now on."""
         self._callers.pop(f"{collection.path}/{way}", None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -121,7 +121,7 @@ def _opening(mixing: Mixing, section: GroupsSection, places: int) -> str:
 
 
 def _landing(mixing: Mixing, section: GroupsSection) -> str:
-    """Distances within which differences are lost."""
+    """A sentence on how far reports land from their places, and what estimates cannot show then."""
     if mixing.distance is None or mixing.distance_90 is None:
         return (
             f"They land {number(mixing.displacement)} ranks away on average: estimates are averages over about that "
