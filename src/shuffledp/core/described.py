@@ -15,6 +15,7 @@ import typing
 from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -80,7 +81,7 @@ class Described:
             raise InvalidParameterError(f"{title} must be a table; got {type(data).__name__}.")
         given = dict(data)
         member = cls._member(given.pop(cls.tag_key, None)) if cls.tag_key else cls
-        hints = typing.get_type_hints(member)
+        hints = _hints_of(member)
         fields = {field.name: field for field in keys_of(member) if field.init}
         for key in given:
             if key not in fields:
@@ -110,6 +111,12 @@ class Described:
             choices = ", ".join(sorted(known))
             raise InvalidParameterError(f"{cls.tag_key} must be one of {choices}; got {cls.tag_key}={tag!r}.")
         return known[tag]
+
+
+@cache
+def _hints_of(described: type[Described]) -> dict[str, Any]:
+    """Types of the fields of a class; finding them takes longer than all else that reads a value."""
+    return typing.get_type_hints(described)
 
 
 def keys_of(described: type[Described]) -> tuple["dataclasses.Field[Any]", ...]:

@@ -16,10 +16,11 @@ from parties.service.at_work import run
 from parties.service.given import task_near_an_order
 from shuffledp.core.instants import written
 from shuffledp.parties.client.respondents_page import with_page
-from shuffledp.parties.mix import mix_folder
+from shuffledp.parties.mix import collection_at_mix, mix_folder
 from shuffledp.parties.mix.page_inspection import Inspected, Inspector
 from shuffledp.parties.store.database import StorageError
-from shuffledp.parties.wire.keys import AnalyzerKey, IssuerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.grammar import UPLOAD_TYPE
+from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE, RegistrantProof
@@ -315,7 +316,7 @@ def test_script_in_every_field_is_text_on_the_page(tmp_path):
     assert Tags.of(page.text) == usual
 
 
-@pytest.mark.parametrize("number", [100, pytest.param(10_000, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("number", [20, pytest.param(10_000, marks=pytest.mark.deep)])
 def test_one_registrant_cannot_register_more_than_the_policy_says_and_others_still_can(tmp_path, number):
     async def test():
         async with mixing(tmp_path, policy=MixPolicy(collections=2)) as mix:
@@ -352,7 +353,9 @@ def test_of_one_registrant_one_collection_is_inspected_at_a_time(tmp_path, monke
 # ---- the disk -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("last", range(6))
+@pytest.mark.parametrize(
+    "last", [pytest.param(each, marks=pytest.mark.deep) if each in (1, 2) else each for each in range(6)]
+)
 def test_whatever_write_is_the_last_of_a_killed_process_a_registration_is_whole_or_absent(tmp_path, monkeypatch, last):
     """The process ends before one of its writes; the next one finds the collection whole, or not at all."""
 
@@ -408,6 +411,38 @@ def test_a_full_disk_registers_nothing_and_says_so(tmp_path, monkeypatch):
             return refused, (await mix.register(survey.collection)).status_code, mix.logged.events
 
     assert run(test) == ((503, "unavailable"), 201, [("storage-failed", 1), ("registered", 1)])
+
+
+def test_a_registration_whose_store_the_disk_did_not_take_goes_on_when_it_comes_again(tmp_path, monkeypatch):
+    async def test():
+        async with mixing(tmp_path) as mix:
+            survey = Survey(mix.terms)
+
+            def full(*_, **__):
+                raise StorageError("full")
+
+            with monkeypatch.context() as disk:
+                disk.setattr(collection_at_mix, "ReportStore", full)
+                refused = kind(await mix.register(survey.collection))
+            again = kind(await mix.register(survey.collection))
+            return refused, again, (await mix.page(survey.collection)).content == survey.html
+
+    assert run(test) == ((503, "unavailable"), (201, ""), True)
+
+
+def test_people_reach_a_mix_through_a_relay_by_the_key_that_it_tells(tmp_path):
+    async def test():
+        async with mixing(tmp_path) as mix:
+            relayed = {"transport": "oblivious", "relay": "https://relay.example", "page": "https://third.example/a"}
+            survey = Survey(mix.terms, gateway=mix.terms.gateway, **relayed)
+            other = Survey(mix.terms, gateway=other_key(GatewayKey), **relayed)
+            assert kind(await mix.register(other.collection)) == (422, "otherMix")
+            assert (await mix.register(survey.collection)).status_code == 201
+            direct = await mix.post(f"{survey.collection.path}/reports", b"", UPLOAD_TYPE)
+            keys = (await mix.client.get("/ohttp-keys")).content
+            return kind(direct), mix.terms.gateway.config.public_key in keys
+
+    assert run(test)[1]
 
 
 # ---- keys for tokens ------------------------------------------------------------------------------------------------

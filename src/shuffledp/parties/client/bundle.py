@@ -7,6 +7,7 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.resources import files
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([^"]+)";\n', re.MULTILINE)
@@ -44,6 +45,7 @@ def allowed(source: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
+@cache
 def script_of(first: str) -> str:
     """Script made of a module and all that it imports.
 

@@ -239,6 +239,11 @@ class MixFolder:
             if not each.name.startswith(_PARTIAL):
                 yield self._read(each)
 
+    def find(self, collection_id: bytes) -> Registered | None:
+        """Registration of the collection with this id; None if there is none."""
+        folder = self.path / _COLLECTIONS / collection_id.hex()
+        return self._read(folder) if folder.is_dir() else None
+
     def _read(self, folder: Path) -> Registered:
         about = _json(folder / _ABOUT)
         if about is None:

@@ -172,6 +172,10 @@ class MixHost:
             self._inspected.discard(registrant)
 
     async def _register(self, registrant: str, body: bytes) -> None:
+        written = await asyncio.to_thread(self.folder.find, id_of(body))
+        if written is not None:  # when the disk failed just after it was written
+            await self._take(written)
+            return
         found = await asyncio.to_thread(self._inspector.inspect, body)
         if not found.is_collection:
             raise Refused(Problem.INVALID_MESSAGE)

@@ -38,17 +38,7 @@ async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], No
         StorageError: if the disk cannot be written to.
     """
     folder = MixFolder(Path(config.state))
-    (key, published), (gateway_key, gateway) = folder.shuffler_key(), folder.gateway_key()
-    terms = MixTerms(
-        url=config.url,
-        shuffler=published,
-        gateway=gateway,
-        register=config.register,
-        policy=config.policy,
-        pages=config.pages,
-        tokens=config.tokens,
-        contact=config.contact,
-    )
+    terms, (key, _), (gateway_key, _) = terms_by(config, folder), folder.shuffler_key(), folder.gateway_key()
     host = MixHost(terms, folder, key, registrants=config.read_registrants(), log=log)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(host.close)
@@ -59,6 +49,20 @@ async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], No
         if config.metrics is not None:
             endpoints.append(Endpoint(app=mix_metrics_app(host), listening=listen(config.metrics)))
         await serve_until_asked(endpoints, [host.run()], log, ready)
+
+
+def terms_by(config: MixConfig, folder: MixFolder) -> MixTerms:
+    """Terms that a mix publishes, with its keys, which are made if they are not there."""
+    return MixTerms(
+        url=config.url,
+        shuffler=folder.shuffler_key()[1],
+        gateway=folder.gateway_key()[1],
+        register=config.register,
+        policy=config.policy,
+        pages=config.pages,
+        tokens=config.tokens,
+        contact=config.contact,
+    )
 
 
 def mix_metrics_app(host: MixHost) -> Starlette:
