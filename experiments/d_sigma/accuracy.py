@@ -8,9 +8,9 @@ import numpy as np
 import shuffledp as sdp
 from experiments.checking import Drawn
 from experiments.d_sigma.data import People, people_of
-from experiments.d_sigma.learning import BoostedRegions, share_of_likeliest
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
 from experiments.showing import legend_in, lettered, new_chart, series
+from shuffledp.protocols.d_sigma.analyzers.learned_laws import BoostedRegions, share_of_likeliest
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]

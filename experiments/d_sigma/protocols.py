@@ -7,9 +7,9 @@ import numpy as np
 
 import shuffledp as sdp
 from experiments.d_sigma.data import people_of
-from experiments.d_sigma.vulnerability import Vote
 from experiments.showing import COLORS, lettered, new_chart
 from shuffledp.protocols.d_sigma.attacks.side_information import similar_people
+from shuffledp.protocols.d_sigma.attacks.vote_vulnerability import Vote
 
 Row = dict[str, Any]
 KEY = ("data", "shuffle")

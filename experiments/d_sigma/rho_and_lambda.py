@@ -8,13 +8,13 @@ import numpy as np
 import shuffledp as sdp
 from experiments.checking import Drawn
 from experiments.d_sigma.data import WHOLE, People, people_of
-from experiments.d_sigma.learning import BoostedRegions, laws_in_groups, learnability_error
 from experiments.d_sigma.mechanisms import MECHANISMS, STYLES, shuffler_of
-from experiments.d_sigma.neighborhoods import NeighborhoodBayes
-from experiments.d_sigma.vulnerability import Vote
 from experiments.showing import lettered, limits, new_chart, series
+from shuffledp.protocols.d_sigma.analyzers.learned_laws import BoostedRegions, laws_in_groups, learnability_error
 from shuffledp.protocols.d_sigma.attacks.evaluation import MajorityVote, evaluate
+from shuffledp.protocols.d_sigma.attacks.neighborhoods import NeighborhoodBayes
 from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, placement, similar_people
+from shuffledp.protocols.d_sigma.attacks.vote_vulnerability import Vote
 from shuffledp.testing import SeededSource
 
 Row = dict[str, Any]

@@ -66,6 +66,7 @@ FLOORS = {
     "survey": "survey",
     "files": "files",
     "documents": "documents",
+    "cli": "cli",
 }
 KERNEL = {
     *("core", "randomness", "people", "laws", "randomizers", "shufflers", "analyzers", "accounting", "leakage"),

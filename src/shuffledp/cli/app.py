@@ -30,6 +30,7 @@ from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.cli.send_command import send
 from shuffledp.core.errors import BatchTooSmallError, ContradictionError, InputDataError, ShuffleDPError
 from shuffledp.core.text import printable
+from shuffledp.protocols import commands
 
 EXIT_CODES = {ContradictionError: 1, BatchTooSmallError: 4, InputDataError: 3, ShuffleDPError: 2}
 
@@ -45,6 +46,8 @@ app = typer.Typer(
 
 for command in (init, plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo, send):
     app.command()(on_screen(command))
+for of_family in commands():
+    app.command()(on_screen(of_family))
 for about_graphs in (inspect, design):
     graph_app.command()(on_screen(about_graphs))
 for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):

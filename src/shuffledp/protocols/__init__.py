@@ -1,11 +1,12 @@
 """Families of protocols: each folder holds all that is particular to one family, from its people to its pages.
 
 Inside a folder the floors have the names and the heights of the kernel's rooms: ``people``, ``laws``, ``shufflers``,
-``theorems``, ``planning``, ``survey``, ``documents``, ``attacks``. No family imports another.
+``theorems``, ``planning``, ``survey``, ``documents``, ``attacks``, ``cli``. No family imports another.
 """
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import lazy_loader
@@ -28,6 +29,12 @@ def face(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
         return own(name) if name in ours else name_in_families(package, name)
 
     return find, names, listed
+
+
+def commands() -> tuple[Callable[..., None], ...]:
+    """Commands that families add to the command line: ``COMMANDS`` of the package ``cli`` in a family's folder."""
+    packages = [f"{__name__}.{family}.cli" for family in FAMILIES]
+    return tuple(each for package in packages if find_spec(package) for each in import_module(package).COMMANDS)
 
 
 def name_in_families(package: str, name: str) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp.core import validate
 from shuffledp.core.described import without_none
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.shuffle_models import PositionLaw, SwapWindows
 from shuffledp.core.table import Floats, Integers
@@ -30,6 +30,7 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     crossing,
     window_sizes,
 )
+from shuffledp.protocols.d_sigma.shufflers.swap_geometry import SwapGeometry
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 _NEGLIGIBLE = 45.0  # places of weight below exp(-45) are left out
@@ -316,6 +317,12 @@ class MallowsShuffler(SlotShuffler):
         first = windows(self.groups, prepared.order).first
         thetas = prepared.parameters[np.searchsorted(prepared.starts, first, side="right") - 1]
         return mallows_profiles(self.groups, prepared.order, thetas, self.distance, releases)
+
+    def swap_geometry(self) -> SwapGeometry:
+        """Ranks a concentration apart, see `SlotShuffler.swap_geometry`; refused for other distances than Kendall's."""
+        if self.distance != "kendall":
+            raise UnsupportedModelError(f"swap costs are distances for Kendall's; got distance={self.distance!r}.")
+        return SwapGeometry.of_concentrations(self.prepare().starts, self.prepare().parameters)
 
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
         """Guarantee for other groups, see `SlotShuffler.d_sigma_for`; infinite if a group crosses blocks.

@@ -28,6 +28,7 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     crossing,
     window_sizes,
 )
+from shuffledp.protocols.d_sigma.shufflers.swap_geometry import SwapGeometry, least_window_costs
 from shuffledp.randomness.sources import RandomSource
 
 SPACINGS = ("adaptive", "uniform", "refined")
@@ -264,6 +265,13 @@ class NoisySortShuffler(SlotShuffler):
         costs[prepared.order[block]] = 2 * np.abs(at[block] - at[rank]) * _ROUND_UP
         return costs
 
+    def swap_geometry(self) -> SwapGeometry:
+        """Positions as they are, see `SlotShuffler.swap_geometry`; refused for Gaussian noise."""
+        if self.noise != "laplace":
+            raise UnsupportedModelError("swap costs need Laplace noise; with Gaussian noise no finite cost is enough.")
+        prepared = self.prepare()
+        return SwapGeometry(at=prepared.parameters, starts=prepared.starts, rebates=np.zeros(prepared.starts.size - 1))
+
     def d_sigma_for(self, groups: Groups) -> DSigmaPrivacy:
         """Guarantee for other groups, see `SlotShuffler.d_sigma_for`; infinite if a group crosses blocks."""
         self._same_people(groups)
@@ -310,35 +318,15 @@ def worst_windows(at: Floats, starts: NDArray[np.int64]) -> tuple[SwapWindows, .
     sizes = list(window_sizes(int(np.diff(starts).max())))
     scores = np.full((len(_PRICES), at.size), np.inf)
     for size in sizes:
-        cost = _costs(at, blocks, size)
+        cost = least_window_costs(at, blocks, size)
         for score, price in zip(scores, _PRICES, strict=True):
             np.minimum(score, price / np.sqrt(size) + cost, out=score)
     levels = np.floor(_CLASSES_PER_DOUBLING * np.log2(scores)).astype(np.int64)
     _, kinds, people = np.unique(levels, axis=1, return_inverse=True, return_counts=True)
     dearest = np.zeros((people.size, len(sizes)))
     for column, size in enumerate(sizes):
-        np.maximum.at(dearest[:, column], kinds.ravel(), _costs(at, blocks, size))
+        np.maximum.at(dearest[:, column], kinds.ravel(), least_window_costs(at, blocks, size))
     return tuple(_window(sizes, dearest[kind], int(people[kind])) for kind in _not_better(dearest))
-
-
-def _costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
-    """Cost of the cheapest window of this size around each rank, in its block; infinite if no window fits."""
-    if size == 1:
-        return np.zeros(at.size)
-    first, last = slice(None, at.size - size + 1), slice(size - 1, None)
-    costs = np.where(blocks[first] == blocks[last], 2 * (at[last] - at[first]) * _ROUND_UP, np.inf)
-    padded = np.concatenate([np.full(size - 1, np.inf), costs, np.full(size - 1, np.inf)])
-    return _least_of_runs(padded, size)
-
-
-def _least_of_runs(values: Floats, length: int) -> Floats:
-    """Minimum of each run of this length."""
-    done, least = 1, values
-    while done < length:
-        step = min(done, length - done)
-        least = np.minimum(least[:-step], least[step:])
-        done += step
-    return least
 
 
 def _not_better(dearest: Floats) -> list[int]:

@@ -21,6 +21,7 @@ from shuffledp.core.text import plural
 from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.shufflers.swap_geometry import SwapGeometry
 from shuffledp.randomness.permutations import is_permutation
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
@@ -213,6 +214,14 @@ class SlotShuffler:
             InvalidParameterError: if there is no such person, counted from 0.
             UnsupportedModelError: if no such cost is finite, as with Gaussian noise.
         """
+
+    def swap_geometry(self) -> SwapGeometry:
+        """Swap costs as distances along the order.
+
+        Raises:
+            UnsupportedModelError: if they are none: for Gaussian noise, and for other Mallows laws than Kendall's.
+        """
+        raise UnsupportedModelError(f"swap costs are no distances for {type(self).__name__}.")
 
     def _rank_and_block(self, person: int) -> tuple[int, slice]:
         """Rank of a person, and the ranks of that person's block."""

@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from experiments.d_sigma.neighborhoods import NeighborhoodBayes, NeighborhoodPrior
 from scipy.special import stdtrit
 
 from attacks.seen import town, view_of
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.demo import make_survey
 from shuffledp.protocols.d_sigma.attacks.evaluation import MajorityVote, evaluate
+from shuffledp.protocols.d_sigma.attacks.neighborhoods import NeighborhoodBayes, NeighborhoodPrior
 from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation, placement, similar_people
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler

@@ -2,9 +2,14 @@ import sys
 
 import numpy as np
 import pytest
-from experiments.d_sigma.learning import BoostedRegions, laws_in_groups, learnability_error, share_of_likeliest
 
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.protocols.d_sigma.analyzers.learned_laws import (
+    BoostedRegions,
+    laws_in_groups,
+    learnability_error,
+    share_of_likeliest,
+)
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.randomizers import KaryRandomizedResponse, OptimizedUnaryEncoding
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler

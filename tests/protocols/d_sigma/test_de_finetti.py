@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from experiments.d_sigma.de_finetti import DeFinettiAttack
 
 from attacks.seen import view_of
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.protocols.d_sigma.attacks.de_finetti import DeFinettiAttack
 from shuffledp.protocols.d_sigma.attacks.side_information import SideInformation
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler

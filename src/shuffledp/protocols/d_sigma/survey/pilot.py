@@ -1,0 +1,148 @@
+"""Pilot of a task with groups: the answers and public columns of a few people, to choose a shuffle before collection.
+
+A pilot is data: its people must not answer the collection, and whoever holds it has seen their answers. From public
+columns alone a pilot has made-up answers.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.table import Floats, Integers, Table
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.survey.grouped_section import GroupedSection
+from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.randomness.replayable import SeededSource
+from shuffledp.randomness.sources import RandomSource
+from shuffledp.survey.columns import Column
+
+_BINS = 8  # of a column of numbers, as a feature
+_MOST_CATEGORIES = 64  # of a feature
+_WIDTH_OF_BUMPS = 0.3  # of made-up answers: each is common around a place of its own along the order
+_FACTORS_OF_REACH = (0.25, 0.5, 1.0, 2.0)
+FEWEST = 50  # people
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pilot:
+    """People of a pilot with their answers, and what is public of them.
+
+    Args:
+        answers: numbers of the task's answers, shape (people,).
+        grouping: the groups by the task's own table ``[groups]``, with coordinates if there are any.
+        public: the public columns.
+        made_up: whether the answers are made up.
+    """
+
+    answers: Integers
+    grouping: Grouping
+    public: Table
+    made_up: bool
+
+    @property
+    def points(self) -> Floats:
+        """Places to learn from: coordinates, or the numbers of people's own groups."""
+        if self.grouping.coordinates is not None:
+            return self.grouping.coordinates
+        return self.grouping.groups.own.astype(np.float64)[:, None]
+
+    def features(self, section: GroupsSection) -> Integers | None:
+        """Further public columns as numbers of categories, shape (people, columns); None if all make groups."""
+        others = [name for name in self.public.columns if name not in section.public_columns]
+        coded = [_coded(np.asarray(self.public[name])) for name in others]
+        kept = [column for column in coded if 1 < column.max(initial=0) + 1 <= _MOST_CATEGORIES]
+        return np.column_stack(kept) if kept else None
+
+    def reaches(self, section: GroupsSection, wanted: tuple[float, ...] = ()) -> dict[float | None, Grouping]:
+        """Groups of other radii or numbers of neighbors, ascending and all different; None stands for other ways."""
+        key = "radius" if section.radius is not None else "neighbors" if section.neighbors is not None else ""
+        points = self.grouping.coordinates
+        if not key or points is None:
+            if wanted:
+                raise InvalidParameterError(
+                    f"--reach must be left out where groups are made from {section.way} without a radius or neighbors."
+                )
+            return {None: self.grouping}
+        own = float(section.radius if section.radius is not None else section.neighbors or 1)
+        values = sorted({own, *(wanted or (own * factor for factor in _FACTORS_OF_REACH))})
+        found: dict[float | None, Grouping] = {}
+        metric = section.metric or "euclidean"
+        for given in [own, *(each for each in values if each != own)]:
+            value = given if key == "radius" else float(max(1, min(round(given), self.answers.size - 1)))
+            if key == "neighbors":
+                groups = Groups.from_neighbors(points, int(value), metric)
+            else:
+                groups = Groups.from_radius(points, value, metric)
+            if all(groups.digest != other.groups.digest for other in found.values()):
+                found[value] = Grouping(groups, points)
+        return {value: found[value] for value in sorted(found, key=lambda each: each or 0.0)}
+
+
+def _coded(column: NDArray[Any]) -> Integers:
+    """Numbers of categories from 0 on; numbers of many values are put into as many bins of equal counts."""
+    if column.dtype.kind in "iuf":
+        distinct = np.unique(column[~np.isnan(column)] if column.dtype.kind == "f" else column)
+        if distinct.size > _MOST_CATEGORIES:
+            edges = np.nanquantile(column, np.linspace(0, 1, _BINS + 1)[1:-1])
+            return np.searchsorted(edges, column, side="right").astype(np.int64)
+    found = np.unique(column.astype(np.str_), return_inverse=True)[1]
+    return found.astype(np.int64)
+
+
+def section_of(column: Column) -> tuple[GroupedSection, GroupsSection]:
+    """The tables ``[shuffler]`` and ``[groups]`` of a task whose settings can be explored; refused for other tasks."""
+    section = column.shuffler
+    if not isinstance(section, GroupedSection) or section.groups is None:
+        raise InvalidParameterError(
+            "the task must have a table [groups] to be explored: nothing is to be chosen for a "
+            f"{section.kind!r} shuffle."
+        )
+    model = column.randomizer.randomizer().model
+    if not isinstance(model, FrequencyModel) or model.kind != "k-rr":
+        raise InvalidParameterError(
+            "[randomizer] must be of kind 'k-rr' to be explored, since attacks read reports that are answers; got "
+            f"kind={model.kind!r}. Explore with k-rr and the same epsilon0: the shuffle is chosen alike."
+        )
+    return section, section.groups
+
+
+def made_up_answers(order: Integers, num_values: int, source: RandomSource | None = None) -> Integers:
+    """Made-up answers with something to learn: along the order, one answer after the other is the commonest.
+
+    Args:
+        order: the reference order.
+        num_values: of answers, 2 or more.
+        source: what draws them; None is a fixed seed, so that everybody makes up the same.
+    """
+    draw = np.random.Generator(
+        (SeededSource(0) if source is None else source).substream("made-up answers").bit_generator  # type: ignore[arg-type]
+    )
+    along = np.empty(order.size)
+    along[order] = np.linspace(0, 1, order.size)
+    peaks = np.linspace(0, 1, num_values)
+    weights = np.exp(-((along[:, None] - peaks) ** 2) / (2 * _WIDTH_OF_BUMPS**2))
+    passed = np.cumsum(weights, axis=1)
+    found: Integers = (draw.random(order.size)[:, None] * passed[:, -1:] > passed).sum(axis=1)
+    return found
+
+
+def require_enough(people: int) -> None:
+    """Refuse a pilot of so few people that nothing can be said."""
+    if people < FEWEST:
+        raise InvalidParameterError(f"a pilot must have at least {FEWEST} people; got {people}.")
+
+
+def stretches(order: Integers, starts: Integers, length: float) -> Integers:
+    """Number of everybody's stretch of about this many ranks of the order, from 0 on; none reaches over a block."""
+    size = max(1, math.ceil(length))
+    sizes = np.diff(starts)
+    inside = np.arange(order.size) - np.repeat(starts[:-1], sizes)
+    of_rank = np.cumsum((inside % size) == 0) - 1
+    found = np.empty(order.size, dtype=np.int64)
+    found[order] = of_rank
+    return found

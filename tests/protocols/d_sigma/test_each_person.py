@@ -1,0 +1,111 @@
+"""Guarantees of each person: the bound on naming a report, and the distribution of central epsilon."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.d_sigma.theorems.each_person import central_each, named_each
+
+LINE = Groups.from_radius([0, 1, 2, 3, 4, 5, 6, 20, 21, 22, 40], 2)
+SHUFFLERS = {
+    "mallows": lambda: MallowsShuffler(groups=LINE, alpha=3.0),
+    "one concentration": lambda: MallowsShuffler(groups=LINE, alpha=3.0, per_block=False),
+    "sort": lambda: NoisySortShuffler(groups=LINE, alpha=3.0),
+    "uniform blocks": lambda: NoisySortShuffler(groups=LINE, alpha=0.0),
+}
+
+
+@pytest.mark.parametrize("name", SHUFFLERS)
+def test_crowds_are_the_sums_over_all_exchanges(name):
+    shuffler = SHUFFLERS[name]()
+    order, crowds = shuffler.prepare().order, shuffler.swap_geometry().crowds()
+    for rank, person in enumerate(order.tolist()):
+        costs = np.delete(shuffler.swap_costs(person), person)
+        assert crowds[rank] == pytest.approx(np.exp(-costs).sum(), rel=1e-8, abs=1e-15)
+        assert crowds[rank] <= np.exp(-costs).sum() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", SHUFFLERS)
+def test_window_costs_are_the_largest_exchange_inside_the_cheapest_window(name):
+    shuffler = SHUFFLERS[name]()
+    prepared, geometry = shuffler.prepare(), shuffler.swap_geometry()
+    costs = np.array([shuffler.swap_costs(person)[prepared.order] for person in prepared.order.tolist()])
+    for size in (1, 2, 3, 5):
+        found = geometry.window_costs(size)
+        for rank in range(11):
+            firsts = range(max(0, rank - size + 1), min(rank, 11 - size) + 1)
+            inside = [costs[first : first + size, first : first + size].max() for first in firsts]
+            assert found[rank] == pytest.approx(min(inside, default=math.inf), rel=1e-9, abs=1e-12)
+
+
+def law_of(shuffler, people, draws=0):
+    """Exact law of a Mallows shuffle of a few people: permutations of ranks with their chances."""
+    theta = shuffler.prepare().parameters[0]
+    perms = [np.array(each) for each in itertools.permutations(range(people))]
+    inversions = [sum(int(p[a] > p[b]) for a, b in itertools.combinations(range(people), 2)) for p in perms]
+    weights = np.exp(-theta * np.array(inversions))
+    return perms, weights / weights.sum()
+
+
+@pytest.mark.parametrize("epsilon0", [0.0, 0.7])
+def test_nobody_names_a_report_more_often_than_the_bound_whatever_all_answers_are(epsilon0):
+    groups = Groups.from_radius([0, 1, 2, 3], 1)
+    shuffler = MallowsShuffler(groups=groups, alpha=1.5)
+    perms, law = law_of(shuffler, 4)
+    bound = named_each(shuffler, epsilon0)
+    keep = math.exp(epsilon0) / (1 + math.exp(epsilon0))
+    best = np.zeros(4)
+    for answers in itertools.product((0, 1), repeat=4):
+        for target in range(4):
+            success = 0.0
+            for view in itertools.product((0, 1), repeat=4):
+                joint = np.zeros(4)  # of the target's slot, and this view
+                for ranks, chance in zip(perms, law, strict=True):
+                    said = [keep if view[slot] == answers[ranks[slot]] else 1 - keep for slot in range(4)]
+                    joint[int(np.flatnonzero(ranks == target)[0])] += chance * math.prod(said)
+                success += joint.max()
+            best[target] = max(best[target], success)
+    assert (best <= bound[np.argsort(np.argsort(shuffler.prepare().order))]).all()
+    assert best.max() > 0.6 * bound.max()  # the bound is no idle one
+
+
+def test_with_gaussian_noise_the_bound_falls_as_more_people_stand_nearby():
+    near = Groups.from_radius(np.arange(400), 20)
+    sort = NoisySortShuffler(groups=near, alpha=1.0, noise="gaussian", delta=1e-6)
+    wide = NoisySortShuffler(groups=near, alpha=4.0, noise="gaussian", delta=1e-6)
+    assert 1 / 400 < named_each(sort, 0.5).max() < named_each(wide, 0.5).max() < named_each(wide, 1.5).max() < 1
+    assert np.median(named_each(sort, 0.5)) < named_each(sort, 0.5)[0]  # the end of the line is hidden by half as many
+
+
+def test_with_gaussian_noise_the_nearest_slot_is_named_less_often_than_the_bound():
+    groups = Groups.from_radius(np.arange(60), 4)
+    sort = NoisySortShuffler(groups=groups, alpha=6.0, noise="gaussian", delta=1e-3)
+    draws = np.array([sort.draw_ranks() for _ in range(400)])
+    stays = (draws == np.arange(60)).mean(axis=0)
+    assert (stays <= named_each(sort, 0.0) + 0.13).all()
+    assert stays.max() > 0.3 * named_each(sort, 0.0).max()
+
+
+def test_central_epsilon_is_the_best_window_and_never_above_epsilon0():
+    sort = NoisySortShuffler(groups=Groups.from_radius(np.arange(200), 10), alpha=2.0)
+    found = central_each(sort, lambda size: 3.0 / math.sqrt(size), 2.0)
+    at = sort.prepare().parameters
+    assert found.max() <= 2.0
+    middle = min(
+        3.0 / math.sqrt(size) + 2 * (at[100 + size // 2] - at[100 - (size - 1) // 2]) for size in range(10, 60)
+    )
+    assert found[100] == pytest.approx(middle, rel=0.05)
+    assert found.min() >= middle * (1 - 1e-9)
+    gaussian = NoisySortShuffler(groups=LINE, alpha=3.0, noise="gaussian", delta=1e-6)
+    assert (central_each(gaussian, lambda _: 0.1, 1.0) == 1.0).all()
+
+
+def test_other_distances_than_kendalls_are_refused():
+    with pytest.raises(UnsupportedModelError, match="Kendall"):
+        named_each(MallowsShuffler(groups=LINE, alpha=3.0, distance="cayley"), 1.0)
