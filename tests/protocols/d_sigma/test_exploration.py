@@ -17,8 +17,9 @@ from shuffledp.protocols.d_sigma.documents.exploration_document import explorati
 from shuffledp.protocols.d_sigma.files.pilots import read_pilot
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
-from shuffledp.protocols.d_sigma.survey.exploration import _is_dominated, explore
+from shuffledp.protocols.d_sigma.survey.exploration import explore
 from shuffledp.protocols.d_sigma.survey.pilot import made_up_answers, section_of, stretches
+from shuffledp.protocols.d_sigma.survey.settings_tried import is_dominated
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
@@ -82,7 +83,7 @@ def test_settings_that_nothing_beats_are_on_the_frontier_and_the_picks_are_among
             for other in found.tried
         )
         assert one.dominated or not beaten
-        assert one.dominated == _is_dominated(one, found)
+        assert one.dominated == is_dominated(one, found)
     assert set(found.picks) <= {"balanced", "hides more", "shows more"}
     assert "balanced" in found.picks
     for number in found.picks.values():

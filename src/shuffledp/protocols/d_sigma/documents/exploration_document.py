@@ -22,8 +22,8 @@ from shuffledp.documents.blocks import (
 )
 from shuffledp.documents.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
 from shuffledp.documents.document import Document, Place, Promise, Section
-from shuffledp.protocols.d_sigma.survey.exploration import Exploration, Setting, Tried
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
+from shuffledp.protocols.d_sigma.survey.settings_tried import Exploration, Setting, Tried
 
 EXPLORE_PAGE = "explore.html"
 _COLORS = {"mallows": "blue", "noisy-sort, laplace": "green", "noisy-sort, gaussian": "vermilion"}

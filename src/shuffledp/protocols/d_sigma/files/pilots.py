@@ -9,9 +9,9 @@ import pyarrow as pa
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.flow import Progress
 from shuffledp.core.table import Integers, Table
-from shuffledp.files.people_files import grouping_of
 from shuffledp.files.randomizing import PublicReader, RandomizedReports
 from shuffledp.files.reading import Watch, guarded, open_batches, read_batches
+from shuffledp.protocols.d_sigma.files.group_files import GroupFiles
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, made_up_answers, require_enough, section_of
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.survey import Column, Missing, Task
@@ -35,13 +35,15 @@ def read_pilot(task: Task, path: Path, folder: Path, progress: Progress | None =
     if len(task.columns) > 1:
         raise InvalidParameterError("the task must have one private column to be explored; it has several.")
     column = task.column
-    section, groups = section_of(column)
+    section, _ = section_of(column)
     answered = _has_answers(path, column)
     public, answers = _with_answers(path, column, progress) if answered else (_public(path, task, progress), None)
     people = public.num_rows
     require_enough(people)
     table = Table.from_arrow(public) if public.num_columns else Table(columns={})
-    grouping = grouping_of(groups, table, people, folder)
+    grouping = GroupFiles().around(section, table, people, folder)
+    if grouping is None:
+        raise InvalidParameterError("the task must have a table [groups].")
     values = len(column.targets) - (column.missing is Missing.CATEGORY)
     if answers is None:
         order = grouping.order(section.order)
