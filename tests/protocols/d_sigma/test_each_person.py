@@ -8,9 +8,9 @@ import pytest
 
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, named_each
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
-from shuffledp.protocols.d_sigma.theorems.each_person import central_each, named_each
 
 LINE = Groups.from_radius([0, 1, 2, 3, 4, 5, 6, 20, 21, 22, 40], 2)
 SHUFFLERS = {

@@ -18,13 +18,13 @@ from shuffledp.protocols.d_sigma.analyzers.learned_laws import BoostedRegions, l
 from shuffledp.protocols.d_sigma.attacks.nearest_match import nearest_match_success
 from shuffledp.protocols.d_sigma.attacks.pilot_attacks import PilotAttacks
 from shuffledp.protocols.d_sigma.attacks.side_information import similar_people
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, named_each
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, section_of, stretches
 from shuffledp.protocols.d_sigma.survey.settings_tried import NONE, UNIFORM, Protected, Setting, Tried
-from shuffledp.protocols.d_sigma.theorems.each_person import central_each, named_each
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.columns import Column
