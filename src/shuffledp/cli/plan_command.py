@@ -20,6 +20,7 @@ from shuffledp.cli.options import (
     whole,
 )
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.protocols.d_sigma.cli.wanted_command import WantedOptions, is_sought, show_sought
 
 Statistics = Annotated[
     bool, typer.Option("--statistics", help="Draw views by sufficient statistics: fast; the code is not tested.")
@@ -46,6 +47,7 @@ def plan(
     weeks: Annotated[
         int | None, whole("Plan for the same people answering every week: what all weeks lose together.")
     ] = None,
+    wanted: WantedOptions,
     output: Annotated[
         Path | None, typer.Option(help="Folder to make, with plan.html: the page of the release, without estimates.")
     ] = None,
@@ -54,9 +56,14 @@ def plan(
 ) -> None:
     """Say what to expect of a task before anybody is asked.
 
-    Or, with --error, how many people that takes; or, with --weeks, what asking the same people again costs. Prints the
+    Or, with --error, how many people that takes; or, with --weeks, what asking the same people again costs; or, for a
+    task with [groups], which alpha, radius and mechanism do what is wanted. Prints the
     report size, the errors, the guarantees, and which other randomizer would do better.
     """
+    beside = {"error": error, "weeks": weeks, "earlier": earlier, "table": table or None, "output": output}
+    if is_sought(task, wanted, epsilon, beside):
+        show_sought(task, input, wanted, epsilon, as_json=json)
+        return
     if weeks is not None:
         given = {"error": error, "input": input, "earlier": earlier, "table": table or None, "output": output}
         _plan_weeks(task, users, weeks, epsilon, given, as_json=json)

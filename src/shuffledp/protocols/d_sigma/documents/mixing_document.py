@@ -10,6 +10,7 @@ from shuffledp.documents.document import Section
 from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import NOTHING, count, number
 from shuffledp.protocols.d_sigma.documents.place_document import places_section
+from shuffledp.protocols.d_sigma.documents.promises_document import promised
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
@@ -41,6 +42,7 @@ def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
     blocks: list[Block] = [
         Text(f"Groups: {section.words}.", Role.HEADING),
         *_sentences(own, section),
+        *([] if plan.promises is None else promised(plan.promises)),
         _table_of_losses("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section),
     ]
     if plan.by_reach:

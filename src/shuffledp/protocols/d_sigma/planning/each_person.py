@@ -13,6 +13,7 @@ import numpy as np
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import gaussian_delta
+from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler, window_sizes
 from shuffledp.protocols.d_sigma.shufflers.swap_geometry import named_with_at_most
@@ -22,14 +23,17 @@ _STEPS_APART = 240
 _STEPS_OF_LOSS = 96
 _MOST_LOSS = 24.0
 _LEAST_CHANCE, _STEPS_OF_CHANCE = 1e-7, 1600  # steps of one percent
-_MOST_ASKED = 512  # people, spread evenly along the order, with Gaussian noise
+_MOST_ASKED = 512  # people, spread evenly along the order, with Gaussian noise; besides both ends of blocks
+_MOST_ENDS = 4096
+_STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
 
 def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
     """Largest chance with which somebody who knows all answers names the slot of a report, along the order.
 
     Every other person of the block hides somebody, at the cost of exchanging just the two (Theorem 4.2, refined). For
-    Gaussian noise the chance is on average over releases, and that of some hundred people spread along the order.
+    Gaussian noise the chance is on average over releases, and worked out for some hundred people spread along the order
+    and both ends of each block; anybody between two of them has the larger one.
 
     Args:
         shuffler: what shuffles.
@@ -74,12 +78,17 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
     """
     prepared = shuffler.prepare()
     people = prepared.order.size
-    asked = np.unique(np.linspace(0, people - 1, min(people, _MOST_ASKED)).astype(np.int64))
+    ends = np.concatenate([prepared.starts[:-1], prepared.starts[1:] - 1])[:_MOST_ENDS]
+    spread = np.linspace(0, people - 1, min(people, _MOST_ASKED)).astype(np.int64)
+    asked = np.unique(np.concatenate([ends, spread]))
     edges, chances, kept = _gaussian_grid()
     counts = _within(prepared.parameters, prepared.starts, asked, edges)
     hidden = counts @ kept.T * math.exp(-2 * epsilon0)
     impossible = hidden > 1 - chances
-    found: Floats = np.where(impossible.any(axis=1), chances[impossible.argmax(axis=1)], 1.0)
+    named = np.where(impossible.any(axis=1), chances[impossible.argmax(axis=1)], 1.0)
+    after = np.searchsorted(asked, np.arange(people))
+    before = np.maximum(after - (asked[after] > np.arange(people)), 0)
+    found: Floats = np.maximum(named[before], named[after])
     return found
 
 
@@ -105,3 +114,41 @@ def _within(at: Floats, starts: Integers, asked: Integers, edges: Floats) -> Flo
         inside = up - down - 1
         found[row] = np.diff(inside, prepend=0)
     return found
+
+
+def household_each(
+    shuffler: SlotShuffler, targets: int, epsilon0: float, *, at_least: int | None = None
+) -> Floats | None:
+    """Largest chance to find more than half of the slots of k people who live at one place, along the order.
+
+    The k people stand together in the order, and hide among the people of the best window around them: exchanging two
+    people of a window costs 2 epsilon0 and the window's swap cost, and so the number of slots found is at most
+    hypergeometric with that tilt (docs/theorems.md). Costs are rounded up to a grid.
+
+    Args:
+        shuffler: what shuffles.
+        targets: k, 1 or more; the attacker names k slots.
+        epsilon0: local loss of the one pure randomizer of everybody.
+        at_least: how many of the k must be found; None is more than half.
+
+    Returns:
+        Shape (people,), along the reference order; None where exchanges have no finite cost, as with Gaussian noise.
+    """
+    prepared = shuffler.prepare()
+    try:
+        geometry = shuffler.swap_geometry()
+    except UnsupportedModelError:
+        return None
+    wanted = targets // 2 + 1 if at_least is None else at_least
+    found = np.ones(prepared.order.size)  # of the k people from each rank on
+    for size in window_sizes(int(np.diff(prepared.starts).max())):
+        if size < max(2, targets):
+            continue
+        steps = np.ceil(geometry.window_costs(size, targets) / _STEP_OF_COST)
+        for step in np.unique(steps[steps <= _MOST_COST / _STEP_OF_COST]).tolist():
+            tail = naming_tail(size, targets, wanted, 2 * epsilon0 + step * _STEP_OF_COST)
+            here = steps == step
+            found[here] = np.minimum(found[here], tail)
+    last = np.repeat(prepared.starts[1:], np.diff(prepared.starts)) - targets
+    first = np.repeat(prepared.starts[:-1], np.diff(prepared.starts))
+    return np.asarray(found[np.maximum(np.minimum(np.arange(found.size), last), first)])

@@ -19,6 +19,7 @@ from shuffledp.protocols.d_sigma.people.layout import lay, ranks_of
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.people.public_points import distances
 from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
+from shuffledp.protocols.d_sigma.planning.personal_promises import Promises
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.theorems.meehan22 import unneeded_shuffle
 from shuffledp.randomness.replayable import SeededSource
@@ -167,12 +168,14 @@ class GroupsPlan(FamilyPlan):
         by_alpha: with other losses, ascending; its own among them.
         by_reach: with larger and smaller groups, where these have coordinates and a radius that can be multiplied, and
             where anything is shuffled.
+        promises: to each person, by the shuffler itself; None of several reports each, or where nothing is known.
     """
 
     key: ClassVar[str] = "groups"
     mixing: Mixing
     by_alpha: tuple[Mixing, ...]
     by_reach: tuple[Reach, ...]
+    promises: Promises | None = None
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
         """Warnings about a loss that does not fit the groups, or that randomizing alone achieves."""

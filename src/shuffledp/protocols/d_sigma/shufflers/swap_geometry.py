@@ -56,11 +56,14 @@ class SwapGeometry:
         found: Floats = sums * np.exp(self.rebates)[self.blocks] * _ROUND_DOWN
         return found
 
-    def window_costs(self, size: int) -> Floats:
-        """Cost of the cheapest window of this size around each rank, in its block; infinite if no window fits."""
+    def window_costs(self, size: int, together: int = 1) -> Floats:
+        """Cost of the cheapest window of this size around each rank, in its block; infinite if no window fits.
+
+        Windows hold the ``together`` ranks from this one on.
+        """
         if size == 1:
             return np.zeros(self.at.size)
-        found = least_window_costs(self.at, self.blocks, size)
+        found = least_window_costs(self.at, self.blocks, size, together)
         return np.maximum(found - self.rebates[self.blocks], 0.0)
 
 
@@ -79,14 +82,17 @@ def _both_ways(factors: Floats) -> Floats:
     return found
 
 
-def least_window_costs(at: Floats, blocks: NDArray[np.int64], size: int) -> Floats:
-    """Twice the width of the narrowest window of this size around each rank, in its block; infinite if none fits."""
+def least_window_costs(at: Floats, blocks: NDArray[np.int64], size: int, together: int = 1) -> Floats:
+    """Twice the width of the narrowest window of this size around each rank, in its block; infinite if none fits.
+
+    Windows hold the ``together`` ranks from this one on; so many are no more than ``size``.
+    """
     if size == 1:
         return np.zeros(at.size)
     first, last = slice(None, at.size - size + 1), slice(size - 1, None)
     costs = np.where(blocks[first] == blocks[last], 2 * (at[last] - at[first]) * _ROUND_UP, np.inf)
     padded = np.concatenate([np.full(size - 1, np.inf), costs, np.full(size - 1, np.inf)])
-    return _least_of_runs(padded, size)
+    return _least_of_runs(padded, size - together + 1)[together - 1 : together - 1 + at.size]
 
 
 def _least_of_runs(values: Floats, length: int) -> Floats:

@@ -12,6 +12,7 @@ from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, require_enough, section_of
 from shuffledp.protocols.d_sigma.survey.pilot_bench import Bench
+from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
 from shuffledp.protocols.d_sigma.survey.settings_tried import (
     NONE,
     UNIFORM,
@@ -59,7 +60,7 @@ def explore(
         validate.nonnegative(reach=reach)
     section, groups = section_of(column)
     bench = Bench(column, pilot)
-    groupings = pilot.reaches(groups, reaches)
+    groupings = groupings_around(groups, pilot.grouping, reaches)
     delta = getattr(section, "delta", None) or column.release.delta
     settings = list(_settings(groupings, getattr(section, "alpha", None), alphas, delta, pilot.answers.size))
     tried = [bench.ends(NONE, IdentityShuffler()), bench.ends(UNIFORM, UniformShuffler())]

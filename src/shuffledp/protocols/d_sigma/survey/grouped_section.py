@@ -121,10 +121,10 @@ class GroupedSection(ShufflerSection):
         """Plan of the groups: how the shuffle mixes them; None if they are unknown."""
         from shuffledp.protocols.d_sigma.survey.planned_groups import plan_of_groups
 
-        del column, progress
+        del progress
         if not isinstance(around, Grouping) or self.groups is None:
             return None
-        return plan_of_groups(self, self.groups, around, cast("SlotShuffler", shuffler))
+        return plan_of_groups(self, self.groups, around, cast("SlotShuffler", shuffler), column)
 
     def could_have_made(self, view: View) -> bool:
         """Whether each slot has one report; groups are compared where they are made."""

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.table import Floats, Integers, Table
-from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.survey.grouped_section import GroupedSection
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.randomness.replayable import SeededSource
@@ -24,7 +23,6 @@ from shuffledp.survey.columns import Column
 _BINS = 8  # of a column of numbers, as a feature
 _MOST_CATEGORIES = 64  # of a feature
 _WIDTH_OF_BUMPS = 0.3  # of made-up answers: each is common around a place of its own along the order
-_FACTORS_OF_REACH = (0.25, 0.5, 1.0, 2.0)
 FEWEST = 50  # people
 
 
@@ -58,30 +56,6 @@ class Pilot:
         kept = [column for column in coded if 1 < column.max(initial=0) + 1 <= _MOST_CATEGORIES]
         return np.column_stack(kept) if kept else None
 
-    def reaches(self, section: GroupsSection, wanted: tuple[float, ...] = ()) -> dict[float | None, Grouping]:
-        """Groups of other radii or numbers of neighbors, ascending and all different; None stands for other ways."""
-        key = "radius" if section.radius is not None else "neighbors" if section.neighbors is not None else ""
-        points = self.grouping.coordinates
-        if not key or points is None:
-            if wanted:
-                raise InvalidParameterError(
-                    f"--reach must be left out where groups are made from {section.way} without a radius or neighbors."
-                )
-            return {None: self.grouping}
-        own = float(section.radius if section.radius is not None else section.neighbors or 1)
-        values = sorted({own, *(wanted or (own * factor for factor in _FACTORS_OF_REACH))})
-        found: dict[float | None, Grouping] = {}
-        metric = section.metric or "euclidean"
-        for given in [own, *(each for each in values if each != own)]:
-            value = given if key == "radius" else float(max(1, min(round(given), self.answers.size - 1)))
-            if key == "neighbors":
-                groups = Groups.from_neighbors(points, int(value), metric)
-            else:
-                groups = Groups.from_radius(points, value, metric)
-            if all(groups.digest != other.groups.digest for other in found.values()):
-                found[value] = Grouping(groups, points)
-        return {value: found[value] for value in sorted(found, key=lambda each: each or 0.0)}
-
 
 def _coded(column: NDArray[Any]) -> Integers:
     """Numbers of categories from 0 on; numbers of many values are put into as many bins of equal counts."""
@@ -94,21 +68,26 @@ def _coded(column: NDArray[Any]) -> Integers:
     return found.astype(np.int64)
 
 
-def section_of(column: Column) -> tuple[GroupedSection, GroupsSection]:
-    """The tables ``[shuffler]`` and ``[groups]`` of a task whose settings can be explored; refused for other tasks."""
+def section_with_groups(column: Column) -> tuple[GroupedSection, GroupsSection]:
+    """The tables ``[shuffler]`` and ``[groups]`` of a task; refused for tasks without groups."""
     section = column.shuffler
     if not isinstance(section, GroupedSection) or section.groups is None:
         raise InvalidParameterError(
-            "the task must have a table [groups] to be explored: nothing is to be chosen for a "
-            f"{section.kind!r} shuffle."
+            f"the task must have a table [groups]: nothing is to be chosen for a {section.kind!r} shuffle."
         )
+    return section, section.groups
+
+
+def section_of(column: Column) -> tuple[GroupedSection, GroupsSection]:
+    """The tables ``[shuffler]`` and ``[groups]`` of a task whose settings can be explored; refused for other tasks."""
+    section, groups = section_with_groups(column)
     model = column.randomizer.randomizer().model
     if not isinstance(model, FrequencyModel) or model.kind != "k-rr":
         raise InvalidParameterError(
             "[randomizer] must be of kind 'k-rr' to be explored, since attacks read reports that are answers; got "
             f"kind={model.kind!r}. Explore with k-rr and the same epsilon0: the shuffle is chosen alike."
         )
-    return section, section.groups
+    return section, groups
 
 
 def made_up_answers(order: Integers, num_values: int, source: RandomSource | None = None) -> Integers:

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, cast
 from shuffledp.core.table import Integers
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, plan_mixing
+from shuffledp.protocols.d_sigma.planning.personal_promises import promises_of
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.survey.columns import Column
 
 if TYPE_CHECKING:
     from shuffledp.protocols.d_sigma.survey.grouped_section import GroupedSection
 
 
 def plan_of_groups(
-    section: "GroupedSection", groups: GroupsSection, grouping: Grouping, shuffler: SlotShuffler
+    section: "GroupedSection", groups: GroupsSection, grouping: Grouping, shuffler: SlotShuffler, column: Column
 ) -> GroupsPlan:
     """Plan of how the shuffler of a task mixes its groups.
 
@@ -23,6 +25,7 @@ def plan_of_groups(
         groups: the table ``[groups]``.
         grouping: the groups made by it.
         shuffler: the shuffler of these groups.
+        column: a private column of the task; of one alone, promises to each person are planned too.
     """
 
     def family(others: Groups, order: Integers, alpha: float | None) -> SlotShuffler:
@@ -33,7 +36,11 @@ def plan_of_groups(
         return cast("GroupedSection", replace(cast(Any, section), alpha=alpha, **given)).around(others, order)
 
     reaches = {"radius": groups.radius, "neighbors": groups.neighbors}
-    return plan_mixing(
+    promises = None
+    if column.part_of is None:
+        local = column.randomizer.randomizer().model
+        promises = promises_of(shuffler, grouping.groups, local, delta=column.release.delta)
+    found = plan_mixing(
         grouping.groups,
         shuffler,
         family,
@@ -42,3 +49,4 @@ def plan_of_groups(
         metric=groups.metric,
         method=section.order,
     )
+    return replace(found, promises=promises)

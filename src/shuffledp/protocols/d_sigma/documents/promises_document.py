@@ -1,0 +1,67 @@
+"""Promises to each person before a collection, in words: one report, a household, central loss, what regions keep."""
+
+from collections.abc import Iterator
+
+from shuffledp.core.text import count_of, in_digits, percent
+from shuffledp.documents.blocks import DETAIL, Block, Column, Table, Text
+from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, RegionKept, Spread
+
+_WHO = ("least hidden", "nine in ten", "half")
+
+
+def promised(promises: Promises) -> Iterator[Block]:
+    """A sentence for everybody, then how promises differ from person to person, and what regions keep."""
+    named = promises.named
+    half = percent(named.half, "at most")
+    household = next(iter(promises.households.items()), None)
+    together = ""
+    if household is not None:
+        size, spread = household
+        together = (
+            f" Of a household of {size} they find more than half at most with {percent(spread.most, 'at most')} (half: "
+            f"{percent(spread.half, 'at most')})."
+        )
+    alone = f" ({count_of(promises.num_alone, 'person')} alone left out)" * bool(promises.num_alone)
+    yield Text(
+        "Somebody who knows all answers will name the slot of one report at most with "
+        f"{percent(named.most, 'at most')} (half of the people: {half}){alone}.{together}{_weakness(promises)}"
+    )
+    yield _by_person(promises)
+    if promises.regions:
+        yield _by_region(promises.regions)
+
+
+def _weakness(promises: Promises) -> str:
+    """A weak promise is called weak, and for whom."""
+    if promises.named.half > WEAK:
+        return " This is a weak promise: for most people it says next to nothing."
+    return " For the least hidden this is a weak promise." * (promises.named.most > WEAK)
+
+
+def _by_person(promises: Promises) -> Table:
+    """Chances and central losses of the least hidden person, of nine in ten and of half of the people."""
+    rows = [("one report named", *_chances(promises.named))]
+    rows += [(f"household of {size}, more than half", *_chances(each)) for size, each in promises.households.items()]
+    central = promises.central
+    losses = (in_digits(each, "at most") for each in (central.most, central.nine_in_ten, central.half))
+    rows.append((f"central epsilon, delta {promises.delta:g}", *losses))
+    heads = (Column("what each person is promised, at most", left=True), *map(Column, _WHO))
+    return Table("What each person is promised", heads, tuple(rows), on=DETAIL)
+
+
+def _chances(spread: Spread) -> tuple[str, ...]:
+    return tuple(percent(each, "at most") for each in (spread.most, spread.nine_in_ten, spread.half))
+
+
+def _by_region(regions: tuple[RegionKept, ...]) -> Table:
+    """Share of reports that stays, for groups along the order."""
+    sure = percent(1 - regions[0].delta)
+    heads = (
+        Column("group at this place of the order", left=True),
+        *map(Column, ("people", "stays", f"with {sure} at least")),
+    )
+    rows = tuple(
+        (f"{each.rank:.0%}", f"{each.people:,}", percent(each.mean), percent(each.least, "at least"))
+        for each in regions
+    )
+    return Table("How much of each region stays", heads, rows, on=DETAIL)

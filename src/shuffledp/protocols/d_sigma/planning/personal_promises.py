@@ -1,0 +1,165 @@
+"""Promises to each person before a collection: chances that reports are found, central epsilons, what places keep."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from shuffledp.accounting.theorem import common_randomizer, not_adaptive, one_message_each, pure_local
+from shuffledp.accounting.theorems.reductions import uniform_epsilons
+from shuffledp.core.described import Described
+from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.table import Floats, Integers
+from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.randomness.replayable import SeededSource
+from shuffledp.shufflers import UniformShuffler
+
+HOUSEHOLDS = (3, 5)
+WEAK = 0.5  # a report that may be named more often than this is hardly hidden
+_MOST_REGIONS = 8
+_DRAWS, _FEWER_DRAWS, _MANY = 60, 20, 200_000
+_SELDOM = 0.05  # chance with which a region keeps less than is said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread(Described):
+    """Distribution over people: of the one who is worst off, of nine in ten, and of half of them, or less."""
+
+    most: float
+    nine_in_ten: float
+    half: float
+
+    @classmethod
+    def of(cls, each: Floats) -> "Spread":
+        """Quantiles of a number for each person, rounded to a person whose number is larger."""
+        nine, half = np.quantile(each, (0.9, 0.5), method="higher")
+        return cls(most=float(each.max()), nine_in_ten=float(nine), half=float(half))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionKept(Described):
+    """Reports that stay in one group's slots: (eta, delta)-preservation.
+
+    Args:
+        rank: place of its middle along the reference order, as a share from 0 to 1.
+        people: people in the group.
+        mean: share of the group's slots that hold one of its reports, on average.
+        least: eta: the share that is reached with probability 1 - delta, by simulation where it is not exact.
+        delta: the probability of less.
+    """
+
+    rank: float
+    people: int
+    mean: float
+    least: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promises(Described):
+    """Promises of a shuffle to the people of given groups, whatever they will answer.
+
+    Spreads are over the people who are not alone in a block: the others' reports are not shuffled at all.
+
+    Args:
+        epsilon0: local loss.
+        delta: remainder of the central losses.
+        num_alone: people who are the only ones in their block.
+        named: chance that somebody who knows all answers names the slot of one person's report, at most.
+        households: for a number k of people who live at one place, the chance to find more than half of their slots.
+        central: central epsilon of what is released.
+        regions: what some groups keep, along the order.
+    """
+
+    epsilon0: float
+    delta: float
+    num_alone: int
+    named: Spread
+    households: dict[str, Spread]
+    central: Spread
+    regions: tuple[RegionKept, ...]
+
+
+def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
+    """Central epsilon of a uniform shuffle of so many people, by the quickest bound; each is computed once."""
+    like = ProtocolModel(local=local, shuffle=UniformShuffler().model(max(people, 2)))
+
+    @cache
+    def uniform(size: int) -> float:
+        return next(iter(uniform_epsilons(like, size, delta)), math.inf)
+
+    return uniform
+
+
+def promises_of(
+    shuffler: SlotShuffler,
+    groups: Groups,
+    local: LocalModel,
+    *,
+    delta: float,
+    sizes: tuple[int, ...] = HOUSEHOLDS,
+    with_regions: bool = True,
+) -> Promises | None:
+    """Promises of a shuffler to its people; None where no theorem covers these reports.
+
+    Args:
+        shuffler: what shuffles.
+        groups: whose preservation is asked for.
+        local: everybody's randomizer.
+        delta: of central losses.
+        sizes: numbers of people of a household.
+        with_regions: whether to simulate what regions keep.
+    """
+    prepared = shuffler.prepare()
+    model = ProtocolModel(local=local, shuffle=prepared.model)
+    needed = (common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
+    if not all(each.holds for each in needed):
+        return None
+    mixed = np.repeat(np.diff(prepared.starts) > 1, np.diff(prepared.starts))
+    if not mixed.any():
+        return None
+    try:
+        named = named_each(shuffler, local.epsilon0)
+    except UnsupportedModelError:
+        return None
+    households = {str(size): household_each(shuffler, size, local.epsilon0) for size in sizes}
+    central = central_each(shuffler, uniform_of(local, prepared.order.size, delta), local.epsilon0)[mixed]
+    return Promises(
+        epsilon0=float(local.epsilon0),
+        delta=delta,
+        num_alone=prepared.model.num_alone,
+        named=Spread.of(named[mixed]),
+        households={size: Spread.of(each[mixed]) for size, each in households.items() if each is not None},
+        central=Spread.of(central),
+        regions=_regions(shuffler, groups, prepared.order) if with_regions else (),
+    )
+
+
+def _regions(shuffler: SlotShuffler, groups: Groups, order: Integers) -> tuple[RegionKept, ...]:
+    """Preservation of the groups of people spread evenly along the order, each group once."""
+    people = order.size
+    asked = order[((np.arange(_MOST_REGIONS) + 0.5) * people / _MOST_REGIONS).astype(np.int64)]
+    numbers = list(dict.fromkeys(groups.own[asked].tolist()))
+    ranks = np.empty(people, dtype=np.int64)
+    ranks[order] = np.arange(people)
+    members = [groups[number] for number in numbers]
+    asked_for = Groups.from_lists([*members, np.arange(people)], people)  # everybody is in the last one
+    draws = _DRAWS if people <= _MANY else _FEWER_DRAWS
+    found = preservation(shuffler, asked_for, delta=_SELDOM, num_draws=draws, source=SeededSource(0))
+    regions = [
+        RegionKept(
+            rank=float(np.median(ranks[each]) / max(people - 1, 1)),
+            people=each.size,
+            mean=float(found.mean[place]),
+            least=float(found.least[place]),
+            delta=_SELDOM,
+        )
+        for place, each in enumerate(members)
+    ]
+    return tuple(sorted(regions, key=lambda each: each.rank))

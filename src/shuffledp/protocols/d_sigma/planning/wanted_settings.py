@@ -1,0 +1,250 @@
+"""Losses of the order that meet what is wanted of a shuffle: how well people are hidden, and how little is blurred.
+
+What hides people gets worse as alpha grows, and what places keep gets better (docs/theorems.md): naming, households,
+central loss and mean displacement are monotone in alpha for every mechanism here, so that limits are found by
+bisection. The share that stays in a group is not known to be monotone: there a grid is tried.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.randomness.replayable import SeededSource
+
+LEAST_ALPHA, MOST_ALPHA = 2.0**-6, 2.0**17
+_CLOSE = 1.01  # ratio of alphas at which a bisection ends
+_DRAWS, _MOST_GROUPS = 3, 32
+
+Make = Callable[[float], SlotShuffler]  # the shuffler with this alpha
+Holds = Callable[[SlotShuffler], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted(Described):
+    """Requirements of a shuffle near an order; None where nothing is required.
+
+    Args:
+        slot_chance: somebody who knows all answers names the slot of a report at most with this chance.
+        epsilon: central epsilon of everybody, at most.
+        household: number k of people who live at one place, of whose slots more than half are to be found
+        chance: at most with this chance.
+        blur: mean distance in ranks between a slot and the report in it, at most.
+        stays_in_group: share of a group's slots that hold a report of the group on average, at least.
+    """
+
+    slot_chance: float | None = None
+    epsilon: float | None = None
+    household: int | None = None
+    chance: float | None = None
+    blur: float | None = None
+    stays_in_group: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in ("slot_chance", "chance", "stays_in_group")}
+        validate.open_probability(**{name: value for name, value in given.items() if value is not None})
+        positive = {name: getattr(self, name) for name in ("epsilon", "blur")}
+        validate.positive(**{name: value for name, value in positive.items() if value is not None})
+        if (self.household is None) != (self.chance is None):
+            raise InvalidParameterError(
+                "household and chance must be given together: how many people live at one place, and with which chance "
+                f"more than half of their reports may be found; got household={self.household}, chance={self.chance}."
+            )
+        if self.household is not None:
+            validate.integer_at_least(1, household=self.household)
+        if not any((self.slot_chance, self.epsilon, self.household, self.blur, self.stays_in_group)):
+            raise InvalidParameterError("something must be wanted; got nothing.")
+
+    @property
+    def hides(self) -> bool:
+        """Whether anything is wanted that keeps alpha small."""
+        return not (self.slot_chance is None and self.epsilon is None and self.household is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(Described):
+    """Range of alpha that meets all that is wanted, by one mechanism for given groups.
+
+    Args:
+        at_most: the largest alpha that hides people as wanted, by what wants it; empty if nothing does.
+        at_least: the smallest alpha that keeps places as wanted, by what wants it.
+        impossible: people for whom no alpha does, by what is wanted; they are left out of the limits.
+        out_of_reach: requirements that no alpha meets at all.
+    """
+
+    at_most: dict[str, float] = field(default_factory=dict)
+    at_least: dict[str, float] = field(default_factory=dict)
+    impossible: dict[str, int] = field(default_factory=dict)
+    out_of_reach: tuple[str, ...] = ()
+
+    @property
+    def alpha(self) -> float | None:
+        """Alpha to take: the largest that hides as wanted, else the smallest that keeps so; None if none does."""
+        high, low = min(self.at_most.values(), default=math.inf), max(self.at_least.values(), default=0.0)
+        if self.out_of_reach or low > high:
+            return None
+        return high if self.at_most else low
+
+
+def crowd_wanted(chance: float, epsilon0: float) -> float:
+    """Number of others, each of whom hides fully, that naming with at most this chance takes."""
+    return math.exp(2 * epsilon0) * (1 - chance) / chance
+
+
+def epsilon0_wanted(chance: float, crowd: float) -> float:
+    """Largest local loss with which so many others hide a report so well; below 0 if none does."""
+    return 0.5 * math.log(crowd * chance / (1 - chance)) if crowd > 0 else -math.inf
+
+
+def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
+    """Limits of alpha by one mechanism.
+
+    Args:
+        wanted: the requirements.
+        make: makes the shuffler with a given alpha; the smaller alpha is, the better it hides.
+        groups: of which reports are to stay.
+        epsilon0: local loss of everybody's pure randomizer.
+        uniform: central epsilon of a uniform shuffle of so many people.
+    """
+    apart = make(LEAST_ALPHA).prepare()
+    blocks = np.repeat(np.diff(apart.starts), np.diff(apart.starts))
+    found = Limits()
+    lost: list[str] = []
+    for name, best, holds in _hiding(wanted, epsilon0, uniform):
+        sizes, place = np.unique(blocks, return_inverse=True)
+        possible = np.array([best(int(size)) for size in sizes])[place] <= _limit(wanted, name)
+        if not possible.all():
+            found.impossible[name] = int(possible.size - possible.sum())
+        limit = _largest(make, partial(holds, possible)) if possible.any() else None
+        lost += _noted(found.at_most, name, limit)
+    if wanted.blur is not None:
+        least = _smallest(make, lambda shuffler: mean_displacement(shuffler) <= float(wanted.blur or 0))
+        lost += _noted(found.at_least, "blur", least)
+    if wanted.stays_in_group is not None:
+        least = _first_on_grid(
+            make, lambda shuffler: kept_on_average(shuffler, groups) >= float(wanted.stays_in_group or 0)
+        )
+        lost += _noted(found.at_least, "stays_in_group", least)
+    return Limits(
+        at_most={name: limit for name, limit in found.at_most.items() if limit < MOST_ALPHA},
+        at_least=found.at_least,
+        impossible=found.impossible,
+        out_of_reach=tuple(lost),
+    )
+
+
+def _noted(limits: dict[str, float], name: str, limit: float | None) -> list[str]:
+    """Note a limit; returns the name where there is none."""
+    if limit is None:
+        return [name]
+    limits[name] = limit
+    return []
+
+
+def _limit(wanted: Wanted, name: str) -> float:
+    return float(getattr(wanted, "chance" if name == "household" else name))
+
+
+def _hiding(
+    wanted: Wanted, epsilon0: float, uniform: Callable[[int], float]
+) -> list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]]:
+    """Requirements that keep alpha small: name, the best that a block of this size allows, and whether it holds."""
+    found: list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]] = []
+    if wanted.slot_chance is not None:
+        chance, odds = wanted.slot_chance, math.exp(2 * epsilon0)
+
+        def named(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
+            return bool(named_each(shuffler, epsilon0)[possible].max() <= chance)
+
+        found.append(("slot_chance", lambda size: odds / (odds + size - 1), named))
+    if wanted.epsilon is not None:
+        most = wanted.epsilon
+
+        def central(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
+            return bool(central_each(shuffler, uniform, epsilon0)[possible].max() <= most)
+
+        found.append(("epsilon", lambda size: min(epsilon0, uniform(size)) if size > 1 else epsilon0, central))
+    if wanted.household is not None:
+        targets, least = wanted.household, float(wanted.chance or 0)
+
+        def together(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
+            each = household_each(shuffler, targets, epsilon0)
+            return each is not None and bool(each[possible].max() <= least)
+
+        def alone(size: int) -> float:
+            return 1.0 if size < targets else naming_tail(size, targets, targets // 2 + 1, 2 * epsilon0)
+
+        found.append(("household", alone, together))
+    return found
+
+
+def _largest(make: Make, holds: Holds) -> float | None:
+    """Largest alpha at which something holds that holds below it too; None if it does not at the least one."""
+    if not holds(make(LEAST_ALPHA)):
+        return None
+    if holds(make(MOST_ALPHA)):
+        return MOST_ALPHA
+    low, high = LEAST_ALPHA, MOST_ALPHA
+    while high / low > _CLOSE:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if holds(make(middle)) else (low, middle)
+    return _short(low, math.floor)
+
+
+def _smallest(make: Make, holds: Holds) -> float | None:
+    """Smallest alpha at which something holds that holds above it too; None if it does not at the largest one."""
+    if not holds(make(MOST_ALPHA)):
+        return None
+    if holds(make(LEAST_ALPHA)):
+        return LEAST_ALPHA
+    low, high = LEAST_ALPHA, MOST_ALPHA
+    while high / low > _CLOSE:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(make(middle)) else (middle, high)
+    return _short(high, math.ceil)
+
+
+def _short(alpha: float, rounded: Callable[[float], int]) -> float:
+    """Alpha with three digits, rounded to the side on which what is wanted still holds."""
+    unit = 10.0 ** (math.floor(math.log10(alpha)) - 2)
+    return float(f"{rounded(alpha / unit) * unit:.6g}")
+
+
+def _first_on_grid(make: Make, holds: Holds) -> float | None:
+    """Smallest alpha of a grid from which on something holds at all larger ones; None if it does not at the last."""
+    alpha, found = MOST_ALPHA, None
+    while alpha >= LEAST_ALPHA and holds(make(alpha)):
+        found, alpha = alpha, alpha / 2
+    return found
+
+
+def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
+    """Share of a group's slots that hold a report of the group, on average over some groups and a few draws."""
+    validate.instance_of(Groups, groups=groups)
+    order = shuffler.prepare().order
+    if order.size != groups.num_users:
+        raise invalid(f"of the shuffler's {order.size} people", num_users=groups.num_users)
+    places = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_GROUPS)).astype(np.int64))
+    numbers, counts = np.unique(groups.own[order[places]], return_counts=True)
+    shares = np.zeros(numbers.size)
+    member = np.zeros(order.size, dtype=np.bool_)
+    for draw in range(_DRAWS):
+        star = shuffler.draw(source=SeededSource(0).substream("kept", draw))
+        for place, number in enumerate(numbers.tolist()):
+            people = groups[number]
+            member[people] = True
+            shares[place] += member[star[people]].mean() / _DRAWS
+            member[people] = False
+    return float(shares @ counts / counts.sum())

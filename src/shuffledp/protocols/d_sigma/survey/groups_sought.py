@@ -1,0 +1,183 @@
+"""Search for settings of a task with groups that meet what is wanted: alpha, radius and mechanism."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from shuffledp.accounting.theorem import common_randomizer, not_adaptive, one_message_each, pure_local
+from shuffledp.core.described import Described
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.flow import Progress
+from shuffledp.core.local_models import LocalModel, ProtocolModel
+from shuffledp.core.table import Integers
+from shuffledp.planning.family_plan import FamilyPlan
+from shuffledp.protocols.d_sigma.people.orders import reference_order
+from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
+from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, promises_of, uniform_of
+from shuffledp.protocols.d_sigma.planning.wanted_settings import (
+    Limits,
+    Wanted,
+    crowd_wanted,
+    epsilon0_wanted,
+    kept_on_average,
+    limits_of,
+)
+from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
+from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
+from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
+from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
+from shuffledp.protocols.d_sigma.survey.settings_tried import Setting
+from shuffledp.survey.columns import Column
+
+_PURE = ("mallows", "noisy-sort, laplace")
+_SPENDING = "noisy-sort, gaussian"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought(Described):
+    """Result of the search for one mechanism and reach.
+
+    Args:
+        setting: the mechanism and the groups; ``alpha`` is what to take, None if nothing meets all that is wanted.
+        limits: the alphas that do, and what is to blame if none does.
+        displacement: how many ranks a report then moves on average; None without an alpha.
+        kept: share of a group's slots that hold a report of the group, on average; None without an alpha.
+        promises: what each person is promised then.
+    """
+
+    setting: Setting
+    limits: Limits
+    displacement: float | None = None
+    kept: float | None = None
+    promises: Promises | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsSought(FamilyPlan):
+    """Settings that meet what is wanted of a shuffle near an order.
+
+    Args:
+        wanted: the requirements.
+        num_users: people.
+        epsilon0: local loss.
+        crowd: others who must hide a report fully, for the wanted chance of naming it; None if none is wanted.
+        epsilon0_least: the largest local loss with which the largest block would be crowd enough; None likewise.
+        found: by mechanism and reach.
+        best: number of the one to take: the least displacement of those that hide as wanted, else the best hidden.
+    """
+
+    key: ClassVar[str] = "sought"
+    wanted: Wanted
+    num_users: int
+    epsilon0: float
+    crowd: float | None
+    epsilon0_least: float | None
+    found: tuple[Sought, ...]
+    best: int | None
+
+
+def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progress | None = None) -> GroupsSought:
+    """Settings of a task that meet what is wanted, from public columns alone.
+
+    Args:
+        column: the task's private column, with groups.
+        grouping: the groups of its people.
+        wanted: the requirements.
+        progress: told how many mechanisms and reaches are done.
+
+    Raises:
+        InvalidParameterError: for a task without groups, or whose reports no theorem about names and places covers.
+    """
+    section, groups_section = section_with_groups(column)
+    local: LocalModel = column.randomizer.randomizer().model
+    _require_covered(local, grouping.num_users)
+    delta = getattr(section, "delta", None) or column.release.delta
+    settings = list(_settings(groups_section, grouping, delta, wanted))
+    uniform, orders, found = (
+        uniform_of(local, grouping.num_users, column.release.delta),
+        dict[float | None, Integers](),
+        [],
+    )
+    for done, (setting, groups) in enumerate(settings):
+        if progress is not None:
+            progress(done, len(settings))
+        if setting.reach not in orders:
+            orders[setting.reach] = reference_order(groups.groups, coordinates=groups.coordinates, method=section.order)
+        order = orders[setting.reach]
+
+        def make(alpha: float, setting: Setting = setting, groups: Grouping = groups, order: Integers = order):  # type: ignore[no-untyped-def]
+            return shuffler_of(replace(setting, alpha=alpha), groups, order)
+
+        limits = limits_of(wanted, make, grouping.groups, local.epsilon0, uniform)
+        one = Sought(setting=setting, limits=limits)
+        if limits.alpha is not None:
+            shuffler = make(limits.alpha)
+            one = Sought(
+                setting=replace(setting, alpha=limits.alpha),
+                limits=limits,
+                displacement=mean_displacement(shuffler),
+                kept=kept_on_average(shuffler, grouping.groups),
+                promises=promises_of(
+                    shuffler,
+                    grouping.groups,
+                    local,
+                    delta=column.release.delta,
+                    sizes=() if wanted.household is None else (wanted.household,),
+                    with_regions=False,
+                ),
+            )
+        found.append(one)
+    if progress is not None:
+        progress(len(settings), len(settings))
+    crowd = None if wanted.slot_chance is None else crowd_wanted(wanted.slot_chance, local.epsilon0)
+    largest = grouping.num_users - 1
+    least = None if wanted.slot_chance is None else epsilon0_wanted(wanted.slot_chance, largest)
+    return GroupsSought(
+        wanted=wanted,
+        num_users=grouping.num_users,
+        epsilon0=float(local.epsilon0),
+        crowd=crowd,
+        epsilon0_least=None if least is None or least < 0 else least,
+        found=tuple(found),
+        best=_best(found, wanted),
+    )
+
+
+def _require_covered(local: LocalModel, people: int) -> None:
+    """Refuse randomizers about whose reports the theorems say nothing."""
+    from shuffledp.shufflers import UniformShuffler
+
+    model = ProtocolModel(local=local, shuffle=UniformShuffler().model(people))
+    needed = (common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
+    for each in needed:
+        if not each.holds:
+            raise InvalidParameterError(f"[randomizer] must have {each.text} for this; got {each.value}.")
+
+
+def _settings(
+    section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
+) -> Iterator[tuple[Setting, Grouping]]:
+    """Mechanisms by reach; where households are to be hidden or central loss is wanted, without Gaussian noise."""
+    spending = wanted.household is None and wanted.epsilon is None
+    for reach, groups in groupings_around(section, grouping).items():
+        largest = int(groups.groups.sizes.max())
+        for mechanism in (*_PURE, *([_SPENDING] if spending else [])):
+            remainder = delta if mechanism == _SPENDING else 0.0
+            yield Setting(mechanism=mechanism, delta=remainder, reach=reach, largest=largest), groups
+
+
+def _best(found: list[Sought], wanted: Wanted) -> int | None:
+    """The least displacement if people are hidden as wanted; else the best hidden of those that keep as wanted."""
+    possible = [number for number, each in enumerate(found) if each.displacement is not None]
+    if not possible:
+        return None
+    fewest = min(sum(found[number].limits.impossible.values()) for number in possible)
+    possible = [number for number in possible if sum(found[number].limits.impossible.values()) == fewest]
+
+    def price(number: int) -> float:
+        each = found[number]
+        hidden = math.inf if each.promises is None else each.promises.named.nine_in_ten
+        return float(each.displacement or 0) if wanted.hides else hidden
+
+    return min(possible, key=price)

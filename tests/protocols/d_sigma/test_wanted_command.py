@@ -1,0 +1,100 @@
+"""`plan` asked for what is wanted of a shuffle near an order: what it prints, refuses and blames."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cli.running import shuffledp
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schema.json").read_text(encoding="utf-8"))
+SOUGHT = Draft202012Validator({"$ref": "#/$defs/sought", "$defs": SCHEMA["$defs"]})
+TASK = """
+name = "by age"
+value = "ill"
+public = ["age"]
+randomizer = {kind = "k-rr", epsilon0 = 0.5, categories = ["no", "yes"]}
+shuffler = {kind = "auto", alpha = 4.0}
+groups = {columns = ["age"], radius = 2}
+release = {delta = 1e-6}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wanted")
+    (folder / "task.toml").write_text(TASK)
+    (folder / "uniform.toml").write_text(
+        TASK.replace("auto", "uniform").replace(", alpha = 4.0", "").split("groups")[0] + "release = {delta = 1e-6}\n"
+    )
+    (folder / "people.csv").write_text("\n".join(["age", *(str(20 + place % 40) for place in range(400))]) + "\n")
+    return folder
+
+
+def plan(folder, *options, task="task.toml"):
+    return shuffledp("plan", folder / task, "--input", folder / "people.csv", *options)
+
+
+def test_a_wanted_chance_is_answered_with_lines_to_paste(folder):
+    found = plan(folder, "--slot-chance", "0.2", "--blur", "60")
+    assert found.code == 0, found.err
+    assert "Take " in found.out
+    assert "\n  [shuffler]\n  kind = " in found.out
+    assert "names its slot at most with" in found.out
+
+
+def test_json_is_as_the_schema_says(folder):
+    found = plan(folder, "--household", "3", "--chance", "0.2", "--json")
+    assert found.code == 0, found.err
+    SOUGHT.validate(found.json)
+    best = found.json["found"][found.json["best"]]
+    assert best["promises"]["households"]["3"]["most"] <= 0.2
+
+
+def test_a_central_epsilon_is_what_alpha_is_solved_for_where_there_are_groups(folder):
+    found = plan(folder, "--epsilon", "0.45", "--json")
+    assert found.code == 0, found.err
+    assert found.json["wanted"]["epsilon"] == 0.45
+    best = found.json["found"][found.json["best"]]
+    assert best["promises"]["central"]["most"] <= 0.45
+
+
+def test_what_is_impossible_is_said_with_the_requirement_to_blame(folder):
+    never = plan(folder, "--slot-chance", "0.001")
+    assert never.code == 0
+    assert "--slot-chance cannot be met at any alpha" in never.out + never.err
+    both = plan(folder, "--slot-chance", "0.03", "--blur", "1")
+    assert "--slot-chance needs alpha of at most" in both.out + both.err
+    assert "--blur one of at least" in both.out + both.err
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (("--blur", "5", "--error", "0.1"), "--blur must be left out beside --error"),
+        (("--blur", "5", "--weeks", "3"), "--blur must be left out beside --weeks"),
+        (("--household", "3"), "household and chance must be given together"),
+        (("--slot-chance", "2"), "slot_chance must be"),
+    ],
+)
+def test_requirements_that_do_not_go_together_are_refused(folder, options, match):
+    found = plan(folder, *options)
+    assert found.code == 2
+    assert match.replace("slot_chance", "slot") in found.err.replace("--slot-chance", "slot").replace(
+        "slot_chance", "slot"
+    )
+
+
+def test_a_task_without_groups_is_refused(folder):
+    found = shuffledp("plan", folder / "uniform.toml", "--blur", "5")
+    assert found.code == 2
+    assert "must have a table [groups]" in found.err
+
+
+def test_a_plan_says_what_each_person_is_promised(folder):
+    found = plan(folder, "-v")
+    assert found.code == 0, found.err
+    assert "will name the slot of one report at most with" in found.out
+    assert "household of 3" in found.out
+    assert "central epsilon" in found.out

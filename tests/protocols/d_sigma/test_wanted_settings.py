@@ -1,0 +1,151 @@
+"""Settings that meet what is wanted: limits at which it holds just so, what is impossible, and what is to blame."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
+from shuffledp.protocols.d_sigma.planning.personal_promises import promises_of, uniform_of
+from shuffledp.protocols.d_sigma.planning.wanted_settings import (
+    Wanted,
+    crowd_wanted,
+    epsilon0_wanted,
+    kept_on_average,
+    limits_of,
+)
+from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
+from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
+
+PEOPLE = Groups.from_radius(np.arange(600), 15)
+EPSILON0 = 0.5
+UNIFORM = uniform_of(LdpModel(epsilon0=EPSILON0), 600, 1e-6)
+MAKERS = {
+    "sort": lambda alpha: NoisySortShuffler(groups=PEOPLE, alpha=alpha, order=np.arange(600)),
+    "mallows": lambda alpha: MallowsShuffler(groups=PEOPLE, alpha=alpha, order=np.arange(600)),
+}
+
+
+def limits(make, **wanted):
+    return limits_of(Wanted(**wanted), make, PEOPLE, EPSILON0, UNIFORM)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_limits_hold_and_three_percent_more_alpha_breaks_them(make):
+    found = limits(make, slot_chance=0.2, epsilon=0.45, household=3, chance=0.1)
+    measured = {
+        "slot_chance": (lambda shuffler: named_each(shuffler, EPSILON0).max(), 0.2),
+        "epsilon": (lambda shuffler: central_each(shuffler, UNIFORM, EPSILON0).max(), 0.45),
+        "household": (lambda shuffler: household_each(shuffler, 3, EPSILON0).max(), 0.1),
+    }
+    assert found.out_of_reach == ()
+    assert set(found.at_most) == set(measured)
+    for name, (measure, most) in measured.items():
+        alpha = found.at_most[name]
+        assert measure(make(alpha)) <= most < measure(make(1.03 * alpha))
+    assert found.alpha == min(found.at_most.values())
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_what_keeps_places_is_met_from_the_limit_on(make):
+    found = limits(make, blur=12.0, stays_in_group=0.6)
+    blur, stays = found.at_least["blur"], found.at_least["stays_in_group"]
+    assert mean_displacement(make(blur)) <= 12.0 < mean_displacement(make(blur / 1.03))
+    assert all(kept_on_average(make(stays * factor), PEOPLE) >= 0.6 for factor in (1, 2, 8, 64))
+    assert kept_on_average(make(stays / 2), PEOPLE) < 0.6
+    assert found.alpha == max(blur, stays)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_hiding_gets_worse_and_places_are_kept_better_as_alpha_grows(make):
+    shufflers = [make(alpha) for alpha in (0.1, 1.0, 4.0, 16.0, 64.0)]
+    for measure in (
+        lambda each: named_each(each, EPSILON0),
+        lambda each: central_each(each, UNIFORM, EPSILON0),
+        lambda each: household_each(each, 3, EPSILON0),
+        lambda each: -mean_displacement(each),
+    ):
+        values = [measure(each) for each in shufflers]
+        for smaller, larger in itertools.pairwise(values):
+            assert np.all(smaller <= larger + 1e-12)
+
+
+def test_both_at_once_can_be_impossible_and_then_there_is_no_alpha():
+    found = limits(MAKERS["sort"], slot_chance=0.05, blur=2.0)
+    assert found.at_most["slot_chance"] < found.at_least["blur"]
+    assert found.alpha is None
+
+
+def test_people_for_whom_no_alpha_does_are_counted_and_the_rest_is_solved():
+    places = np.append(np.arange(200), [1000, 1001, 5000])
+    groups = Groups.from_radius(places, 5)
+
+    def make(alpha):
+        return NoisySortShuffler(groups=groups, alpha=alpha, order=np.arange(203))
+
+    found = limits_of(Wanted(slot_chance=0.3), make, groups, EPSILON0, UNIFORM)
+    assert found.impossible == {"slot_chance": 3}
+    each = named_each(make(found.at_most["slot_chance"]), EPSILON0)
+    assert each[:200].max() <= 0.3 < each[200:].min()
+
+
+def test_a_chance_that_no_crowd_gives_is_out_of_reach():
+    found = limits(MAKERS["sort"], slot_chance=1e-4)
+    assert found.out_of_reach == ("slot_chance",)
+    assert found.impossible == {"slot_chance": 600}
+    assert found.alpha is None
+
+
+def test_the_crowd_is_what_the_bound_takes():
+    assert crowd_wanted(0.1, 0.5) == pytest.approx(math.e * 9)
+    assert epsilon0_wanted(0.1, math.e * 9) == pytest.approx(0.5)
+    assert epsilon0_wanted(0.1, 0) == -math.inf
+
+
+def test_a_household_is_found_no_more_often_than_from_its_groups_loss_alone_when_the_line_is_long():
+    # dsigma: Laplace sort with uniform spacing, alpha 4, epsilon0 2, groups of 96 on a long line: .205, .283, .391.
+    groups = Groups.from_lists([np.arange(start, start + 96) for start in range(4000 - 95)], 4000)
+    sort = NoisySortShuffler(groups=groups, alpha=4.0, spacing="uniform", order=np.arange(4000))
+    assert household_each(sort, 1, 2.0)[2000] == pytest.approx(0.205, abs=0.02)
+    assert household_each(sort, 3, 2.0)[2000] == pytest.approx(0.283, abs=0.03)
+    assert household_each(sort, 5, 2.0)[2000] == pytest.approx(0.391, abs=0.04)
+    assert household_each(sort, 3, 2.0, at_least=3)[2000] == pytest.approx(0.022, abs=0.01)
+    gaussian = NoisySortShuffler(groups=PEOPLE, alpha=4.0, noise="gaussian", delta=1e-6)
+    assert household_each(gaussian, 3, 2.0) is None
+
+
+def test_promises_are_spreads_over_people_who_are_not_alone():
+    places = np.append(np.arange(200), [9000])
+    groups = Groups.from_radius(places, 5)
+    sort = NoisySortShuffler(groups=groups, alpha=2.0, order=np.arange(201))
+    found = promises_of(sort, groups, KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model, delta=1e-6)
+    each = named_each(sort, found.epsilon0)
+    assert found.num_alone == 1
+    assert found.named.most == each[:200].max() < each[200] == 1.0
+    assert found.named.half <= found.named.nine_in_ten <= found.named.most
+    assert set(found.households) == {"3", "5"}
+    assert found.central.most <= found.epsilon0
+    assert all(0 <= region.least <= region.mean <= 1 for region in found.regions)
+    assert [region.rank for region in found.regions] == sorted(region.rank for region in found.regions)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "match"),
+    [
+        ({}, "something must be wanted"),
+        ({"slot_chance": 1.5}, "slot_chance"),
+        ({"stays_in_group": 0.0}, "stays_in_group"),
+        ({"blur": -1.0}, "blur"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"household": 3}, "household and chance must be given together"),
+        ({"household": 0, "chance": 0.1}, "household"),
+    ],
+)
+def test_requirements_that_are_none_are_refused(wanted, match):
+    with pytest.raises(InvalidParameterError, match=match):
+        Wanted(**wanted)
