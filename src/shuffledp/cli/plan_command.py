@@ -42,7 +42,9 @@ def plan(
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Beside --error or --weeks: with which epsilon0, for this central loss at most."),
+        typer.Option(
+            help="Beside --error or --weeks: which epsilon0, for this central loss; with [groups]: which alpha."
+        ),
     ] = None,
     weeks: Annotated[
         int | None, whole("Plan for the same people answering every week: what all weeks lose together.")
@@ -57,21 +59,16 @@ def plan(
     """Say what to expect of a task before anybody is asked.
 
     Or, with --error, how many people that takes; or, with --weeks, what asking the same people again costs; or, for a
-    task with [groups], which alpha, radius and mechanism do what is wanted. Prints the
-    report size, the errors, the guarantees, and which other randomizer would do better.
+    task with [groups], which alpha, radius and mechanism do what is wanted. Prints the report size, the
+    errors, the guarantees, and which other randomizer would do better.
     """
-    beside = {"error": error, "weeks": weeks, "earlier": earlier, "table": table or None, "output": output}
-    if is_sought(task, wanted, epsilon, beside):
-        show_sought(task, input, wanted, epsilon, as_json=json)
-        return
+    given = {"input": input, "earlier": earlier, "table": table or None, "output": output}
+    if is_sought(task, wanted, epsilon, {"error": error, "weeks": weeks, **given}):
+        return show_sought(task, input, wanted, epsilon, as_json=json)
     if weeks is not None:
-        given = {"error": error, "input": input, "earlier": earlier, "table": table or None, "output": output}
-        _plan_weeks(task, users, weeks, epsilon, given, as_json=json)
-        return
+        return _plan_weeks(task, users, weeks, epsilon, {"error": error, **given}, as_json=json)
     if error is not None or epsilon is not None:
-        given = {"users": users, "input": input, "earlier": earlier, "table": table or None, "output": output}
-        _plan_people(task, error, epsilon, given, as_json=json)
-        return
+        return _plan_people(task, error, epsilon, {"users": users, **given}, as_json=json)
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.protocol_options import check_people, read_surroundings
     from shuffledp.documents.blocks import Role, told
@@ -83,11 +80,7 @@ def plan(
     from shuffledp.survey import plan as plan_of
 
     asked = Task.read(task)
-    if table and not asked.shuffler.needs_graph:
-        raise InvalidParameterError(
-            "--table must be left out but for a task with a 'network' shuffle, of which it lists rounds and parts. "
-            "`shuffledp account TASK.toml --table` lists theorems."
-        )
+    _require_rounds(asked.shuffler.needs_graph, table=table)
     check_people(asked, input)
     with ExitStack() as stack:
         folder = None if output is None else stack.enter_context(new_folder(output, force=force, is_ours=is_plan))
@@ -99,7 +92,16 @@ def plan(
             (folder / PLAN_PAGE).write_bytes(plan_page(found, table=table))
     where = () if output is None else told(f"Page: {output / PLAN_PAGE}", role=Role.PATH)
     files = Section(anchor="files", title="Files", blocks=where)
-    show_result(found, lambda: plan_document(found, table=table).followed_by(files), as_json=json)
+    return show_result(found, lambda: plan_document(found, table=table).followed_by(files), as_json=json)
+
+
+def _require_rounds(has_rounds: bool, *, table: bool) -> None:
+    """Refuse --table where there are no rounds to list."""
+    if table and not has_rounds:
+        raise InvalidParameterError(
+            "--table must be left out but for a task with a 'network' shuffle, of which it lists rounds and parts. "
+            "`shuffledp account TASK.toml --table` lists theorems."
+        )
 
 
 def _plan_people(

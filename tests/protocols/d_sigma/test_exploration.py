@@ -91,6 +91,7 @@ def test_settings_that_nothing_beats_are_on_the_frontier_and_the_picks_are_among
         assert not found.tried[number].dominated
 
 
+@pytest.mark.deep
 def test_guarantees_do_not_depend_on_answers(people, found):
     made_up = read_pilot(task(), people / "public.csv", people)
     assert made_up.made_up
@@ -146,6 +147,7 @@ def test_the_lines_to_paste_make_the_setting(found):
         assert (getattr(section, "delta", None) or 0.0) == each.setting.delta
 
 
+@pytest.mark.deep
 def test_groups_that_do_not_overlap_are_shuffled_uniformly_and_alpha_costs_nothing(people):
     labels = task(groups={"column": "job"})
     found = explore(labels.column, read_pilot(labels, people / "pilot.csv", people))

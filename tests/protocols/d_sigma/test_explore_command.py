@@ -57,6 +57,7 @@ def test_it_prints_picks_with_lines_to_paste_and_writes_one_page(folder):
     assert again.code == 2  # nothing is written over without --force
 
 
+@pytest.mark.deep
 def test_json_is_as_the_schema_says(folder):
     result = shuffledp(
         "explore", folder / "task.toml", "--input", folder / "public.csv", "--alpha", "8", "--reach", "2", "--json"

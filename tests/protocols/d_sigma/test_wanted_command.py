@@ -44,6 +44,7 @@ def test_a_wanted_chance_is_answered_with_lines_to_paste(folder):
     assert "names its slot at most with" in found.out
 
 
+@pytest.mark.deep
 def test_json_is_as_the_schema_says(folder):
     found = plan(folder, "--household", "3", "--chance", "0.2", "--json")
     assert found.code == 0, found.err
@@ -52,6 +53,7 @@ def test_json_is_as_the_schema_says(folder):
     assert best["promises"]["households"]["3"]["most"] <= 0.2
 
 
+@pytest.mark.deep
 def test_a_central_epsilon_is_what_alpha_is_solved_for_where_there_are_groups(folder):
     found = plan(folder, "--epsilon", "0.45", "--json")
     assert found.code == 0, found.err
@@ -60,6 +62,7 @@ def test_a_central_epsilon_is_what_alpha_is_solved_for_where_there_are_groups(fo
     assert best["promises"]["central"]["most"] <= 0.45
 
 
+@pytest.mark.deep
 def test_what_is_impossible_is_said_with_the_requirement_to_blame(folder):
     never = plan(folder, "--slot-chance", "0.001")
     assert never.code == 0

@@ -51,6 +51,7 @@ def test_limits_hold_and_three_percent_more_alpha_breaks_them(make):
     assert found.alpha == min(found.at_most.values())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_what_keeps_places_is_met_from_the_limit_on(make):
     found = limits(make, blur=12.0, stays_in_group=0.6)
@@ -75,6 +76,7 @@ def test_hiding_gets_worse_and_places_are_kept_better_as_alpha_grows(make):
             assert np.all(smaller <= larger + 1e-12)
 
 
+@pytest.mark.deep
 def test_both_at_once_can_be_impossible_and_then_there_is_no_alpha():
     found = limits(MAKERS["sort"], slot_chance=0.05, blur=2.0)
     assert found.at_most["slot_chance"] < found.at_least["blur"]

@@ -265,8 +265,7 @@ class RegionalAnalyzer:
         total = summary.weights[seen, None]
         per_report = summary.squares[seen, None] / total**2
         model = summary.model
-        of = _of_frequencies if isinstance(model, FrequencyModel) else _of_means
-        estimate, noise, spread = of(model, summary.sums[seen] / total, summary.second[seen] / total)
+        estimate, noise, spread = estimates_of(model, summary.sums[seen] / total, summary.second[seen] / total)
         shuffling = np.zeros_like(estimate)
         if self._landing is not None:
             within = np.zeros((len(self.where), estimate.shape[1]))
@@ -330,6 +329,11 @@ def _what_reports_say(view: View) -> tuple[Floats, Floats]:
     numbers: Any = model
     said = numbers.contributions(columns).reshape(len(view), numbers.dimension)
     return said, said**2
+
+
+def estimates_of(model: LocalModel, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
+    """Estimates from average contributions and squares, with two variances for one report: randomizing, and answers."""
+    return (_of_frequencies if isinstance(model, FrequencyModel) else _of_means)(model, first, second)
 
 
 def _of_frequencies(model: LocalModel, support: Floats, _: Floats) -> tuple[Floats, Floats, Floats]:

@@ -37,7 +37,7 @@ def is_sought(task: Path, options: WantedOptions, epsilon: float | None, beside:
     """Whether `plan` is asked for settings of a shuffle near an order; refused beside options that ask for others."""
     from shuffledp.survey import Task
 
-    other = next((name for name, value in beside.items() if value is not None), None)
+    other = next((name for name, value in beside.items() if value is not None and name != "input"), None)
     if options.given and other is not None:
         first = next(iter(options.given))
         raise InvalidParameterError(

@@ -64,7 +64,7 @@ class GroupsSought(FamilyPlan):
         crowd: others who must hide a report fully, for the wanted chance of naming it; None if none is wanted.
         epsilon0_least: the largest local loss with which the largest block would be crowd enough; None likewise.
         found: by mechanism and reach.
-        best: number of the one to take: the least displacement of those that hide as wanted, else the best hidden.
+        best: number of the one to take, of the task's own reach where that does; None if none does.
     """
 
     key: ClassVar[str] = "sought"
@@ -140,7 +140,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
         crowd=crowd,
         epsilon0_least=None if least is None or least < 0 else least,
         found=tuple(found),
-        best=_best(found, wanted),
+        best=_best(found, wanted, _own_reach(groups_section)),
     )
 
 
@@ -167,17 +167,23 @@ def _settings(
             yield Setting(mechanism=mechanism, delta=remainder, reach=reach, largest=largest), groups
 
 
-def _best(found: list[Sought], wanted: Wanted) -> int | None:
-    """The least displacement if people are hidden as wanted; else the best hidden of those that keep as wanted."""
-    possible = [number for number, each in enumerate(found) if each.displacement is not None]
-    if not possible:
-        return None
-    fewest = min(sum(found[number].limits.impossible.values()) for number in possible)
-    possible = [number for number in possible if sum(found[number].limits.impossible.values()) == fewest]
+def _own_reach(section: GroupsSection) -> float | None:
+    """Radius or number of neighbors of a task; None where groups have neither."""
+    reach = section.radius if section.radius is not None else section.neighbors
+    return None if reach is None else float(reach)
 
-    def price(number: int) -> float:
+
+def _best(found: list[Sought], wanted: Wanted, own: float | None) -> int | None:
+    """The one to take: with the fewest people for whom it is impossible, then of the task's own reach.
+
+    Of these the least displacement if people are hidden as wanted; else the best hidden of those that keep as wanted.
+    """
+
+    def price(number: int) -> tuple[int, bool, float]:
         each = found[number]
         hidden = math.inf if each.promises is None else each.promises.named.nine_in_ten
-        return float(each.displacement or 0) if wanted.hides else hidden
+        impossible = max(each.limits.impossible.values(), default=0)
+        return impossible, each.setting.reach != own, float(each.displacement or 0) if wanted.hides else hidden
 
-    return min(possible, key=price)
+    possible = [number for number, each in enumerate(found) if each.displacement is not None]
+    return min(possible, key=price, default=None)
