@@ -94,6 +94,7 @@ def test_of_too_few_answers_it_is_published_that_nothing_was_released(mix, tmp_p
     assert not survey.release.exists() or list(survey.release.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_invited_people_answer_once_and_who_did_not_is_told_three_times(mix, tmp_path):
     survey = made(mix, tmp_path, invited=LIST, reminders=True)
     collection = survey.read()
