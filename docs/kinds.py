@@ -33,6 +33,7 @@ LEFT_OUT = {
     "hash_range": "chosen",
     "num_levels": "chosen",
     "budget_split": "chosen",
+    "prefix_bits": "chosen",
     "precision": "chosen",
     "graph_seed": "0",
     "sha256": "computed",
@@ -45,7 +46,9 @@ def randomizer_table() -> str:
     rows = ["| randomizer | `kind` in a task | answers | keys of the task file, with their defaults | when to use it |"]
     rows.append("|---|---|---|---|---|")
     for kind, mechanism in randomizers.KINDS.items():
-        answers = {"category": "categories", "number": "numbers", "vector": "unit vectors"}[mechanism.answers]
+        answers = {"category": "categories", "number": "numbers", "vector": "unit vectors", "open": "short texts"}[
+            mechanism.answers
+        ]
         cells = (f"`{mechanism.__name__}`", f"`{kind}`", answers, _keys(kind, sections[kind]), mechanism.best_for)
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"

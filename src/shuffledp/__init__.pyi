@@ -25,6 +25,10 @@ from .randomizers import RoundedMean as RoundedMean
 from .randomizers import PrivUnit as PrivUnit
 from .protocols.shares import SplitAndMix as SplitAndMix
 
+# randomizing texts
+from .core.text_codes import TextCode as TextCode
+from .randomizers import MaskedPrefixes as MaskedPrefixes
+
 # shuffling
 from .shufflers import UniformShuffler as UniformShuffler
 from .protocols.strata import StratifiedShuffler as StratifiedShuffler
@@ -49,6 +53,7 @@ from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import CrossTableAnalyzer as CrossTableAnalyzer
 from .analyzers import HistogramAnalyzer as HistogramAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
+from .analyzers import WordAnalyzer as WordAnalyzer
 from .protocols.d_sigma import RegionalAnalyzer as RegionalAnalyzer
 from .protocols.strata import StratifiedAnalyzer as StratifiedAnalyzer
 from .protocols.shares import SumAnalyzer as SumAnalyzer

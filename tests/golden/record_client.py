@@ -14,16 +14,20 @@ import numpy as np
 from shuffledp import (
     HadamardResponse,
     KaryRandomizedResponse,
+    MaskedPrefixes,
     OneBitMean,
     OptimizedUnaryEncoding,
     RoundedMean,
+    TextCode,
 )
+from shuffledp.core.text_codes import chunked
 from shuffledp.parties.client.browser_randomizers import model_in_text
 from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncodingModel
 from shuffledp.testing import RecordedSource
 
 FILE = Path(__file__).parent / "client" / "reports.json"
+TEXTS_FILE = FILE.with_name("texts.json")
 LAST = (1 << 64) - 1
 
 
@@ -43,6 +47,8 @@ def randomizers():
     yield RoundedMean(epsilon0=6.0, lower=0, upper=1, num_levels=1), (0.75 * 2.0**-63,)
     few_places = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=70).model
     yield OptimizedUnaryEncoding.from_model(replace(few_places, false_words=3 << 60)), (0, 69)
+    for epsilon0, bits, chunk in ((6.6, 80, None), (3.0, 7, 3), (11.0, 128, 16), (1.0, 62, 2), (9.0, 512, 20), (2.0, 1, 1)):
+        yield MaskedPrefixes(epsilon0=epsilon0, num_bits=bits, prefix_bits=chunk), (0, (1 << bits) // 3, (1 << bits) - 1)
 
 
 def numbers(lower, upper):
@@ -79,10 +85,17 @@ def streams(model, label):
             yield [*drawn[:used], word]
 
 
+def taken(model, answers):
+    """Answers in the form that the randomizer takes: codes of texts in chunks, and all others as they are."""
+    if model.kind == "masked-prefix":
+        return chunked(answers, model.num_bits, model.prefix_bits)
+    return answers
+
+
 def used_by(model, words):
     """The words that a report on the first answer takes, of these."""
     source = RecordedSource(words)
-    model.randomizer().randomize([0], source=source)
+    model.randomizer().randomize(taken(model, [0]), source=source)
     return words[: len(words) - source.remaining]
 
 
@@ -94,9 +107,10 @@ def vectors():
             every = list(streams(randomizer.model, f"{number} {place}"))
             for words in every if place == 0 else every[-3:]:
                 source = RecordedSource(words)
-                (report,) = layout.encode(randomizer.randomize([answer], source=source))
+                (report,) = layout.encode(randomizer.randomize(taken(randomizer.model, [answer]), source=source))
                 used = words[: len(words) - source.remaining]
-                reports.append([answer, " ".join(f"{word:x}" for word in used), report.hex()])
+                shown = str(answer) if randomizer.model.kind == "masked-prefix" else answer  # beyond numbers of JSON
+                reports.append([shown, " ".join(f"{word:x}" for word in used), report.hex()])
         cases.append({"model": model_in_text(randomizer.model), "reports": reports})
     return {
         "provenance": "made by record_client.py with the randomizers of this library: the answer, the random words in "
@@ -105,7 +119,29 @@ def vectors():
     }
 
 
+TEXTS = (
+    *("nurse", "  Nurse ", "ÉCOLE\tnormale", "Straße", "GROẞ", "Łódź", "O\u2019Neill", "e\u0301cole", "route 66!", "", "...", "日本語日本語"),
+    *("abcdefghijklmnopqrst", "abcdefghijklmno pq", "a\u202eb\u0000c", "שלום\u202e", "ΟΔΥΣΣΕΥΣ", "İstanbul", "ﬁn ½ ①", "\ufeffx"),
+    *("\u00a0A\u2003b\u0085c\u001cd ", "👩\u200d🔬 lab", "a" * 100, "Ærø–Þing", "ǅ ǆ", "x\u0301\u0302y", "\u3000 \u2028", "it's a-b"),
+)
+
+
+def texts():
+    cases = []
+    for kind, length in (("letters", 16), ("letters", 1), ("letters", 64), ("bytes", 16), ("bytes", 2), ("bytes", 64)):
+        code = TextCode(kind, length)
+        for text in TEXTS:
+            sent, is_less = code.normalized(text)
+            cases.append([kind, length, text, sent, is_less, str(code.bits_of(sent))])
+    return {
+        "provenance": "made by record_client.py with the codes of this library: code, length, text, the text that is sent, "
+        "whether something of it is left out, and its number",
+        "cases": cases,
+    }
+
+
 if __name__ == "__main__":
+    TEXTS_FILE.write_text(json.dumps(texts(), indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
     FILE.write_text(
         json.dumps(vectors(), indent=1).replace("\n     ", "").replace("\n    ]", "]") + "\n", encoding="utf-8"
     )

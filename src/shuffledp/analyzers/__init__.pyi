@@ -11,3 +11,10 @@ from .histograms import Histogram as Histogram
 from .histograms import HistogramAnalyzer as HistogramAnalyzer
 from .means import MeanAnalyzer as MeanAnalyzer
 from .means import MeanSummary as MeanSummary
+from .prefix_search import Search as Search
+from .prefix_search import search as search
+from .prefix_search import threshold as threshold
+from .word_shares import OTHERS as OTHERS
+from .word_shares import WordAnalyzer as WordAnalyzer
+from .word_shares import WordEstimate as WordEstimate
+from .word_shares import WordSummary as WordSummary

@@ -86,7 +86,7 @@ def lone_guess(local: Any) -> LoneGuess | None:
         size, what = len(matrix.inputs), _GUESSED.format("The true answer")
         chance = float(matrix.joint().max(axis=0).sum())
     else:
-        size, bounded = 2, shape is None and local.laplace_steps is None
+        size, bounded = 2, shape.is_overlap_bound if shape is not None else local.laplace_steps is None
         chance = _between_two(local)
     return LoneGuess(
         chance=min(chance, 1.0), relation=_RELATIONS[bounded], epsilon0=local.epsilon0, what=what, among=size

@@ -13,8 +13,9 @@ class TwoLevelLaw:
 
     The density is relative to a public base law that does not depend on the input. All sets have one base probability,
     ``share``, to 12 digits. ``overlap`` is that of the intersection of two inputs' sets, the least one if pairs differ,
-    and ``triple`` that of three of which any two have ``overlap``; None if there are no such inputs, or it is not
-    known. ``union`` is that of all inputs' sets together, from above if ``is_union_bound``; None if it is not known.
+    or at most that one if ``is_overlap_bound``, and ``triple`` that of three of which any two have ``overlap``; None if
+    there are no such inputs, or it is not known. ``union`` is that of all inputs' sets together, from above if
+    ``is_union_bound``; None if it is not known.
     """
 
     share: float
@@ -22,6 +23,7 @@ class TwoLevelLaw:
     triple: float | None = None
     union: float | None = None
     is_union_bound: bool = False
+    is_overlap_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers import OTHERS
 from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import LocalModel
@@ -18,6 +19,7 @@ from shuffledp.documents.words import Scale, count, shortened
 from shuffledp.survey.questions.question import MISSING_CATEGORY
 
 MOST_DRAWN = 40
+_NO_ANSWERS = (MISSING_CATEGORY, OTHERS)
 _LONGEST_NAME = 30
 _MOST_TICKS = 8
 _LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
@@ -72,10 +74,10 @@ def _drawn_of_many(
 
 
 def _by_size(estimate: Estimate, shown: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Indices with the largest first and missing answers last; unchanged if numbers order the names."""
-    if _are_in_order([name for name in estimate.target if name != MISSING_CATEGORY]):
+    """Indices with the largest first and what is no answer last; unchanged if numbers order the names."""
+    if _are_in_order([name for name in estimate.target if name not in _NO_ANSWERS]):
         return shown
-    return np.array(sorted(shown, key=lambda row: (estimate.target[row] == MISSING_CATEGORY, -estimate.estimate[row])))
+    return np.array(sorted(shown, key=lambda row: (estimate.target[row] in _NO_ANSWERS, -estimate.estimate[row])))
 
 
 def _are_in_order(names: Sequence[str]) -> bool:

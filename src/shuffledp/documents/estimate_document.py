@@ -26,6 +26,7 @@ from shuffledp.documents.blocks import (
 )
 from shuffledp.documents.document import Document, Place, Section
 from shuffledp.documents.estimate_forms import form_of
+from shuffledp.documents.open_answers_document import not_shown, word_sentences
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
@@ -136,7 +137,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    yield from told(not_shown(outcome), few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
     yield from told(scale.beyond(estimate) if scale.is_share else "", on=DETAIL)
     yield from told(about, why, on=DETAIL)
 
@@ -169,7 +170,8 @@ def _sentences(outcome: ColumnOutcome, scale: Scale) -> Iterable[str]:
     estimate, local = outcome.release.estimate, outcome.model.local
     which = "Each interval by itself covers" if len(estimate.target) > 1 else "The interval covers"
     covers = f"{which} the truth about these people in about {estimate.level * 100:.4g}% of all runs."
-    found = [few_people(outcome), covers]
+    words = list(word_sentences(outcome))
+    found = [few_people(outcome), *(words or [covers])]
     if estimate.sampling_error is None and isinstance(local, MeanModel):
         found.append(
             "It covers it more often than that where people's values differ: reports like these cannot tell "

@@ -9,8 +9,10 @@ from shuffledp.documents.blocks import Column, Role, Table, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.family_document import document_of
+from shuffledp.documents.open_answers_document import OpenAnswerPlan
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NO_CURATOR, all_or_nothing, little_shuffled, said_alone, small_sample
+from shuffledp.planning.word_plan import WordPlan
 from shuffledp.survey import ColumnPlan, Plan
 
 if TYPE_CHECKING:
@@ -54,7 +56,9 @@ def _few(plan: Plan) -> Iterable[str]:
 
 
 def column_document(column: ColumnPlan) -> ColumnPlanDocument:
-    """Document of the plan of a column, by the family of its randomizer."""
+    """Document of the plan of a column, by its question or the family of its randomizer."""
+    if isinstance(column.of_question, WordPlan):
+        return OpenAnswerPlan(column)
     return document_of(column.chosen.kind).column_plan(column)
 
 

@@ -96,6 +96,11 @@ class AnswerReader:
         part: _Lists = self._part(_Lists, place, length, wanted)
         return part.read(self._batch[place], self.received, fits)
 
+    def texts(self, place: int, spelled: Callable[[str], str]) -> Read:
+        """Texts as they are ``spelled``; one of which nothing is left is missing."""
+        part: _Texts = self._part(_Texts, place)
+        return part.read(self._batch[place], spelled)
+
     def _part(self, kind: type[Any], place: int, *asked: Any, **named: Any) -> Any:
         if place not in self._parts:
             column = self._column
@@ -250,6 +255,28 @@ class _Numbers(_Part):
         if is_text(column.type):
             missing |= np.asarray(pc.match_substring_regex(column, _NAN).fill_null(False))
         return self.marks.read(column, commas=commas), missing
+
+
+class _Texts(_Part):
+    """Reader of free texts, each different one spelled once."""
+
+    def read(self, column: pa.Array, spelled: Callable[[str], str]) -> Read:
+        """Spelled texts, no wrong ones, and the mask of those of which nothing is left."""
+        missing = np.asarray(column.is_null(nan_is_null=True))
+        encoded = column if pa.types.is_dictionary(column.type) else searchable(column).dictionary_encode()
+        if not (is_text(encoded.dictionary.type) or pa.types.is_null(encoded.dictionary.type)):
+            raise InputDataError(f"{self.name} must hold text; its type is {type_name(column.type)}.")
+        given = encoded.dictionary.to_pylist()
+        known = [None if text in self._missing_values else text for text in given]
+        texts = np.array([*("" if text is None else spelled(text) for text in known), ""], dtype=object)
+        codes = encoded.indices.fill_null(len(given)).to_numpy(zero_copy_only=False)
+        found = texts[codes]
+        missing |= found == ""
+        return found, np.zeros(len(found), dtype=np.bool_), missing
+
+    def problems(self) -> tuple[RowProblem, ...]:
+        """No problems: every text can be spelled."""
+        return ()
 
 
 class _Lists(_Part):

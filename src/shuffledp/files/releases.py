@@ -151,7 +151,7 @@ def outcome_of(
         whole: the whole view, with its labels, for what the shuffle adds to each of its estimates.
         shuffle_result: what the shuffle adds otherwise.
     """
-    estimate = release.estimate.with_targets(column.targets)
+    estimate = column.randomizer.named_rows(release.estimate, column.label)
     if whole is not None:
         estimate, of_parts = column.shuffler.divided(column, whole, estimate)
         shuffle_result = of_parts or shuffle_result

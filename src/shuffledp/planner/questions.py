@@ -55,6 +55,7 @@ class Question(Described):
         lower: the least answer, for randomizers of numbers.
         upper: the largest answer.
         dimension: dimension of vectors.
+        length: letters of open answers.
         shuffler: a kind of the table ``[shuffler]``.
         imperfection: gamma of "imperfect".
         alpha: loss of the order inside groups, of "mallows" and "noisy-sort".
@@ -75,6 +76,7 @@ class Question(Described):
     lower: float = 0.0
     upper: float = 100.0
     dimension: int = 10
+    length: int = 16
     shuffler: str = "uniform"
     imperfection: float = 0.1
     alpha: float = 1.0

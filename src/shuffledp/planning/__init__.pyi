@@ -14,3 +14,10 @@ from .people_needed import people_for as people_for
 from .people_needed import fewest_people as fewest_people
 from .people_needed import PeopleNeeded as PeopleNeeded
 from .people_needed import PeoplePlan as PeoplePlan
+from .word_discovery import find_chance as find_chance
+from .word_discovery import least_share as least_share
+from .word_discovery import planned_thresholds as planned_thresholds
+from .word_discovery import fakes_to_plant as fakes_to_plant
+from .word_plan import WordPlan as WordPlan
+from .word_plan import WordsAtLoss as WordsAtLoss
+from .word_plan import plan_words as plan_words

@@ -1,9 +1,9 @@
 """Local randomizers, which run on a person's device before any data leave it.
 
 In reading order: randomized_response and any other mechanism, one file each (unary_encoding, local_hashing, hadamard,
-subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; split_and_mix); families, what they share;
-inputs, checks of answers; answer_domains, answers that are pairs, or numbers in bins; sampling, exact samplers;
-descriptions, laws without a mechanism; and randomizer_kinds, the registry.
+subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; masked_prefixes over prefix_hashes); families,
+what they share; inputs, checks of answers; answer_domains, answers that are pairs, or numbers in bins; sampling, exact
+samplers; descriptions, laws without a mechanism; and randomizer_kinds, the registry.
 """
 
 from functools import partial
@@ -15,6 +15,7 @@ from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseMod
 from shuffledp.randomizers.inputs import NORM_TOLERANCE, clip_to_range
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLaplaceMeanModel
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
+from shuffledp.randomizers.masked_prefixes import MaskedPrefixes, MaskedPrefixModel
 from shuffledp.randomizers.one_bit_mean import OneBitMean, OneBitMeanModel
 from shuffledp.randomizers.priv_unit import PrivUnit, PrivUnitModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
@@ -49,6 +50,8 @@ __all__ = [
     "KaryRandomizedResponseModel",
     "LaplaceModel",
     "LdpModel",
+    "MaskedPrefixModel",
+    "MaskedPrefixes",
     "OneBitMean",
     "OneBitMeanModel",
     "OptimizedLocalHashing",

@@ -36,7 +36,7 @@ class Mechanism:
 
     Attributes:
         model_type: the class of the models that describe it, to which it makes itself known.
-        answers: what people answer: "category", "number" in a range, or "vector" of length 1.
+        answers: what people answer: "category", "number" in a range, "vector" of length 1, or "open" text.
         file_form: how files hold its reports: "columns" as they are, a "category" by its name, packed "bits" as bytes.
         section: the table of a task file that it is written in: "randomizer", or "protocol" where its parameters follow
             from the whole task.

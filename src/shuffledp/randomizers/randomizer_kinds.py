@@ -18,6 +18,7 @@ from shuffledp.randomizers.families import CategoryRandomizer, Mechanism
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing
+from shuffledp.randomizers.masked_prefixes import MaskedPrefixes
 from shuffledp.randomizers.one_bit_mean import OneBitMean
 from shuffledp.randomizers.priv_unit import PrivUnit
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse
@@ -39,6 +40,8 @@ _OF_ONE_MESSAGE: dict[str, type[Mechanism]] = {
     "rounded-mean": RoundedMean,
     # vectors
     "priv-unit": PrivUnit,
+    # texts
+    "masked-prefix": MaskedPrefixes,
 }
 
 

@@ -168,6 +168,11 @@ class Column(Described):
         if self.columns and self.value != joint_name(self.columns):
             raise invalid(f"{joint_name(self.columns)!r}, both names", value=self.value)
         self.randomizer.require_columns(self.inputs)
+        if self.randomizer.needs_uniform and not (self.shuffler.is_uniform or self.shuffler.kind == "none"):
+            raise InvalidParameterError(
+                f"[shuffler] must shuffle everybody uniformly, without by or weight, or be of kind 'none', for answers "
+                f"of kind {self.randomizer.answers!r}; got kind={self.shuffler.kind!r}."
+            )
 
     def _check_fakes(self) -> None:
         """Refuse too many fake people: each release needs honest people, enough for the protocol's noise."""

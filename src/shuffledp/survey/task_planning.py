@@ -105,7 +105,8 @@ class Plan:
     def warnings(self) -> tuple[str, ...]:
         """Warnings to read before anything is collected that way; empty if there are none."""
         models = [column.model for column in self.columns]
-        added = [(self.of_shuffle, models), *((column.of_shuffle, [column.model]) for column in self.columns)]
+        own = [(plan, [column.model]) for column in self.columns for plan in (column.of_question, column.of_shuffle)]
+        added = [(self.of_shuffle, models), *own]
         return (
             *dict.fromkeys(warning for model in models for warning in model.local.warnings),
             *dict.fromkeys(warning for plan, of in added if plan for warning in plan.warnings_for(of)),
@@ -301,7 +302,7 @@ def column_plan(
         options=ranked(options),
         unfit=tuple(unfit),
         statements=statements,
-        of_question=chosen.plan(model),
+        of_question=chosen.plan(model, delta=delta, alone=alone),
         curator=column.curator(model, statements[0]),
     )
 

@@ -15,6 +15,7 @@ from shuffledp.parties.wire.keys import AnalyzerKey, from_pem, in_text
 from shuffledp.parties.wire.oblivious_http import padded_length
 
 GOLDEN = Path(__file__).parents[2] / "golden"
+TEXTS = json.loads((GOLDEN / "client" / "texts.json").read_text(encoding="utf-8"))["cases"]
 REPORTS = json.loads((GOLDEN / "client" / "reports.json").read_text(encoding="utf-8"))["cases"]
 OBLIVIOUS = json.loads((GOLDEN / "oblivious.json").read_text(encoding="utf-8"))
 TOKENS = json.loads((GOLDEN / "tokens.json").read_text(encoding="utf-8"))
@@ -32,7 +33,7 @@ AGAIN = """async (cases) => {
       const recorded = text.split(" ").map((word) => BigInt(`0x${word}`));
       let used = 0;
       const words = (count) => recorded.slice(used, used += count);
-      const report = hex(randomized(model, answer, words));
+      const report = hex(await randomized(model, answer, words));
       if (report !== expected || used !== recorded.length) {
         wrong.push([model, answer, text, report, used]);
       }
@@ -57,6 +58,21 @@ def test_the_same_random_words_give_the_same_reports_as_in_python(page):
     kinds, wrong = run(page, AGAIN, REPORTS)
     assert wrong == []
     assert set(kinds) == set(KINDS) == {case["model"]["kind"] for case in REPORTS}
+
+
+def test_texts_are_spelled_and_numbered_as_in_python(page):
+    wrong = run(
+        page,
+        """async (cases) => {
+          const { bitsOf, normalized } = await import("/texts.js");
+          return cases.filter(([code, length, given, sent, isLess, bits]) => {
+            const own = normalized({ code, length }, given);
+            return own.text !== sent || own.isLess !== isLess || String(bitsOf({ code, length }, own.text)) !== bits;
+          });
+        }""",
+        TEXTS,
+    )
+    assert wrong == []
 
 
 def test_the_messages_are_those_of_the_protocol(page):

@@ -55,6 +55,13 @@ def _third_value(model: ProtocolModel) -> Hypothesis:
     return Hypothesis("third-value", "three inputs whose sets have known overlaps", value, known)
 
 
+def _known_overlap(model: ProtocolModel) -> Hypothesis:
+    shape = model.local.two_level
+    known = shape is not None and not shape.is_overlap_bound
+    value = "others" if shape is None else "known" if known else "a bound alone"
+    return Hypothesis("known-overlap", "two inputs whose sets have a known overlap", value, known)
+
+
 class _TwoLevelTheorem(LawTheorem):
     special_premises: ClassVar[tuple[Premise, ...]] = (_two_densities, moderate_epsilon0)
 
@@ -86,6 +93,7 @@ class OthersEqual(_TwoLevelTheorem):
     id = "two-level-others-equal"
     citation = "exact evaluation on the data sets where all others agree with the victim"
     kind = Kind.LOWER_BOUND
+    special_premises = (_two_densities, _known_overlap, moderate_epsilon0)
 
     def family(self, model: ProtocolModel) -> LawFamily:
         """Laws of both data sets."""

@@ -17,12 +17,13 @@ const CONTROLS = [
   ["lower", "Least answer", "answers", null, "number"],
   ["upper", "Largest answer", "answers", null, "number"],
   ["dimension", "Coordinates", "answers", "log", "vector"],
+  ["length", "Letters of a text", "answers", "log", "open"],
   ["imperfection", "imperfect: gamma", "shufflers", "linear"],
   ["alpha", "mallows, noisy-sort: alpha", "shufflers", "log"],
   ["group_size", "mallows, noisy-sort: group", "shufflers", "log"],
   ["contacts", "network: contacts", "shufflers", "log"],
 ];
-const WHOLE = ["people", "colluders", "repetitions", "categories", "dimension", "group_size", "contacts"];
+const WHOLE = ["people", "colluders", "repetitions", "categories", "dimension", "length", "group_size", "contacts"];
 const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], contacts: [5, 1e4], group_size: [2, 1e5], repetitions: [1, 100] };
 const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000, 1000000] };
 const DASHES = ["", "10 5", "6 3", "12 3 2 3", "4 3", "16 4"];

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Analyzer, Randomizer
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
@@ -51,6 +52,9 @@ class AnswerColumns(Protocol):
     def lists(self, place: int, length: int, wanted: str, fits: Callable[[NDArray[np.float64]], Any]) -> Read:
         """Lists of numbers, shape (rows, length); ``fits`` tells of such lists whether they are ``wanted``."""
 
+    def texts(self, place: int, spelled: Callable[[str], str]) -> Read:
+        """Texts as they are ``spelled``; one of which nothing is left is missing."""
+
 
 class Question(Section):
     """Question with its randomizer; ``kind`` names the latter in its registry, from which subclasses are generated."""
@@ -66,6 +70,7 @@ class Question(Section):
     takes: ClassVar[str]  # the ``answers`` of the randomizers that fit
     beside: ClassVar[tuple[str, ...] | None] = None  # keys beside the table, where a task names the question by `kind`
     num_columns: ClassVar[int] = 1  # private columns whose answers are randomized jointly
+    needs_uniform: ClassVar[bool] = False  # whether estimates need one shuffle of everybody, or none at all
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {}  # the planner's numbers, each with its least and largest
     template: ClassVar[str] = ""  # table of a first task file, but for categories; $epsilon0 is its line
@@ -123,6 +128,10 @@ class Question(Section):
         del column
         return self.targets
 
+    def named_rows(self, estimate: Estimate, column: str) -> Estimate:
+        """The estimate of a release of this private column, with the names of its rows."""
+        return estimate.with_targets(self.targets_of(column))
+
     @property
     def least_people(self) -> int:
         """Fewest people for a release, whatever the task's smallest batch is."""
@@ -156,9 +165,9 @@ class Question(Section):
         """A trusted curator with the guarantee ``stated`` for a protocol; None without a finite loss."""
         return curator_beside(protocol, stated)
 
-    def plan(self, protocol: ProtocolModel) -> FamilyPlan | None:
-        """Plan that the family of the randomizer adds to that of a collection; None if it adds nothing."""
-        del protocol
+    def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
+        """Plan that is added to that of a collection, None for none; ``alone`` leaves out other ways to ask."""
+        del protocol, delta, alone
         return None
 
     def unit_of(self, num_users: int) -> float:

@@ -53,6 +53,7 @@ QUESTIONS: dict[str, Listed] = {
     "pair": Listed("shuffledp.survey.questions.pairs.PairOfChoices", _has_lists("categories")),
     "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
     "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),
+    "open": Listed("shuffledp.survey.questions.open_answer.OpenAnswer"),
 }
 
 

@@ -86,7 +86,7 @@ async function whenAnswered(event) {
     return;
   }
   at("wrong").textContent = "";
-  reports = DATA.questions.map(({ model }, place) => randomized(model, answers[place]));
+  reports = await Promise.all(DATA.questions.map(({ model }, place) => randomized(model, answers[place])));
   if (memory.held && !await kept()) {
     return;
   }

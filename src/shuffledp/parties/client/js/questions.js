@@ -5,6 +5,7 @@
 // may be another than that of the page's `words`.
 
 import { contentOf } from "./randomizers.js";
+import { bitsOf, normalized } from "./texts.js";
 
 const MOST_CHOICES = 12;  // shown one below the other; more are a list to open
 const OURS = { lang: document.documentElement.lang };  // of the page
@@ -35,7 +36,8 @@ export function shownQuestion(question, place, theirs, words) {
   const group = element("fieldset", { id: `question-${place}` }, element("legend", theirs, question.text));
   question.fields.forEach((field, part) => {
     const name = `answer-${place}-${part}`;
-    group.append(field.answers ? choices(question, field, name, theirs, words) : number(question, field, name, words));
+    const shown = field.answers ? choices : field.code ? text : number;
+    group.append(shown(question, field, name, theirs, words));
   });
   return group;
 }
@@ -62,7 +64,45 @@ function choices(question, field, name, theirs, words) {
   return group;
 }
 
-function number(question, { lower, upper, clip }, name, words) {
+// A text, below the words that are offered, and as it is sent. What is typed is kept nowhere, nor sent to be checked.
+function text(question, field, name, theirs, words) {
+  const group = element("div", { class: "text" });
+  const known = field.known.map((each, place) => [`known-${place}`, each.text, theirs]);
+  for (const [value, said, of] of known.length ? [...known, ["other", words.something_else, OURS]] : []) {
+    group.append(element("label", { class: "choice" }, element("input", { type: "radio", name, value }), element("span", of, said)));
+  }
+  const typed = element("input", {
+    type: "text", name: `${name}-text`, id: `${name}-text`, maxlength: 500, autocomplete: "off", autocapitalize: "none",
+    autocorrect: "off", spellcheck: "false", "aria-describedby": `${name}-rule ${name}-sent`, ...theirs, "aria-label": question.text,
+  });
+  const rule = filled(field.code === "letters" ? words.text_letters : words.text_bytes, { length: field.length }).join("");
+  const sent = element("p", { id: `${name}-sent`, role: "status" });
+  typed.addEventListener("input", () => {
+    const { text: own, isLess } = normalized(field, typed.value);
+    const said = own === "" ? [words.text_nothing] : [...filled(words.text_sent, { text: element("strong", theirs, own) }), isLess ? ` ${words.text_less}` : ""];
+    sent.replaceChildren(...(typed.value === "" ? [] : said));
+    const other = group.querySelector('input[value="other"]');
+    if (other) {
+      other.checked = true;
+    }
+  });
+  group.append(typed, element("p", { id: `${name}-rule`, class: "note" }, `${words.no_names} ${rule}`), sent);
+  typed.form?.addEventListener("reset", () => sent.replaceChildren());
+  return group;
+}
+
+// The number of a text, or of a word that was chosen; null if nothing is left of it.
+function writtenDown(field, name, form) {
+  const data = new FormData(form);
+  const chosen = data.get(name) ?? "other";
+  if (field.known.length && chosen !== "other") {
+    return BigInt(field.known[Number(chosen.slice("known-".length))].bits);
+  }
+  const { text: own } = normalized(field, data.get(`${name}-text`) ?? "");
+  return own === "" ? null : bitsOf(field, own);
+}
+
+function number(question, { lower, upper, clip }, name, theirs, words) {
   const said = [filled(words.range, { lower: written(lower), upper: written(upper) }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
   const input = element("input", { type: "number", name, id: name, step: "any", inputmode: "decimal" });
   return element("label", { class: "number" }, element("span", {}, said.join("; ")), input);
@@ -70,6 +110,9 @@ function number(question, { lower, upper, clip }, name, words) {
 
 // The answer in a form, as the randomizer takes it; null if it is missing or not valid.
 export function answerOf(question, place, form) {
+  if (question.fields[0].code) {
+    return writtenDown(question.fields[0], `answer-${place}-0`, form);
+  }
   const found = question.fields.map((field, part) => {
     const text = new FormData(form).get(`answer-${place}-${part}`) ?? "";
     if (field.edges && question.has_missing && text.trim() === "") {
@@ -110,7 +153,10 @@ function bin(number, edges) {
 
 // A randomized report in words, each in its language.
 export function inWords(question, report, theirs, words) {
-  const { categories, number } = contentOf(question.model, report);
+  const { categories, number, part, parts } = contentOf(question.model, report);
+  if (part !== undefined) {
+    return filled(words.text_part, { part, parts, number });
+  }
   if (categories === undefined) {
     return [written(number)];
   }

@@ -5,6 +5,8 @@
 // JavaScript hold 53 bits. A function takes the model, the number of an answer (or a number in the model's range), and
 // `words(count)`, an array of that many random words as BigInt; it returns the bytes of the report.
 
+import { integer, joined, sha256 } from "./wire.js";
+
 const WORD_BITS = 64n;
 const WORDS = 1n << WORD_BITS;
 
@@ -113,12 +115,45 @@ function rounded(model, number, words) {
   return karyResponse(model.response, point, words);
 }
 
+// ---- texts: the number of a code
+
+const KEY_BITS = 62n;
+const SHARES = 5n;  // of equal size for each part: 4 of 5 are those of the levels, and the last one is that of estimates
+
+// One part of a code, drawn by chance: a piece, plus a hash of the pieces before it; or a hash of the whole code.
+async function maskedPrefix(model, answer, words) {
+  const bits = BigInt(BigInt(model.response.domain_size).toString(2).length - 1);
+  const levels = (BigInt(model.num_bits) + bits - 1n) / bits;
+  const code = BigInt(answer) << (levels * bits - BigInt(model.num_bits));
+  const [drawn] = words(1);
+  const [seed] = words(1);
+  const quarter = ((drawn * SHARES * levels) >> WORD_BITS) / (SHARES - 1n);
+  const part = quarter < levels ? quarter : levels;
+  const prefix = code >> ((levels - part) * bits);
+  const piece = part < levels ? (code >> ((levels - 1n - part) * bits)) & ((1n << bits) - 1n) : 0n;
+  const hash = part > 0n ? await hashed(prefix, part * bits, seed, bits) : 0n;
+  const value = responded(model.response, (hash + piece) & ((1n << bits) - 1n), words);
+  return joined(bytesOf(part, 1), bytesOf(seed, 8), numberOf(value, (1n << bits) - 1n));
+}
+
+// The top bits of a x + b modulo 2^128, with a and b from a seed: x is the prefix, or a fingerprint of a long one.
+async function hashed(prefix, size, seed, bits) {
+  const long = size > KEY_BITS && await sha256(integer(Number(size), 2), bytesOf(prefix, Math.ceil(Number(size) / 8)));
+  const key = long ? numberIn(long.slice(0, 8)) >> (WORD_BITS - KEY_BITS) : prefix;
+  const drawn = await sha256(bytesOf(seed, 8));
+  return ((numberIn(drawn.slice(0, 16)) * key + numberIn(drawn.slice(16))) % (1n << 128n)) >> (128n - bits);
+}
+
+function bytesOf(value, width) {
+  return Uint8Array.from({ length: width }, (_, byte) => Number((value >> BigInt(8 * (width - 1 - byte))) & 255n));
+}
+
 // ---- what a report looks like
 
 // A number in the fewest of 1, 2, 4 or 8 bytes that hold the largest, the most significant one first.
 function numberOf(value, largest) {
   const width = [1, 2, 4].find((bytes) => largest < 1n << BigInt(8 * bytes)) ?? 8;
-  return Uint8Array.from({ length: width }, (_, byte) => Number((value >> BigInt(8 * (width - 1 - byte))) & 255n));
+  return bytesOf(value, width);
 }
 
 // ---- what a report says
@@ -156,6 +191,12 @@ function gridPoint(model, report) {
   return { number: Number(shown.toPrecision(6)) };
 }
 
+// The part of a text that a report is about, of so many, and its number.
+function partOfText(model, report) {
+  const bits = BigInt(model.response.domain_size).toString(2).length - 1;
+  return { part: report[0] + 1, parts: Math.ceil(Number(model.num_bits) / bits) + 1, number: Number(numberIn(report.slice(9))) };
+}
+
 // By kind: how an answer is randomized, and what a report says (the numbers of `categories`, or a `number`).
 export const KINDS = {
   "k-rr": [karyResponse, oneCategory],
@@ -163,9 +204,10 @@ export const KINDS = {
   "hadamard": [hadamardResponse, categoriesOfColumn],
   "one-bit-mean": [oneBit, oneEnd],
   "rounded-mean": [rounded, gridPoint],
+  "masked-prefix": [maskedPrefix, partOfText],
 };
 
-// The bytes of a report on an answer, by the randomizer that a model describes.
+// The bytes of a report on an answer, by the randomizer that a model describes; of a text, a promise of them.
 export function randomized(model, answer, words = secureWords) {
   const [randomize] = KINDS[model.kind];
   return randomize(model, answer, words);

@@ -87,7 +87,7 @@ class ProtocolSection(MeanQuestion):
         return super(Question, cls).members()
 
     @abstractmethod
-    def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
+    def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> ProtocolPlan:
         """The plan of a collection with this protocol."""
 
     def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
@@ -176,8 +176,9 @@ class SplitAndMixSection(Ranged, ProtocolSection):
         """Factor from an average to the statistic: 1 for a mean, the number of people for a sum."""
         return float(num_users) if self.statistic == "sum" else 1.0
 
-    def plan(self, protocol: "ProtocolModel") -> ProtocolPlan:
+    def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> ProtocolPlan:
         """The certificate for its shuffle, and its errors beside those of a curator and of local randomizers."""
+        del delta, alone
         model, people = self.randomizer().model, protocol.num_senders
         return ProtocolPlan(
             certificate=split_and_mix_certificate(model, protocol.shuffle),

@@ -1,0 +1,69 @@
+"""Models of reports on prefixes of codes: what a search for frequent words reads from them."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.local_models import LocalModel
+
+
+class PrefixModel(LocalModel):
+    """Randomizer whose reports are each about one part of a code: a level of its prefixes, or the whole code.
+
+    A code of ``num_bits`` bits is cut into ``num_levels`` chunks of ``prefix_bits`` bits, filled up with zeros. Each
+    report of level t supports one of the ``hash_range`` extensions of each prefix of t chunks; those of the last part
+    support codes. A report supports its sender's own with probability ``p``, and another given one with ``q`` at most.
+    """
+
+    __slots__ = ()
+    num_bits: int
+
+    @property
+    @abstractmethod
+    def prefix_bits(self) -> int:
+        """Number of bits in a chunk."""
+
+    @property
+    def hash_range(self) -> int:
+        """Number of extensions of a prefix, and of values of a report."""
+        return 1 << self.prefix_bits
+
+    @property
+    def num_levels(self) -> int:
+        """Number of chunks of a code."""
+        return -(-self.num_bits // self.prefix_bits)
+
+    @property
+    @abstractmethod
+    def level_share(self) -> float:
+        """Probability that a report is of a given level; the rest are of the part for estimates."""
+
+    @property
+    @abstractmethod
+    def p(self) -> float:
+        """Probability that a report supports its sender's code, or its extension there."""
+
+    @property
+    def q(self) -> float:
+        """Probability that a report of the part for estimates supports another given code."""
+        return 1 / self.hash_range
+
+    @property
+    def first_chunk_told(self) -> float:
+        """Probability that a report by itself holds the first chunk of its sender's code, as it is."""
+        return self.level_share * self.p
+
+    @abstractmethod
+    def prepared(self, columns: Mapping[str, NDArray[Any]], part: int) -> Any:
+        """Reports of one part, a level from 0 on or `num_levels`, in the form that both counts take."""
+
+    @abstractmethod
+    def extension_counts(self, prepared: Any, prefix: int) -> NDArray[np.int64]:
+        """Reports of a level that support each extension of a prefix, shape (hash_range,)."""
+
+    @abstractmethod
+    def code_counts(self, prepared: Any, codes: Sequence[int]) -> NDArray[np.int64]:
+        """Reports of the part for estimates that support each code, filled up to whole chunks; shape (codes,)."""

@@ -1,0 +1,120 @@
+"""Open answers in words: what is found, what is not shown, and what a plan says of both beforehand."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shuffledp.analyzers import WordEstimate
+from shuffledp.core.text import count_of, in_digits, percent
+from shuffledp.documents.blocks import DETAIL, Block, Column, Table, Text
+from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.words import NOTHING
+from shuffledp.planning.word_discovery import fakes_to_plant, least_share
+from shuffledp.planning.word_plan import WordPlan
+from shuffledp.survey import ColumnOutcome
+from shuffledp.survey.questions.open_answer import OpenAnswer
+
+_FOUND = "95%"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAnswerPlan(ColumnPlanDocument):
+    """Words about the plan of an open question."""
+
+    @property
+    def words(self) -> WordPlan | None:
+        """What the plan says of words."""
+        plan = self.column.of_question
+        return plan if isinstance(plan, WordPlan) else None
+
+    def further(self) -> Iterable[Block]:
+        """The least share that is found, fake senders, a report by itself, and other losses."""
+        plan = self.words
+        if plan is None:
+            return
+        if plan.share is not None:
+            yield Text(
+                f"A word that {percent(plan.share, 'at least')} of the people write ({plan.people:,} people) is found "
+                f"with a chance of {_FOUND}; the chance that any word is shown which nobody wrote is at most "
+                f"{_chance(plan.alpha)}. What fewer people write is not shown, nor parts of it."
+            )
+            yield Text(_fakes(plan.fakes or 0))
+        if plan.better_bits is not None and plan.better_epsilon0 is not None:
+            yield Text(
+                f"With prefix_bits = {plan.better_bits} and epsilon0 = {in_digits(plan.better_epsilon0, 'at least')}, "
+                "which lose about as much, words of fewer people would be found."
+            )
+        yield Text(
+            f"A report by itself holds the first {plan.first_bits} bits of the text, {_letters(plan.first_letters)}, "
+            f"as they are in {percent(plan.told, 'at most')} of cases; any report tells of a text that is guessed "
+            "whether it is likely. Only the shuffle hides who sent it."
+        )
+        rows = tuple(
+            (
+                in_digits(each.epsilon0, "exactly"),
+                in_digits(each.epsilon, "at most"),
+                f"{each.prefix_bits}",
+                NOTHING if each.share is None else percent(each.share, "at least"),
+            )
+            for each in plan.losses
+        )
+        heads = (Column("epsilon0"), Column("epsilon"), Column("bits of a prefix"), Column(f"found with {_FOUND}"))
+        yield Table("Words that are found, at other losses", heads, rows, titled=True, on=DETAIL)
+
+    def advice(self) -> Text:
+        """No other randomizer takes texts."""
+        return Text("No other randomizer takes open answers.", on=DETAIL)
+
+
+def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
+    """What the words of a release mean, and what is not shown; nothing of other estimates."""
+    estimate, question = outcome.release.estimate, outcome.column.randomizer
+    if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
+        return
+    people, model = outcome.model.num_senders, question.model
+    share = least_share(model, people, alpha=estimate.alpha)
+    yield not_shown(outcome)
+    yield (
+        f"The chance that any word is shown which nobody wrote is at most {_chance(estimate.alpha)}. All intervals "
+        "together cover the shares in a population that these people are a random sample of in "
+        f"{estimate.level * 100:.4g}% of all runs: they are from {count_of(estimate.num_estimating, 'report')} that "
+        "chose no word."
+    )
+    unit = "letters" if question.code == "letters" else "bytes"
+    yield (
+        f"Words are as they were sent, in small letters{' without accents' * (unit == 'letters')}, and whole but for "
+        f"what is beyond {question.length} {unit}."
+    )
+    if share is not None:
+        yield _fakes(fakes_to_plant(model, people, share, alpha=estimate.alpha))
+    if estimate.cut:
+        yield "More than 2,000 beginnings of words were frequent at once, and the rarest were not followed."
+
+
+def not_shown(outcome: ColumnOutcome) -> str:
+    """Sentence about what is not shown of open answers; "" of other estimates."""
+    estimate, question = outcome.release.estimate, outcome.column.randomizer
+    if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
+        return ""
+    people = outcome.model.num_senders
+    share = least_share(question.model, people, alpha=estimate.alpha)
+    if share is None:
+        return f"Not shown: whatever these {count_of(people, 'person', 'people')} wrote, who are too few for any word."
+    return f"Not shown: whatever fewer than about {round(share * people):,} people wrote."
+
+
+def _fakes(fakes: int) -> str:
+    """How many fake senders plant a word."""
+    return (
+        f"About {count_of(fakes, 'fake sender')} together can plant one word, and several words if they search for "
+        "seeds that serve them all."
+    )
+
+
+def _chance(alpha: float) -> str:
+    """Chance in percent, in the fewest digits."""
+    return f"{100 * alpha:.4g}%"
+
+
+def _letters(number: float) -> str:
+    """Letters that a number of bits is about, in words."""
+    return f"about {number:.2g} letter{'s' * (number != 1)}"

@@ -1,0 +1,138 @@
+"""Question for an open answer: a short text over a set that nobody knows beforehand; frequent words are found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn, cast
+
+from shuffledp.analyzers import WordAnalyzer
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.guarantees import Guarantee
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.text import percent, printable
+from shuffledp.core.text_codes import TextCode, chunked
+from shuffledp.core.validate import open_probability
+from shuffledp.planning.mechanism_choice import ExpectedError
+from shuffledp.planning.trusted_curator import TrustedCurator
+from shuffledp.planning.word_discovery import least_share, word_errors
+from shuffledp.planning.word_plan import WordPlan, plan_words
+from shuffledp.randomizers import MaskedPrefixes, MaskedPrefixModel
+from shuffledp.survey.questions.question import AnswerColumns, Question, Read
+
+_HEAD = """\
+kind = "open"  # a short text in people's own words
+code = "letters"  # a to z, blank, hyphen, apostrophe; or "bytes", for any script: fewer words are found
+length = 16  # letters that count; the rest is cut
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAnswer(Question):
+    """Short text, of which the words that many people wrote are found, with the shares of people who did.
+
+    ``code`` and ``length`` say how texts become bits, the same number for everybody; ``known`` are words offered beside
+    the free field, whose shares are estimated in any case; ``alpha`` bounds the chance of any false word.
+    """
+
+    answers: ClassVar[str] = "open"
+    takes: ClassVar[str] = "open"
+    beside: ClassVar[tuple[str, ...]] = ("code", "length", "known", "alpha")
+    renamed: ClassVar[Mapping[str, str]] = {"num_bits": "num_bits"}
+    controls: ClassVar[Mapping[str, tuple[float, float]]] = {"length": (1, 64)}
+    template: ClassVar[str] = 'kind = "masked-prefix"  # one part of the text, by chance another\n$epsilon0'
+    head: ClassVar[str] = _HEAD
+    init_kind: ClassVar[str] = "words"
+    init_title: ClassVar[str] = "Open answers"
+    needs_uniform: ClassVar[bool] = True
+    missing_category = False
+    epsilon0: float
+    code: str = "letters"
+    length: int = 16
+    known: tuple[str, ...] = ()
+    alpha: float = 0.05
+
+    def __post_init__(self) -> None:
+        open_probability(alpha=self.alpha)
+        self.text_code.known(self.known)
+        self.randomizer()  # refuses, before a collection, keys that cannot be represented
+
+    @property
+    def text_code(self) -> TextCode:
+        """The code of texts."""
+        return TextCode(self.code, self.length)
+
+    @property
+    def num_bits(self) -> int:
+        """Bits of every code."""
+        return self.text_code.num_bits
+
+    def randomizer(self) -> MaskedPrefixes:
+        """The randomizer, which takes codes in chunks."""
+        return cast(MaskedPrefixes, super(OpenAnswer, self).randomizer())
+
+    @property
+    def model(self) -> MaskedPrefixModel:
+        """The model of the randomizer."""
+        return self.randomizer().model
+
+    def read(self, answers: AnswerColumns) -> Read:
+        """Codes in chunks of the normalized texts; a text of which nothing is left is a missing answer."""
+        code, model = self.text_code, self.model
+        texts, wrong, missing = answers.texts(0, lambda text: code.normalized(text)[0])
+        bits = {text: code.bits_of(text) for text in set(texts.tolist())}
+        return chunked([bits[text] for text in texts], model.num_bits, model.prefix_bits), wrong, missing
+
+    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> WordAnalyzer:
+        """The analyzer of words."""
+        del columns
+        return WordAnalyzer(code=self.text_code, known=self.known, alpha=self.alpha, level=level)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The known words alone: others are found, and not listed beforehand."""
+        return self.known
+
+    def named_rows(self, estimate: Estimate, column: str) -> Estimate:
+        """The estimate as it is, whose rows are words already."""
+        del column
+        return estimate
+
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """Errors for a word of the least share that is found; of everybody's, if none is."""
+        share = least_share(self.model, num_users, alpha=self.alpha) or 1.0
+        noise, sampling = word_errors(self.model, num_users, share)
+        return ExpectedError(
+            at=f"a word of {percent(share)} of the people", standard_error=noise, sampling_error=sampling
+        )
+
+    def curator_beside(self, protocol: ProtocolModel, stated: Guarantee) -> TrustedCurator | None:
+        """No curator: which words they would find is not worked out."""
+        del protocol, stated
+        return None
+
+    def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> WordPlan:
+        """What words to expect, what a fake sender can do, and what a report by itself gives away."""
+        return plan_words(protocol, delta=delta, alone=alone, alpha=self.alpha, symbol_bits=self.text_code.symbol_bits)
+
+    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Free text, with the known words to choose from."""
+        code = self.text_code
+        known = [{"text": printable(word), "bits": str(code.bits_of(word))} for word in self.known]
+        return [{"label": printable(columns[0]), "code": self.code, "length": self.length, "known": known}]
+
+    def page_names(self, words: Any) -> list[str]:
+        """No names of reports: a report of a text is shown as the part of it that it is about."""
+        del words
+        return []
+
+    @classmethod
+    def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
+        """Keys of the table for texts of so many letters."""
+        return {"epsilon0": epsilon0, "code": "letters", "length": int(numbers["length"])}
+
+    def with_missing_category(self) -> NoReturn:
+        """Refuse a category for missing answers, which would be a word."""
+        raise InvalidParameterError(
+            "missing must be 'refuse' or 'drop' where answers are open: a missing one is no word; got "
+            "missing='category'."
+        )
