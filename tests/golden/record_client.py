@@ -47,8 +47,18 @@ def randomizers():
     yield RoundedMean(epsilon0=6.0, lower=0, upper=1, num_levels=1), (0.75 * 2.0**-63,)
     few_places = OptimizedUnaryEncoding(epsilon0=1.0, domain_size=70).model
     yield OptimizedUnaryEncoding.from_model(replace(few_places, false_words=3 << 60)), (0, 69)
-    for epsilon0, bits, chunk in ((6.6, 80, None), (3.0, 7, 3), (11.0, 128, 16), (1.0, 62, 2), (9.0, 512, 20), (2.0, 1, 1)):
-        yield MaskedPrefixes(epsilon0=epsilon0, num_bits=bits, prefix_bits=chunk), (0, (1 << bits) // 3, (1 << bits) - 1)
+    for epsilon0, bits, chunk in (
+        (6.6, 80, None),
+        (3.0, 7, 3),
+        (11.0, 128, 16),
+        (1.0, 62, 2),
+        (9.0, 512, 20),
+        (2.0, 1, 1),
+    ):
+        yield (
+            MaskedPrefixes(epsilon0=epsilon0, num_bits=bits, prefix_bits=chunk),
+            (0, (1 << bits) // 3, (1 << bits) - 1),
+        )
 
 
 def numbers(lower, upper):
@@ -120,9 +130,40 @@ def vectors():
 
 
 TEXTS = (
-    *("nurse", "  Nurse ", "ÉCOLE\tnormale", "Straße", "GROẞ", "Łódź", "O\u2019Neill", "e\u0301cole", "route 66!", "", "...", "日本語日本語"),
-    *("abcdefghijklmnopqrst", "abcdefghijklmno pq", "a\u202eb\u0000c", "שלום\u202e", "ΟΔΥΣΣΕΥΣ", "İstanbul", "ﬁn ½ ①", "\ufeffx"),
-    *("\u00a0A\u2003b\u0085c\u001cd ", "👩\u200d🔬 lab", "a" * 100, "Ærø–Þing", "ǅ ǆ", "x\u0301\u0302y", "\u3000 \u2028", "it's a-b"),
+    *(
+        "nurse",
+        "  Nurse ",
+        "ÉCOLE\tnormale",
+        "Straße",
+        "GROẞ",
+        "Łódź",
+        "O\u2019Neill",
+        "e\u0301cole",
+        "route 66!",
+        "",
+        "...",
+        "日本語日本語",
+    ),
+    *(
+        "abcdefghijklmnopqrst",
+        "abcdefghijklmno pq",
+        "a\u202eb\u0000c",
+        "שלום\u202e",
+        "ΟΔΥΣΣΕΥΣ",
+        "İstanbul",
+        "ﬁn ½ ①",
+        "\ufeffx",
+    ),
+    *(
+        "\u00a0A\u2003b\u0085c\u001cd ",
+        "👩\u200d🔬 lab",
+        "a" * 100,
+        "Ærø–Þing",
+        "ǅ ǆ",
+        "x\u0301\u0302y",
+        "\u3000 \u2028",
+        "it's a-b",
+    ),
 )
 
 
@@ -134,8 +175,8 @@ def texts():
             sent, is_less = code.normalized(text)
             cases.append([kind, length, text, sent, is_less, str(code.bits_of(sent))])
     return {
-        "provenance": "made by record_client.py with the codes of this library: code, length, text, the text that is sent, "
-        "whether something of it is left out, and its number",
+        "provenance": "made by record_client.py with the codes of this library: code, length, text, the text that is "
+        "sent, whether something of it is left out, and its number",
         "cases": cases,
     }
 

@@ -13,7 +13,9 @@ def test_reports_of_recorded_words_are_those_of_the_vectors():
 
 
 def test_codes_of_texts_are_those_of_the_vectors():
-    assert json.loads(record_client.TEXTS_FILE.read_text(encoding="utf-8")) == json.loads(json.dumps(record_client.texts()))
+    assert json.loads(record_client.TEXTS_FILE.read_text(encoding="utf-8")) == json.loads(
+        json.dumps(record_client.texts())
+    )
 
 
 def test_every_kind_of_the_browser_has_vectors():

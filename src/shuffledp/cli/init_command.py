@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PEOPLE = 1000
 
 
-_KINDS = "<survey|histogram|cross|mean|regions|groups|places|walk|sum>"  # as the help shows them
+_KINDS = "<survey|histogram|cross|mean|words|regions|groups|places|walk|sum>"  # as the help shows them
 _BY = {"places": 2, "groups": 1, "regions": 1}  # public columns
 _TIMES = {1: "once", 2: "twice"}
 
@@ -122,8 +122,8 @@ def init(
             parser=_known_kind,
             metavar=_KINDS,
             help="survey: shares of answers. histogram: of numbers in bins. cross: of two columns. mean: of numbers. "
-            "regions, groups, places: shares by a public column. walk: without a shuffler. sum: exact, but for some "
-            "noise. If left out, survey, or for a column of many numbers histogram.",
+            "words: frequent ones of open answers. regions, groups, places: shares by a public column. walk: without a "
+            "shuffler. sum: exact, but for some noise. If left out, survey, or for a column of many numbers histogram.",
         ),
     ] = None,
     value: Annotated[

@@ -106,6 +106,11 @@ def require_supported(column: Column, *, whole: bool = False) -> None:
             f"the engine spark does a shuffle of kind {section.kind!r} with public columns in a whole run alone. Leave "
             "--engine out: one machine does its stages."
         )
+    if column.randomizer.on_one_machine:
+        raise UnsupportedModelError(
+            f"the engine spark does no estimates from {column.randomizer.kind!r} reports, which need all reports at "
+            "one place. Leave --engine out: one machine does it."
+        )
     groups = groups_of(section)
     if groups is not None and groups.file is not None:
         raise UnsupportedModelError(

@@ -152,6 +152,13 @@ class Collection(Described):
             raise invalid(
                 "left out but for one operator: transport direct, and an analyzer without address", local=True
             )
+        for column in self.task.columns:
+            if column.randomizer.needs_apart:
+                raise invalid(
+                    f"left out for {column.randomizer.kind!r} reports: without a shuffler apart from the analyst they "
+                    "tell nearly everything",
+                    local=True,
+                )
         if self.page is not None and not same_host(self.page.url, self.shuffler.url):
             raise invalid("on the shuffler's host where one operator runs all in a local network", page=self.page.url)
 

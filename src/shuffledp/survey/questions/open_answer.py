@@ -24,6 +24,10 @@ kind = "open"  # a short text in people's own words
 code = "letters"  # a to z, blank, hyphen, apostrophe; or "bytes", for any script: fewer words are found
 length = 16  # letters that count; the rest is cut
 """
+_TEMPLATE = """\
+kind = "masked-prefix"  # one part of the text, or by chance another
+epsilon0 = 6.0  # of one report without the shuffle, which alone hides who wrote what: see what `shuffledp plan` says
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +43,13 @@ class OpenAnswer(Question):
     beside: ClassVar[tuple[str, ...]] = ("code", "length", "known", "alpha")
     renamed: ClassVar[Mapping[str, str]] = {"num_bits": "num_bits"}
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {"length": (1, 64)}
-    template: ClassVar[str] = 'kind = "masked-prefix"  # one part of the text, by chance another\n$epsilon0'
+    template: ClassVar[str] = _TEMPLATE
     head: ClassVar[str] = _HEAD
     init_kind: ClassVar[str] = "words"
     init_title: ClassVar[str] = "Open answers"
     needs_uniform: ClassVar[bool] = True
+    on_one_machine: ClassVar[bool] = True
+    needs_apart: ClassVar[bool] = True
     missing_category = False
     epsilon0: float
     code: str = "letters"
