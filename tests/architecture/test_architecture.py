@@ -48,7 +48,7 @@ LEVELS = (
     Level("edges", ("files", "documents")),
     Level("the device in a browser", ("client",)),
     Level("parties", ("service", "distributed", "planner")),
-    Level("above the parties", ("relay", "demo", "organizer", "mix")),
+    Level("above the parties", ("relay", "demo", "organizer", "mix", "kit")),
     Level("command line", ("cli", "__main__"), siblings_may_import=True),
 )
 HEIGHT = {unit: height for height, level in enumerate(LEVELS) for unit in level.units}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from deploy.examples import HERE, written
+from deploy.nginx_files import without_tls
 from shuffledp.parties.service.served_collections import MOST_BYTES
 
-HERE = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((HERE / "systemd").glob("*.service"))
 MOST_EXPOSED = 3.0  # of systemd's scale from 0 to 10
 
@@ -48,23 +49,28 @@ def test_a_unit_may_do_little(unit, installed):
     assert float(exposure[1]) <= MOST_EXPOSED
 
 
-def test_there_is_a_unit_for_each_role():
-    assert [unit.stem.removeprefix("shuffledp-") for unit in UNITS] == ["analyzer", "issuer", "mix", "shuffler"]
+def test_the_examples_are_what_the_kit_makes():
+    there = {str(each.relative_to(HERE)): each.read_text() for each in HERE.rglob("*") if each.is_file()}
+    made = written()
+    assert {place: there.get(place) for place in made} == made
+    by_hand = ("container/", "nginx/mix.conf", "systemd/shuffledp-mix.service")
+    assert {place for place in there if not place.startswith(by_hand)} == set(made)
 
 
-@pytest.mark.parametrize("name", ["shuffledp.conf", "mix.conf"])
-def test_the_example_of_a_proxy_is_understood_and_keeps_no_records(tmp_path, name):
+NGINX = sorted((HERE / "nginx").glob("*.conf"))
+CADDY = sorted((HERE / "caddy").glob("*.Caddyfile"))
+
+
+@pytest.mark.parametrize("example", NGINX, ids=lambda each: each.stem)
+def test_each_file_of_nginx_is_understood_and_keeps_no_records(tmp_path, example):
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")
+    text = example.read_text()
+    assert "access_log off;" in text
+    assert "X-Forwarded-For" not in re.sub("#.*", "", text)
     if nginx is None:
         pytest.skip("there is no nginx here")
-    example = (HERE / "nginx" / name).read_text()
-    assert "access_log off;" in example
-    assert "X-Forwarded-For" not in re.sub("#.*", "", example)
-    plain = re.sub(r"^\s*ssl_certificate.*$", "", example, flags=re.MULTILINE).replace(" ssl;", ";")
-    plain = plain.replace("listen 443", "listen 127.0.0.1:8480").replace("listen [::]:443;", "")
-    plain = plain.replace("/run/shuffledp-nginx", str(tmp_path / "bodies"))
     (tmp_path / "nginx.conf").write_text(
-        f"pid {tmp_path}/pid; error_log {tmp_path}/errors; events {{}}\nhttp {{ {plain} }}\n"
+        f"pid {tmp_path}/pid; error_log {tmp_path}/errors; events {{}}\nhttp {{ {without_tls(text, tmp_path)} }}\n"
     )
     done = subprocess.run(
         [nginx, "-t", "-c", tmp_path / "nginx.conf"], check=False, capture_output=True, text=True, timeout=30
@@ -72,9 +78,24 @@ def test_the_example_of_a_proxy_is_understood_and_keeps_no_records(tmp_path, nam
     assert done.returncode == 0, done.stderr
 
 
-def test_the_example_of_a_proxy_lets_batches_of_any_length_through_to_the_analyzer():
-    shuffler, analyzer = (HERE / "nginx" / "shuffledp.conf").read_text().split("\nserver {")[1:]
-    assert "proxy_pass http://127.0.0.1:8443;" in shuffler
-    assert "proxy_pass http://127.0.0.1:8444;" in analyzer
+@pytest.mark.parametrize("example", CADDY, ids=lambda each: each.stem.partition(".")[0])
+def test_each_file_of_caddy_is_understood_and_keeps_no_records(tmp_path, example):
+    caddy = shutil.which("caddy")
+    assert "exclude http" in example.read_text()
+    if caddy is None:
+        pytest.skip("there is no caddy here")
+    done = subprocess.run(
+        [caddy, "validate", "--adapter", "caddyfile", "--config", example],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env={"HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_proxies_let_batches_of_any_length_through_to_the_analyzer_and_uploads_of_the_longest_to_the_shuffler():
+    shuffler, analyzer = (Path(HERE / "nginx" / f"{role}.conf").read_text() for role in ("shuffler", "analyzer"))
     assert f"client_max_body_size   {MOST_BYTES >> 20}m;" in shuffler
     assert re.search(r"client_max_body_size +0;", analyzer)

@@ -15,6 +15,7 @@ from shuffledp.cli import (
     collect_command,
     fetch_command,
     keys_command,
+    kit_command,
     relay_command,
     serve_command,
     survey_command,
@@ -60,7 +61,15 @@ for about_collections in (
     fetch_command.fetch,
 ):
     collect_command.collect_app.command()(on_screen(about_collections))
-for role in (serve_command.shuffler, serve_command.analyzer, serve_command.issuer, serve_command.mix):
+for about_kits in (kit_command.new, kit_command.add):
+    kit_command.kit_app.command()(on_screen(about_kits))
+for role in (
+    serve_command.shuffler,
+    serve_command.analyzer,
+    serve_command.issuer,
+    serve_command.relay,
+    serve_command.mix,
+):
     serve_command.serve_app.command()(on_screen(role))
 serve_command.serve_app.command("all")(on_screen(serve_command.all_roles))
 for about_relays in (
@@ -87,6 +96,7 @@ for group in (
     survey_command.survey_app,
     graph_app,
     keys_command.keys_app,
+    kit_command.kit_app,
     collect_command.collect_app,
     serve_command.serve_app,
     relay_command.relay_app,

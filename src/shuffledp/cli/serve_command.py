@@ -1,4 +1,4 @@
-"""The commands that run a collection's parties: `serve shuffler`, `analyzer`, `issuer`, and `all` for show."""
+"""The commands that run a collection's parties: `serve shuffler`, `analyzer`, `issuer`, `relay`, and `all` for show."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from shuffledp.cli.options import Force, TaskFile, require_extra, screen, show_d
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.parties.service.config import ServiceConfig
+    from shuffledp.parties.service.config import ListeningConfig
 
 serve_app = typer.Typer(
     name="serve",
@@ -109,6 +109,17 @@ def mix(
         run_service(run_mix, read, tls_cert, tls_key)
 
 
+def relay(*, config: Config, tls_cert: Certificate = None, tls_key: CertificateKey = None) -> None:
+    """Pass sealed requests on to a shuffler, who then does not see who sends: a relay of Oblivious HTTP.
+
+    It leads to the gateways that its file names, keeps nothing, and must be run by somebody else than the shuffler.
+    """
+    require_extra("service", "serving", NEEDED)
+    from shuffledp.parties.service.oblivious_relay import RelayConfig, run_oblivious_relay
+
+    run_service(run_oblivious_relay, RelayConfig.read(config), tls_cert, tls_key)
+
+
 def all_roles(
     task: TaskFile,
     *,
@@ -162,7 +173,7 @@ def all_roles(
 
 def run_service(
     service: "Callable[..., Coroutine[Any, Any, None]]",
-    config: "ServiceConfig",
+    config: "ListeningConfig",
     certificate: str | None,
     key: str | None,
 ) -> None:

@@ -31,12 +31,11 @@ Key = TypeVar("Key", bound=PrivateKey)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceConfig(Section):
-    """Settings common to all services.
+class ListeningConfig(Section):
+    """Settings common to all that listen.
 
     Args:
         listen: host and port.
-        state: folder of the service's state.
         tls_certificate: file of the certificate chain; without one a proxy before the service speaks TLS.
         tls_key: file of its private key.
         limits: limits of connections.
@@ -44,7 +43,6 @@ class ServiceConfig(Section):
 
     title: ClassVar[str] = "the configuration"
     listen: str
-    state: str
     tls_certificate: str | None = None
     tls_key: str | None = None
     limits: Limits = field(default_factory=Limits)
@@ -77,6 +75,17 @@ class ServiceConfig(Section):
         if self.limits.connections_of_an_address is not None:
             return self.limits
         return replace(self.limits, connections_of_an_address=0 if self.certificate is None else _OF_AN_ADDRESS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceConfig(ListeningConfig):
+    """Settings common to all services that keep something.
+
+    Args:
+        state: folder of the service's state.
+    """
+
+    state: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,4 +241,5 @@ _PATHS = {
     "releases",
     "analyzer_certificates",
     "shuffler_certificates",
+    "gateway_certificates",
 }

@@ -12,7 +12,7 @@ from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.certificates import check_pair
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ServiceConfig, ShufflerConfig, named_keys
+from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ListeningConfig, ShufflerConfig, named_keys
 from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.fetcher import Fetcher, fetching_key
 from shuffledp.parties.service.forwarder import Forwarder, party_client
@@ -172,7 +172,7 @@ async def _forget_ended(served: Sequence[CollectionAtIssuer]) -> None:
         await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
 
 
-def endpoint_of(config: ServiceConfig, app: Any) -> Endpoint:
+def endpoint_of(config: ListeningConfig, app: Any) -> Endpoint:
     """Endpoint of an application at the address of a configuration, with its certificate and limits."""
     if config.certificate is not None:
         check_pair(*config.certificate)

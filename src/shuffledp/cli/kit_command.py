@@ -1,0 +1,76 @@
+"""The commands about kits, the folders of a collection's parties: `kit new` and `kit add`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shuffledp.cli.options import Force, require_extra
+
+kit_app = typer.Typer(
+    name="kit", help="Folders with which each party sets up its machine.", no_args_is_help=True, rich_markup_mode=None
+)
+KitFolder = Annotated[Path, typer.Argument(metavar="KIT", help="The folder that `kit new` made.")]
+Host = Annotated[str | None, typer.Option(metavar="HOST", help="Name of its machine, such as a.example.org.")]
+
+
+@kit_app.callback()
+def _kit() -> None:
+    """Folders with which each party sets up its machine."""
+
+
+def new(
+    output: Annotated[Path, typer.Argument(metavar="KIT", help="Folder to make, with a folder for each party.")],
+    *,
+    shuffler: Host = None,
+    analyzer: Host = None,
+    issuer: Host = None,
+    relay: Host = None,
+    page: Host = None,
+    post_office: Host = None,
+    force: Force = False,
+) -> None:
+    """Make a folder for each party: configuration, unit, proxy and steps, to be copied to its machine.
+
+    Without --analyzer the analyst needs no server, and fetches what was mixed. Keys are made by whoever uses them.
+    """
+    require_extra("service", "a kit", ["starlette"])
+    from shuffledp.files import new_folder
+    from shuffledp.parties.kit.folders import make_kit
+    from shuffledp.parties.kit.party_roles import Parties
+
+    named = {"shuffler": shuffler, "issuer": issuer, "relay": relay, "page": page, "post-office": post_office}
+    hosts = {role: host for role, host in named.items() if host is not None}
+    parties = Parties(hosts=hosts | {"analyzer": analyzer or ""})
+    with new_folder(output, force=force) as folder:
+        make_kit(folder, parties)
+    for role in parties.hosts:
+        typer.echo(f"{output / role}: give it to whoever is the {role}; README.md has the steps.")
+    _say_next(output)
+
+
+def add(
+    kit: KitFolder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="ROLE.key.pub, or a collection file.")],
+) -> None:
+    """Take a party's public key into a kit, or give the collection file to the folders of all parties."""
+    require_extra("service", "a kit", ["starlette"])
+    from shuffledp.parties.kit.folders import add_collection, add_key
+
+    if file.suffix == ".pub":
+        add_key(kit, file)
+        typer.echo(f"{file.name} is in the kit.")
+        _say_next(kit)
+    else:
+        roles = add_collection(kit, file)
+        typer.echo(f"{file.name} is in the folders of {', '.join(roles)}. Give them to their parties.")
+
+
+def _say_next(kit: Path) -> None:
+    from shuffledp.parties.kit.folders import collect_command, missing_keys
+
+    if missing := missing_keys(kit):
+        typer.echo(f"Next: shuffledp kit add {kit} ROLE.key.pub, for {', '.join(missing)}.")
+    else:
+        typer.echo(f"Next: {collect_command(kit)}")
+        typer.echo(f"Then: shuffledp kit add {kit} {kit / 'survey.collection'}")

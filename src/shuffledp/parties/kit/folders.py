@@ -1,0 +1,193 @@
+"""Folders of a kit: one for each party, with its configuration, unit, proxy and steps; keys and collection come later.
+
+The kit holds public keys only: each private key is made on the machine that uses it, and stays there.
+"""
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.files.key_files import read_public
+from shuffledp.parties.kit.party_roles import COLLECTION, PAGE, ROLES, Parties, Role
+from shuffledp.parties.kit.proxies import caddyfile_of, nginx_of
+from shuffledp.parties.kit.units import unit_of
+from shuffledp.parties.wire.keys import Role as KeyRole
+from shuffledp.survey import Collection, WebPage
+
+_FILE = "kit.toml"
+_VERSION = 1
+_INSTALL = '`python3 -m venv /opt/shuffledp && /opt/shuffledp/bin/pip install ".[cli,service,fast]"` in the sources.'
+_CADDY = "TLS by Caddy, which gets its certificate itself: `cp Caddyfile /etc/caddy/ && systemctl reload caddy`."
+_NGINX = "Or by nginx: `nginx.conf`, with a certificate that you have."
+_BEFORE_SERVICE = "Caddyfile.before-service"
+
+
+def make_kit(folder: Path, parties: Parties) -> None:
+    """Write the folders of all parties into a folder, which must be empty."""
+    (folder / "keys").mkdir()
+    hosts = "".join(f"{role} = {json.dumps(host)}\n" for role, host in parties.hosts.items())
+    (folder / _FILE).write_text(f"version = {_VERSION}\n\n[hosts]\n{hosts}", encoding="utf-8")
+    for name in parties.hosts:
+        place, role = folder / name, ROLES[name]
+        place.mkdir()
+        for file, text in files_of(role, parties).items():
+            (place / file).write_text(text, encoding="utf-8")
+
+
+def files_of(role: Role, parties: Parties) -> dict[str, str]:
+    """Names and texts of the files in a party's folder."""
+    files = {"README.md": _steps(role, parties)}
+    if config := parties.config(role):
+        files |= {f"{role.name}.toml": config, role.unit: unit_of(role, parties.keys(role))}
+    if parties.hosts[role.name]:
+        files |= {"Caddyfile": caddyfile_of(role, parties), "nginx.conf": nginx_of(role, parties)}
+    if role.name == "relay":
+        files[_BEFORE_SERVICE] = caddyfile_of(role, parties, before_service=True)
+    return files
+
+
+def _steps(role: Role, parties: Parties) -> str:
+    """Text of a README: what somebody who has read nothing else does on the machine of a party."""
+    host = parties.hosts[role.name]
+    by_role = {"page": _steps_of_page, "relay": _steps_of_relay}
+    steps = by_role[role.name]() if role.name in by_role else _steps_of_service(role, parties)
+    if host:
+        steps.append(f"From another machine: `shuffledp doctor https://{host}`.")
+    lines = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    return f"# {role.name}: {host or 'no address'}\n\n{role.work}\n\n{lines}\n"
+
+
+def _steps_of_page() -> list[str]:
+    return [f"When `{PAGE}` is in this folder: `install -D -m 0644 {PAGE} /var/www/shuffledp/{PAGE}`.", _CADDY, _NGINX]
+
+
+def _steps_of_relay() -> list[str]:
+    return [
+        f"Caddy alone is the relay. {_CADDY}",
+        "Or nginx alone: take `nginx.conf`, with a certificate that you have.",
+        f"Or our service. Install: {_INSTALL} Then `cp relay.toml /etc/shuffledp/ && cp {ROLES['relay'].unit} "
+        f"/etc/systemd/system/ && systemctl enable --now {ROLES['relay'].unit}`, and `{_BEFORE_SERVICE}` as Caddyfile.",
+    ]
+
+
+def _steps_of_service(role: Role, parties: Parties) -> list[str]:
+    """Steps of a party with a key and the collection; one without a host fetches what was mixed."""
+    host, steps = parties.hosts[role.name], [f"Install: {_INSTALL}"]
+    for key in parties.keys(role):
+        file = f"{'/etc/shuffledp/' if host else ''}{key}.key"
+        steps.append(
+            f"Make the key on this machine: `shuffledp keys new --role {key} --output {file}`. "
+            f"Give back `{key}.key.pub` alone, and read out its fingerprint."
+        )
+    steps.append(f"When `{COLLECTION}` is here, look at it and its keys: `shuffledp collect show {COLLECTION}`.")
+    if not host:
+        fetch = f"`shuffledp collect fetch {COLLECTION} --key analyzer.key --folder releases`"
+        return [*steps, f"Before the date until which it waits: {fetch}."]
+    return [
+        *steps,
+        f"`cp {role.name}.toml {COLLECTION} /etc/shuffledp/ && cp {role.unit} /etc/systemd/system/`",
+        f"`systemctl daemon-reload && systemctl enable --now {role.unit}`",
+        _CADDY,
+        _NGINX,
+    ]
+
+
+def parties_of(folder: Path) -> Parties:
+    """Parties of a kit.
+
+    Raises:
+        InvalidParameterError: if the folder is no kit, or one of another version.
+    """
+    try:
+        found = tomllib.loads((folder / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidParameterError(
+            f"the kit must be a folder with {_FILE}, as `kit new` writes it; {folder} is none."
+        ) from None
+    if found.get("version") != _VERSION or not isinstance(found.get("hosts"), dict):
+        raise invalid(f"of version {_VERSION}, which this shuffledp reads", kit=found.get("version"))
+    return Parties(hosts=found["hosts"])
+
+
+def add_key(folder: Path, file: Path) -> None:
+    """Take the public key of a party into a kit.
+
+    Raises:
+        InvalidParameterError: if it is no public key, that of a role which no party of the kit has, or another one of
+            its role is there.
+    """
+    parties, published = parties_of(folder), read_public(file)
+    wanted = list(_wanted(parties))
+    if published.role not in wanted:
+        raise InvalidParameterError(
+            f"a key of the kit must be one of {', '.join(wanted)}; got {file}, which is of the role {published.role}."
+        )
+    place = folder / "keys" / f"{published.role}.key.pub"
+    if place.exists() and place.read_bytes() != file.read_bytes():
+        raise InvalidParameterError(
+            f"a key must be the first of its role; {place} is another. Remove it to replace it."
+        )
+    shutil.copyfile(file, place)
+
+
+def _wanted(parties: Parties) -> Iterator[str]:
+    for name in parties.hosts:
+        yield from parties.keys(ROLES[name])
+
+
+def missing_keys(folder: Path) -> tuple[str, ...]:
+    """Roles whose public keys the kit does not have yet."""
+    return tuple(each for each in _wanted(parties_of(folder)) if not (folder / "keys" / f"{each}.key.pub").exists())
+
+
+def collect_command(folder: Path) -> str:
+    """Command that makes the collection of a kit, with the addresses and keys of its parties."""
+    parties = parties_of(folder)
+    main = "shuffler" if "shuffler" in parties.hosts else "post-office"
+    options = [f"--shuffler {parties.url(main)}"]
+    if parties.hosts.get("analyzer"):
+        options.append(f"--analyzer {parties.url('analyzer')}")
+    options += [f"--{key}-key {folder / 'keys' / key}.key.pub" for key in _wanted(parties)]
+    if "issuer" in parties.hosts:
+        options.append(f"--issuer {parties.url('issuer')}")
+    if "relay" in parties.hosts:
+        options.append(f"--transport oblivious --relay {parties.url('relay')}/survey")
+    elif "issuer" in parties.hosts:
+        options.append("--transport token")
+    if "page" in parties.hosts:
+        options.append(f"--web {parties.url('page')}/{PAGE}")
+    return f"shuffledp collect new TASK.toml --closes DATE --output {folder / COLLECTION} " + " ".join(options)
+
+
+def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
+    """Roles whose folders have got the collection, and its page where that is theirs to serve.
+
+    Raises:
+        InvalidParameterError: if the collection names other addresses or keys than the kit.
+    """
+    parties, collection = parties_of(folder), Collection.read(file)
+    main = "shuffler" if "shuffler" in parties.hosts else "post-office"
+    expected = {"shuffler": parties.url(main)} | {
+        role: parties.url(role) for role in ("analyzer", "issuer") if parties.hosts.get(role)
+    }
+    if "relay" in parties.hosts:
+        expected["relay"] = f"{parties.url('relay')}/survey"
+    for role, url in expected.items():
+        if collection.addresses[role] != url:
+            raise InvalidParameterError(f"the collection must name the {role} of the kit, {url}; it names another.")
+    for key in _wanted(parties):
+        place = folder / "keys" / f"{key}.key.pub"
+        if not place.exists() or read_public(place).key != collection.keys[KeyRole(key)].key:
+            raise InvalidParameterError(f"the collection must name the {key}'s key of the kit; it names another.")
+    given = [name for name in parties.hosts if ROLES[name].has_collection]
+    for name in given:
+        shutil.copyfile(file, folder / name / COLLECTION)
+    if collection.page is not None:
+        server = "page" if "page" in parties.hosts else main
+        shutil.copyfile(WebPage.beside(file), folder / server / PAGE)
+        given.append(server)
+    return tuple(dict.fromkeys(given))

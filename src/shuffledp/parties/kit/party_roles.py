@@ -1,0 +1,156 @@
+"""Roles of parties in a kit: what each runs, where it listens, which keys it has, and its configuration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.validate import invalid
+from shuffledp.survey.addresses import check_address
+from shuffledp.survey.parties import on_one_host
+
+COLLECTION = "survey.collection"
+PAGE = "survey.html"
+_ETC = "/etc/shuffledp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """Role of a party.
+
+    Args:
+        name: of the role, as in the names of its files.
+        work: what it is and does, in a line.
+        runs: the command after ``shuffledp``; empty for a host of files.
+        guide: page of the documentation.
+        port: port on loopback, where a proxy finds the service.
+        keys: roles of its keys, each in a file ``ROLE.key``.
+        has_collection: whether its folder needs the collection file.
+    """
+
+    name: str
+    work: str
+    runs: str
+    guide: str
+    port: int
+    keys: tuple[str, ...] = ()
+    has_collection: bool = True
+
+    @property
+    def unit(self) -> str:
+        """Name of the service's unit."""
+        return f"shuffledp-{self.name}.service"
+
+    def credential(self, key: str) -> str:
+        """Path at which systemd lends a key to the service."""
+        return f"/run/credentials/{self.unit}/{key}.key"
+
+
+ROLES: Mapping[str, Role] = {
+    role.name: role
+    for role in (
+        Role(
+            name="shuffler",
+            work="The shuffler of collections: takes in encrypted reports, mixes them, hands them on, and forgets.",
+            runs="serve shuffler",
+            guide="shuffler",
+            port=8443,
+            keys=("shuffler",),
+        ),
+        Role(
+            name="analyzer",
+            work="The analyzer of collections: opens batches of reports, estimates, and writes the releases.",
+            runs="serve analyzer",
+            guide="analyzer",
+            port=8444,
+            keys=("analyzer",),
+        ),
+        Role(
+            name="issuer",
+            work="The issuer of tokens: signs one for each invitation, and does not see it.",
+            runs="serve issuer",
+            guide="issuer",
+            port=8445,
+            keys=("issuer",),
+        ),
+        Role(
+            name="relay",
+            work="The relay of a collection: passes on what it cannot read; the shuffler does not see who sends.",
+            runs="serve relay",
+            guide="relay-host",
+            port=8447,
+            has_collection=False,
+        ),
+        Role(
+            name="post-office",
+            work="The post office of a relay of members: takes their letters, and hands them out.",
+            runs="relay serve",
+            guide="post-office",
+            port=8448,
+        ),
+        Role(
+            name="page",
+            work="The host of the page on which people answer.",
+            runs="",
+            guide="kit",
+            port=0,
+            has_collection=False,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parties:
+    """Hosts of the parties of a kit, by role; an analyzer may have none, and then fetches its batches.
+
+    Raises:
+        InvalidParameterError: for an unknown role, no shuffler, a name that is no host, or two parties on one host.
+    """
+
+    hosts: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for role, host in self.hosts.items():
+            if role not in ROLES:
+                raise invalid(f"one of {', '.join(ROLES)}", role=role)
+            if not host and role == "analyzer":
+                continue
+            if "." not in host or "/" in host or ":" in host:
+                raise invalid("a host name with a dot, such as survey.example.org", **{role: host})
+            check_address(**{role: f"https://{host}"})
+        if "shuffler" not in self.hosts and "post-office" not in self.hosts:
+            raise InvalidParameterError("a kit must have a shuffler, or a post office in its place; it has neither.")
+        if shared := on_one_host({role: f"https://{host}" for role, host in self.hosts.items() if host}):
+            raise InvalidParameterError(
+                "parties must each have a host of their own, or they are one operator; "
+                f"{' and '.join(shared)} share one."
+            )
+
+    def url(self, role: str) -> str:
+        """Address of a party."""
+        return f"https://{self.hosts[role]}"
+
+    def keys(self, role: Role) -> tuple[str, ...]:
+        """Roles of the keys that a party has; where there is a relay, the shuffler has one of its gateway."""
+        return (*role.keys, "gateway") if role.name == "shuffler" and "relay" in self.hosts else role.keys
+
+    def config(self, role: Role) -> str:
+        """Configuration of a party's service in TOML; empty for a host of files, and for an analyst who fetches."""
+        if not role.runs or not self.hosts[role.name]:
+            return ""
+        listen = f'listen = "127.0.0.1:{role.port}"    # behind a proxy that speaks TLS\n'
+        if role.name == "relay":
+            return f'{listen}\n[targets]\n"/survey" = "{self.url("shuffler")}/gateway"\n'
+        keys = [role.credential(key) for key in self.keys(role)]
+        lines = {
+            "shuffler": [
+                'metrics = "127.0.0.1:9101"   # for this machine alone',
+                *(f'key = "{key}"' for key in keys[:1]),
+            ]
+            + [f'gateway_keys = ["{key}"]' for key in keys[1:]],
+            "analyzer": [f'keys = ["{key}"]' for key in keys] + ['releases = "/var/lib/shuffledp-analyzer/releases"'],
+            "issuer": [f'keys = ["{key}"]' for key in keys] + ['invited = ["invited.json"]'],
+            "post-office": ['directories = ["members.directory"]', "patience = 60.0"],
+        }[role.name]
+        common = [f'state = "/var/lib/shuffledp-{role.name}"', f'collections = ["{COLLECTION}"]']
+        return listen + "\n".join([*common, *lines, ""])

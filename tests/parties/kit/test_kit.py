@@ -1,0 +1,164 @@
+"""A kit has a folder for each party, with files that its programs read, and public keys alone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from parties.service.given import task
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.instants import written
+from shuffledp.files.key_files import read_public, write_key
+from shuffledp.parties.kit.folders import add_collection, add_key, collect_command, make_kit, missing_keys, parties_of
+from shuffledp.parties.kit.party_roles import ROLES, Parties
+from shuffledp.parties.relay.post_office_config import PostOfficeConfig
+from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ShufflerConfig
+from shuffledp.parties.service.oblivious_relay import RelayConfig
+from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, ShufflerKey, in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.survey import Collection, Service
+
+HOSTS = {
+    "shuffler": "shuffler.example.org",
+    "analyzer": "office.example.net",
+    "issuer": "issuer.example.com",
+    "relay": "relay.example.edu",
+}
+READERS = {
+    "shuffler": ShufflerConfig,
+    "analyzer": AnalyzerConfig,
+    "issuer": IssuerConfig,
+    "relay": RelayConfig,
+    "post-office": PostOfficeConfig,
+}
+KEYS = {"shuffler": ShufflerKey, "analyzer": AnalyzerKey, "issuer": IssuerKey, "gateway": GatewayKey}
+
+
+def kit(folder, **changes):
+    made = folder / "kit"
+    made.mkdir()
+    make_kit(made, Parties(hosts={role: host for role, host in (HOSTS | changes).items() if host is not None}))
+    return made
+
+
+def key_file(folder, role):
+    """The public file of a new key of a role."""
+    key = KEYS[role].generate()
+    write_key(
+        folder / f"{role}.key", key, PublishedKey(role=key.role, key=in_text(key.public), active_from="2020-01-01")
+    )
+    return folder / f"{role}.key.pub"
+
+
+def collection(keys, **further):
+    """A collection of the parties of a kit."""
+    published = {role: read_public(file) for role, file in keys.items()}
+    now = datetime.now(UTC)
+    parties = {
+        role: Service(url=f"https://{HOSTS[role]}", key=published[role]) for role in ("shuffler", "analyzer", "issuer")
+    }
+    given = {
+        "transport": "oblivious",
+        "relay": f"https://{HOSTS['relay']}/survey",
+        "gateway": published["gateway"],
+        "closes": written(now + timedelta(days=9)),
+        "now": now,
+    }
+    return Collection.new(task(), **(parties | given | further))
+
+
+def test_the_configuration_of_each_role_is_read_by_its_own_service(tmp_path):
+    made = kit(tmp_path, **{"post-office": "post.example.org"})
+    for role, reader in READERS.items():
+        read = reader.read(made / role / f"{role}.toml")
+        assert read.listen == f"127.0.0.1:{ROLES[role].port}"
+    shuffler = ShufflerConfig.read(made / "shuffler" / "shuffler.toml")
+    unit = (made / "shuffler" / "shuffledp-shuffler.service").read_text()
+    for key in (shuffler.key, *shuffler.gateway_keys):
+        name = key.rpartition("/")[2]
+        assert key == f"/run/credentials/shuffledp-shuffler.service/{name}"
+        assert f"LoadCredential={name}:/etc/shuffledp/{name}\n" in unit
+    assert RelayConfig.read(made / "relay" / "relay.toml").targets == {
+        "/survey": "https://shuffler.example.org/gateway"
+    }
+
+
+def test_an_analyst_without_a_host_gets_steps_and_nothing_to_serve(tmp_path):
+    made = kit(tmp_path, analyzer="")
+    assert [each.name for each in (made / "analyzer").iterdir()] == ["README.md"]
+    assert "collect fetch survey.collection --key analyzer.key" in (made / "analyzer" / "README.md").read_text()
+    assert "--analyzer " not in collect_command(made)
+
+
+def test_each_readme_has_ten_steps_or_fewer_and_begins_with_the_keys(tmp_path):
+    made = kit(tmp_path)
+    for role in HOSTS:
+        steps = [line for line in (made / role / "README.md").read_text().splitlines() if line[:1].isdigit()]
+        assert len(steps) <= 10
+        assert all(f"keys new --role {key}" in "".join(steps[:3]) for key in parties_of(made).keys(ROLES[role]))
+
+
+def test_a_kit_takes_keys_then_the_collection_and_holds_no_secret(tmp_path):
+    made, keys = kit(tmp_path), {}
+    assert missing_keys(made) == ("shuffler", "gateway", "analyzer", "issuer")
+    for role in KEYS:
+        keys[role] = key_file(tmp_path, role)
+        add_key(made, keys[role])
+    assert missing_keys(made) == ()
+    assert f"--gateway-key {made}/keys/gateway.key.pub" in collect_command(made)
+    file = tmp_path / "survey.collection"
+    file.write_bytes(collection(keys).canonical)
+    assert add_collection(made, file) == ("shuffler", "analyzer", "issuer")
+    for role in ("shuffler", "analyzer", "issuer"):
+        read = READERS[role].read(made / role / f"{role}.toml")
+        assert len(read.read_collections()) == 1
+    assert not [each for each in made.rglob("*") if each.is_file() and b"PRIVATE" in each.read_bytes()]
+
+
+def test_a_key_of_the_wrong_role_a_second_one_and_a_private_one_are_refused(tmp_path):
+    made = kit(tmp_path, relay=None)
+    with pytest.raises(InvalidParameterError, match="which is of the role gateway"):
+        add_key(made, key_file(tmp_path, "gateway"))
+    first = key_file(tmp_path, "shuffler")
+    add_key(made, first)
+    add_key(made, first)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InvalidParameterError, match="must be the first of its role"):
+        add_key(made, key_file(tmp_path / "other", "shuffler"))
+    with pytest.raises(InvalidParameterError):
+        add_key(made, tmp_path / "shuffler.key")
+
+
+def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
+    made, keys = kit(tmp_path), {role: key_file(tmp_path, role) for role in KEYS}
+    file = tmp_path / "survey.collection"
+    file.write_bytes(collection(keys, relay="https://else.example/survey").canonical)
+    with pytest.raises(InvalidParameterError, match="must name the relay of the kit"):
+        add_collection(made, file)
+    file.write_bytes(collection(keys).canonical)
+    with pytest.raises(InvalidParameterError, match="must name the shuffler's key of the kit"):
+        add_collection(made, file)
+    assert not list(made.rglob("survey.collection"))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "wrong"),
+    [
+        ({"shuffler": "a.example", "analyzer": "a.example"}, "parties must each have a host of their own"),
+        ({"shuffler": "localhost"}, "must be a host name with a dot"),
+        ({"shuffler": "https://a.example"}, "must be a host name with a dot"),
+        ({"shuffler": "a_b.example"}, "shuffler must be"),
+        ({"analyzer": "a.example"}, "a kit must have a shuffler"),
+        ({"mixer": "a.example"}, "role must be one of"),
+    ],
+)
+def test_parties_that_could_not_work_are_refused(hosts, wrong):
+    with pytest.raises(InvalidParameterError, match=wrong):
+        Parties(hosts=hosts)
+
+
+@pytest.mark.parametrize("text", [None, "version = 2\n[hosts]\n", "version = 1\n", "no"])
+def test_a_folder_that_is_no_kit_of_this_version_is_refused(tmp_path, text):
+    if text is not None:
+        (tmp_path / "kit.toml").write_text(text)
+    with pytest.raises(InvalidParameterError):
+        parties_of(tmp_path)
