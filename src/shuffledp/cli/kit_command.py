@@ -52,13 +52,15 @@ def new(
 def add(
     kit: KitFolder,
     file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="ROLE.key.pub, or a collection file.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier key of the same role.")] = False,
 ) -> None:
     """Take a party's public key into a kit, or give the collection file to the folders of all parties."""
     require_extra("service", "a kit", ["starlette"])
     from shuffledp.parties.kit.folders import add_collection, add_key
 
     if file.suffix == ".pub":
-        add_key(kit, file)
+        add_key(kit, file, force=force)
         typer.echo(f"{file.name} is in the kit.")
         _say_next(kit)
     else:

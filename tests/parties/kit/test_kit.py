@@ -122,8 +122,11 @@ def test_a_key_of_the_wrong_role_a_second_one_and_a_private_one_are_refused(tmp_
     add_key(made, first)
     add_key(made, first)
     (tmp_path / "other").mkdir()
+    second = key_file(tmp_path / "other", "shuffler")
     with pytest.raises(InvalidParameterError, match="must be the first of its role"):
-        add_key(made, key_file(tmp_path / "other", "shuffler"))
+        add_key(made, second)
+    add_key(made, second, force=True)
+    assert (made / "keys" / "shuffler.key.pub").read_bytes() == second.read_bytes()
     with pytest.raises(InvalidParameterError):
         add_key(made, tmp_path / "shuffler.key")
 

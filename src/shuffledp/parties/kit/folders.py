@@ -113,8 +113,8 @@ def parties_of(folder: Path) -> Parties:
     return Parties(hosts=found["hosts"])
 
 
-def add_key(folder: Path, file: Path) -> None:
-    """Take the public key of a party into a kit.
+def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
+    """Take the public key of a party into a kit; with ``force`` in place of an earlier one of its role.
 
     Raises:
         InvalidParameterError: if it is no public key, that of a role which no party of the kit has, or another one of
@@ -127,9 +127,9 @@ def add_key(folder: Path, file: Path) -> None:
             f"a key of the kit must be one of {', '.join(wanted)}; got {file}, which is of the role {published.role}."
         )
     place = folder / "keys" / f"{published.role}.key.pub"
-    if place.exists() and place.read_bytes() != file.read_bytes():
+    if place.exists() and not force and place.read_bytes() != file.read_bytes():
         raise InvalidParameterError(
-            f"a key must be the first of its role; {place} is another. Remove it to replace it."
+            f"a key must be the first of its role; {place} is another. With --force it is replaced."
         )
     shutil.copyfile(file, place)
 

@@ -1,0 +1,237 @@
+"""Examination of a party's machine from outside, or of a kit and all its parties: what was seen, and what to change.
+
+No report is sent: a sealed request of the test asks for a collection that does not exist, and the shuffler's sealed
+answer says so. That goes the whole way of people's reports, and nothing is counted.
+"""
+
+import hashlib
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.core.instants import instant
+from shuffledp.parties.kit.folders import missing_keys, parties_of
+from shuffledp.parties.kit.party_roles import COLLECTION, ROLES, Parties
+from shuffledp.parties.service.certificates import trusted
+from shuffledp.parties.service.client import new_client
+from shuffledp.parties.wire.grammar import UPLOAD_TYPE
+from shuffledp.survey import Collection, WebPage
+
+_SECONDS = 10.0
+_CERTIFICATE_LEFT = timedelta(days=14)
+_CLOCK = timedelta(seconds=60)
+_NO_COLLECTION = "/collections/none/reports"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Result of one check: what was seen, and where it is wrong, what to change."""
+
+    party: str
+    seen: str
+    change: str = ""
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing has to be changed."""
+        return not self.change
+
+
+def examine_address(url: str, *, role: str = "service", ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about a service at an address: its name, certificate, readiness, counts, clock and headers."""
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        socket.getaddrinfo(host, port)
+    except OSError:
+        yield Finding(party=role, seen=f"{host} has no address", change="the name's A or AAAA record")
+        return
+    if parts.scheme == "https":
+        found = _certificate(role, host, port, ca)
+        yield found
+        if not found.is_well:
+            return
+    with httpx.Client(verify=trusted(ca, name="--ca"), timeout=_SECONDS, trust_env=False) as client:
+        yield from _answers(role, f"{parts.scheme}://{parts.netloc}", client)
+
+
+def _certificate(role: str, host: str, port: int, ca: Path | None) -> Finding:
+    context = ssl.create_default_context(cafile=ca)
+    try:
+        with (
+            socket.create_connection((host, port), timeout=_SECONDS) as plain,
+            context.wrap_socket(plain, server_hostname=host) as secured,
+        ):
+            ends, version = (secured.getpeercert() or {}).get("notAfter"), secured.version()
+    except ssl.SSLCertVerificationError as error:
+        return Finding(
+            party=role,
+            seen=f"the certificate is not trusted: {error.verify_message}",
+            change="ssl_certificate in nginx.conf (the whole chain), or let Caddy get one",
+        )
+    except ssl.SSLError as error:
+        return Finding(
+            party=role,
+            seen=f"no TLS at {host}:{port}: {error.reason}",
+            change="listen ... ssl and ssl_protocols in nginx.conf",
+        )
+    except OSError as error:
+        return Finding(
+            party=role,
+            seen=f"nobody answers at {host}:{port}: {error.strerror or 'no answer in time'}",
+            change="start the proxy, and let the port through the firewall",
+        )
+    until = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(ends)), UTC)
+    said = f"{version}, a certificate until {until:%Y-%m-%d}"
+    if until - datetime.now(UTC) < _CERTIFICATE_LEFT:
+        return Finding(party=role, seen=said, change="renew the certificate, and see why nothing has renewed it")
+    return Finding(party=role, seen=said)
+
+
+def _answers(role: str, url: str, client: httpx.Client) -> Iterator[Finding]:
+    try:
+        ready = client.get(f"{url}/readyz")
+    except httpx.HTTPError:
+        yield Finding(party=role, seen="no answer to /readyz", change="start the proxy and the service")
+        return
+    if role == "page":
+        yield Finding(party=role, seen="the host of the page answers")
+    elif ready.status_code == httpx.codes.OK and ready.text == "ok\n":
+        yield Finding(party=role, seen="/readyz says ok")
+    else:
+        words = {
+            502: "the service does not run, or proxy_pass names another port",
+            503: "the disk is full or read-only",
+        }
+        change = words.get(ready.status_code, "location / in nginx.conf, or reverse_proxy in the Caddyfile")
+        yield Finding(party=role, seen=f"/readyz says {ready.status_code}", change=change)
+    if client.get(f"{url}/metrics").status_code == httpx.codes.OK:
+        yield Finding(
+            party=role,
+            seen="/metrics is reached from outside, and tells when people answer",
+            change="location = /metrics { return 404; } in nginx.conf, or respond /metrics 404 in the Caddyfile",
+        )
+    yield from _of_headers(role, ready)
+
+
+def _of_headers(role: str, answer: httpx.Response) -> Iterator[Finding]:
+    if "date" in answer.headers:
+        try:
+            away = abs(parsedate_to_datetime(answer.headers["date"]) - datetime.now(UTC))
+        except ValueError:
+            away = timedelta()
+        if away > _CLOCK:
+            yield Finding(
+                party=role,
+                seen=f"its clock and this one differ by {away.total_seconds():.0f} seconds",
+                change="let both follow a time server",
+            )
+    if any(each.isdigit() for each in answer.headers.get("server", "")):
+        yield Finding(
+            party=role, seen="answers tell the version of the proxy", change="server_tokens off; in nginx.conf"
+        )
+    if "set-cookie" in answer.headers:
+        yield Finding(party=role, seen="answers set a cookie", change="take out what sets it, before the service")
+
+
+def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about what browsers ask of a relay before they send."""
+    asked = {"origin": "https://page.example", "access-control-request-method": "POST"}
+    with httpx.Client(verify=trusted(ca, name="--ca"), timeout=_SECONDS, trust_env=False) as client:
+        try:
+            answer = client.options(url, headers=asked | {"access-control-request-headers": "content-type"})
+        except httpx.HTTPError:
+            return  # which the other checks tell
+    heard, fields = answer.headers.get("access-control-allow-origin"), answer.headers
+    is_heard = heard in ("*", asked["origin"]) and answer.is_success
+    if is_heard and "content-type" in fields.get("access-control-allow-headers", "").lower():
+        yield Finding(party="relay", seen="pages may send through it")
+    else:
+        yield Finding(
+            party="relay",
+            seen=f"OPTIONS is answered by {answer.status_code}, and pages may not send",
+            change="the lines about OPTIONS and Access-Control-Allow-Headers in its nginx.conf or Caddyfile",
+        )
+
+
+def examine_way(collection: Collection, *, ca: Path | None = None) -> Finding:
+    """Finding about the way of reports to the shuffler, through the relay where there is one."""
+    try:
+        with new_client(certificates=ca, to=collection) as client:
+            if collection.is_oblivious:
+                answer = client.post(
+                    f"{collection.shuffler.url}{_NO_COLLECTION}", content=b"test", headers={"Content-Type": UPLOAD_TYPE}
+                )
+                is_sealed = "content-type" in answer.headers  # an answer that came unsealed is given without its fields
+                is_well = is_sealed and answer.status_code == httpx.codes.NOT_FOUND
+            else:
+                answer = client.get(f"{collection.shuffler.url}{collection.path}")
+                is_well = answer.status_code == httpx.codes.OK
+    except (httpx.HTTPError, RemoteProtocolError, MalformedMessageError):
+        seen, change = "no answer came back", "the shuffler's proxy"
+        if collection.is_oblivious:
+            seen, change = "no sealed answer came back", "the gateway's address in the relay's file, and its firewall"
+        return Finding(party="way of a report", seen=seen, change=change)
+    if is_well:
+        through = " through the relay" if collection.is_oblivious else ""
+        return Finding(party="way of a report", seen=f"the shuffler answers{through}")
+    return Finding(
+        party="way of a report",
+        seen=f"the way to the shuffler ends with {answer.status_code}",
+        change="the address of the gateway in the relay's file; gateway_keys and collections in shuffler.toml",
+    )
+
+
+def examine_kit(folder: Path, *, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about a kit: its keys and collection, and each of its parties from outside."""
+    parties = parties_of(folder)
+    for role in missing_keys(folder):
+        yield Finding(party=role, seen="its public key is missing", change=f"kit add {folder} {role}.key.pub")
+    for role, host in parties.hosts.items():
+        if host:
+            yield from examine_address(f"https://{host}", role=role, ca=ca)
+    if "relay" in parties.hosts:
+        yield from examine_relay(f"{parties.url('relay')}/survey", ca=ca)
+    yield from _of_collection(folder, parties, ca)
+
+
+def _of_collection(folder: Path, parties: Parties, ca: Path | None) -> Iterator[Finding]:
+    given = [folder / name / COLLECTION for name in parties.hosts if ROLES[name].has_collection]
+    if missing := [each for each in given if not each.exists()]:
+        yield Finding(
+            party="collection", seen=f"{missing[0]} is missing", change=f"kit add {folder} the collection file"
+        )
+        return
+    if len({each.read_bytes() for each in given}) > 1:
+        yield Finding(party="collection", seen="two folders have different ones", change="kit add the right one again")
+        return
+    collection = Collection.read(given[0])
+    for role, key in collection.keys.items():
+        if key.expires is not None and instant(expires=key.expires) < datetime.now(UTC) and not key.successors:
+            yield Finding(party=role, seen=f"its key has expired at {key.expires}", change="a new collection")
+    yield examine_way(collection, ca=ca)
+    if collection.page is not None:
+        yield _of_page(collection.page, ca)
+
+
+def _of_page(page: WebPage, ca: Path | None) -> Finding:
+    try:
+        with new_client(certificates=ca) as client:
+            answer = client.get(page.url)
+    except httpx.HTTPError:
+        return Finding(party="page", seen="no answer", change="the proxy of the page's host")
+    if hashlib.sha256(answer.content).hexdigest() == page.sha256:
+        return Finding(party="page", seen="it is the page that the link names")
+    return Finding(
+        party="page",
+        seen=f"{page.url} is answered by {answer.status_code}, and another page than the link names",
+        change="the page beside the collection file, byte for byte, at that address",
+    )

@@ -1,0 +1,154 @@
+"""The doctor finds faults that were put in on purpose, one by one, and finds none where there is none."""
+
+import ssl
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from parties.kit.test_kit import KEYS, add_key, collection, key_file, kit
+from parties.service.floods import certified
+from parties.service.given import Parties
+from parties.service.processes import Process, free_port, place
+from shuffledp.parties.kit.doctor import examine_address, examine_kit, examine_relay, examine_way
+from shuffledp.parties.service.oblivious_relay import RelayConfig, run_oblivious_relay
+
+WELL = {"/readyz": (200, "ok\n"), "/metrics": (404, ""), "/survey": (204, "")}
+HEARD = {"access-control-allow-origin": "*", "access-control-allow-headers": "content-type"}
+
+
+@contextmanager
+def serving(*, certificate=None, answers=(), fields=()):
+    """A server of these answers, by path, with these fields in each."""
+    known, added = WELL | dict(answers), dict(fields)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, text = known.get(self.path, (404, ""))
+            self.send_response_only(status)
+            for name, value in added.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def do_OPTIONS(self):
+            self.do_GET()
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http{'' if certificate is None else 's'}://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def wrong(findings):
+    """What was seen, and what to change, of all that is not well."""
+    return [f"{each.seen} -> {each.change}" for each in findings if not each.is_well]
+
+
+def test_nothing_is_wrong_with_a_good_service_and_a_good_relay():
+    with serving(fields=HEARD) as url:
+        assert wrong(examine_address(url)) == wrong(examine_relay(f"{url}/survey")) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "fields", "found"),
+    [
+        ({"/readyz": (502, "")}, {}, "/readyz says 502 -> the service does not run"),
+        ({"/readyz": (503, "")}, {}, "/readyz says 503 -> the disk is full"),
+        ({"/readyz": (200, "<p>another site")}, {}, "/readyz says 200 -> location / in nginx.conf"),
+        ({"/metrics": (200, "counts")}, {}, "/metrics is reached from outside"),
+        ({}, {"server": "nginx/1.22.1"}, "tell the version of the proxy -> server_tokens off"),
+        ({}, {"set-cookie": "a=b"}, "answers set a cookie"),
+        ({}, {"date": format_datetime(datetime.now(UTC) - timedelta(hours=1))}, "its clock and this one differ by 36"),
+    ],
+)
+def test_each_fault_of_a_service_is_found_alone(answers, fields, found):
+    with serving(answers=answers, fields=fields) as url:
+        (said,) = wrong(examine_address(url))
+        assert found in said
+
+
+def test_faults_of_names_ports_and_certificates_are_found(tmp_path):
+    certified(tmp_path)
+    pair = tmp_path / "tls.pem", tmp_path / "tls.key"
+    assert wrong(examine_address("https://none.invalid")) == [
+        "none.invalid has no address -> the name's A or AAAA record"
+    ]
+    (said,) = wrong(examine_address(f"https://127.0.0.1:{free_port()}"))
+    assert "nobody answers" in said
+    with serving() as url:
+        (said,) = wrong(examine_address(url.replace("http:", "https:")))
+        assert "no TLS at" in said
+    with serving(certificate=pair) as url:
+        (said,) = wrong(examine_address(url))
+        assert "the certificate is not trusted" in said
+        (said,) = wrong(examine_address(url, ca=tmp_path / "tls.pem"))
+        assert "TLSv1.3, a certificate until" in said
+        assert "renew the certificate" in said
+
+
+@pytest.mark.parametrize("name", HEARD)
+def test_a_relay_that_pages_may_not_use_is_found(name):
+    with serving(fields={each: value for each, value in HEARD.items() if each != name}) as url:
+        (said,) = wrong(examine_relay(f"{url}/survey"))
+        assert "pages may not send" in said
+
+
+@contextmanager
+def relayed(folder, gateway):
+    """A shuffler behind a relay that leads to this path of it."""
+    port = free_port()
+    with place(folder, kind=Parties, relay=f"http://127.0.0.1:{port}/survey") as where:
+        target = f"http://127.0.0.1:{where.ports['shuffler']}/{gateway}"
+        (folder / "relay.toml").write_text(f'listen = "127.0.0.1:{port}"\n[targets]\n"/survey" = "{target}"\n')
+        relay = Process(run_oblivious_relay, RelayConfig.read(folder / "relay.toml"), folder / "relay.log")
+        try:
+            yield where
+        finally:
+            relay.end()
+
+
+def test_the_way_through_the_relay_is_tried_and_no_report_is_counted(tmp_path):
+    with relayed(tmp_path, "gateway") as where:
+        away = examine_way(where.parties.collection)
+        where.start("shuffler")
+        there = examine_way(where.parties.collection)
+        assert (away.is_well, there.is_well) == (False, True)
+        assert there.seen == "the shuffler answers through the relay"
+
+
+def test_a_relay_that_leads_elsewhere_is_found(tmp_path):
+    with relayed(tmp_path, "other") as where:
+        where.start("shuffler")
+        found = examine_way(where.parties.collection)
+        assert "the way to the shuffler ends with 404" in found.seen
+        assert "gateway" in found.change
+
+
+def test_a_kit_without_keys_or_with_two_collections_is_found(tmp_path):
+    made, keys = kit(tmp_path, shuffler="shuffler.invalid", analyzer="", issuer=None, relay=None), {}
+    assert "its public key is missing" in "".join(wrong(examine_kit(made)))
+    for role in KEYS:
+        keys[role] = key_file(tmp_path, role)
+    for role in ("shuffler", "analyzer"):
+        add_key(made, keys[role])
+    said = wrong(examine_kit(made))
+    assert len(said) == 2
+    assert "shuffler.invalid has no address" in said[0]
+    assert "survey.collection is missing" in said[1]
+    for role in ("shuffler", "analyzer"):
+        (made / role / "survey.collection").write_bytes(collection(keys).canonical)
+    assert "two folders have different ones" in wrong(examine_kit(made))[1]
