@@ -1,9 +1,13 @@
-"""TLS certificate files: read before anything is served or sent, and named in errors."""
+"""TLS certificate files: read before anything is served or sent, named in errors, and read anew when they change."""
 
+import asyncio
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 from shuffledp.core.errors import InvalidParameterError
+
+_SECONDS_BETWEEN = 10.0  # looks at whether files have changed
 
 
 def trusted(file: Path | None, *, name: str) -> ssl.SSLContext | bool:
@@ -30,6 +34,45 @@ def check_pair(certificate: str, key: str) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
     except OSError as error:
         raise _refused("tls_certificate and tls_key", "PEM files that belong together", certificate, error) from None
+
+
+async def follow_pair(context: ssl.SSLContext, certificate: str, key: str, *, told: Callable[[bool], None]) -> None:
+    """Take a renewed certificate and key into a server's context, for the connections that come after.
+
+    While the two files do not belong together, as between the writing of one and of the other, the earlier ones stay.
+
+    Args:
+        context: context of the server.
+        certificate: file of the chain.
+        key: file of its private key.
+        told: called after each change, with whether it was taken.
+    """
+    known = _state_of(certificate, key)
+    while True:
+        await asyncio.sleep(_SECONDS_BETWEEN)
+        now = _state_of(certificate, key)
+        if now == known:
+            continue
+        known = now
+        try:
+            check_pair(certificate, key)
+            context.load_cert_chain(certificate, key, password=_no_password)
+        except (InvalidParameterError, OSError):
+            told(False)
+        else:
+            told(True)
+
+
+def _state_of(*files: str) -> tuple[tuple[int, int, int] | None, ...]:
+    """What changes where a file does: its number, size and time; None for a file that is not there."""
+    found: list[tuple[int, int, int] | None] = []
+    for each in files:
+        try:
+            state = Path(each).stat()
+            found.append((state.st_ino, state.st_size, state.st_mtime_ns))
+        except OSError:
+            found.append(None)
+    return tuple(found)
 
 
 def _no_password() -> str:

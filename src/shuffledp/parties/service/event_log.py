@@ -33,6 +33,8 @@ class Happened(StrEnum):
     STAGE_ENDED = "stage-ended"
     LISTS_TAKEN = "lists-taken"
     LISTS_REFUSED = "lists-refused"
+    CERTIFICATE_TAKEN = "certificate-taken"
+    CERTIFICATE_REFUSED = "certificate-refused"
     CANCELLED_TOO_LATE = "cancelled-too-late"
     REGISTERED = "registered"
     ENDED_BY_OPERATOR = "ended-by-operator"

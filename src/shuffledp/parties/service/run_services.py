@@ -192,12 +192,15 @@ async def serve_until_asked(
         log(Happened.STARTED)
         ready(f"{host}:{port}")
 
+    def renewed(is_taken: bool) -> None:
+        log(Happened.CERTIFICATE_TAKEN if is_taken else Happened.CERTIFICATE_REFUSED)
+
     async def counting() -> None:
         while True:
             await asyncio.sleep(_SECONDS_BETWEEN_COUNTS)
             log.flush()
 
-    serving = asyncio.create_task(serve_all(endpoints, ready=answering))
+    serving = asyncio.create_task(serve_all(endpoints, ready=answering, renewed=renewed))
     tasks = [asyncio.create_task(each) for each in (*work, counting())]
     waiting = {serving, *tasks}
     try:

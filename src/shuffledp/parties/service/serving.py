@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
+from shuffledp.parties.service.certificates import follow_pair
 from shuffledp.parties.service.connections import Limits
 from shuffledp.parties.service.http_parsers import limited
 
@@ -70,8 +71,19 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] | None = None) -> None:
-    """Serve several applications until the process is asked to end; ``ready`` is called when all of them answer."""
+async def serve_all(
+    endpoints: Sequence[Endpoint],
+    *,
+    ready: Callable[[], None] | None = None,
+    renewed: Callable[[bool], None] = lambda _: None,
+) -> None:
+    """Serve several applications until the process is asked to end.
+
+    Args:
+        endpoints: applications with their addresses.
+        ready: called when all of them answer.
+        renewed: called when a certificate has changed, with whether it was taken.
+    """
     servers = [_Server(_config(each)) for each in endpoints]
     allow_files(sum(each.limits.most_connections + each.taken_together for each in endpoints) + _FILES_BESIDE)
     running = [
@@ -82,16 +94,22 @@ async def serve_all(endpoints: Sequence[Endpoint], *, ready: Callable[[], None] 
     for ending_by in _ENDINGS:
         asyncio.get_running_loop().add_signal_handler(ending_by, asked.set)
     ending = asyncio.create_task(asked.wait())
+    following: list[asyncio.Task[None]] = []
     try:
         while not all(server.started for server in servers) and not any(task.done() for task in running):
             await asyncio.sleep(0.01)
         for each in endpoints:
             each.listening.listen(_QUEUE)  # more may wait than are accepted in one go
+        for server, each in zip(servers, endpoints, strict=True):
+            if each.certificate is not None and server.config.ssl is not None:
+                follow = follow_pair(server.config.ssl, *each.certificate, told=renewed)
+                following.append(asyncio.create_task(follow))
         if ready is not None:
             ready()
         await asyncio.wait([*running, ending], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        ending.cancel()
+        for task in (ending, *following):
+            task.cancel()
         for server in servers:
             server.should_exit = True
         await asyncio.gather(*running)
