@@ -23,7 +23,6 @@ from shuffledp.cli import (
     tokens_command,
 )
 from shuffledp.cli.account_command import account, calibrate, leakage
-from shuffledp.cli.doctor_command import doctor
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
 from shuffledp.cli.options import PARAMETERS, named, on_screen
@@ -50,7 +49,7 @@ for command in (init, plan, planner, run, randomize, shuffle, analyze, account, 
     app.command()(on_screen(command))
 for of_family in commands():
     app.command()(on_screen(of_family))
-app.command()(on_screen(doctor))
+app.command()(on_screen(kit_command.doctor))
 for about_graphs in (inspect, design):
     graph_app.command()(on_screen(about_graphs))
 for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):
