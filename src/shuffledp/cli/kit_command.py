@@ -1,4 +1,4 @@
-"""The commands about kits, the folders of a collection's parties: `kit new`, `kit add`, and `doctor`, which examines."""
+"""The commands about kits, the folders of a collection's parties: `kit new`, `kit add`, and `doctor`."""
 
 from pathlib import Path
 from typing import Annotated
