@@ -114,7 +114,7 @@ class Described:
 
 
 @cache
-def _hints_of(described: type[Described]) -> dict[str, Any]:
+def _hints_of(described: Any) -> dict[str, Any]:
     """Types of the fields of a class; finding them takes longer than all else that reads a value."""
     return typing.get_type_hints(described)
 
