@@ -81,7 +81,7 @@ class Described:
             raise InvalidParameterError(f"{title} must be a table; got {type(data).__name__}.")
         given = dict(data)
         member = cls._member(given.pop(cls.tag_key, None)) if cls.tag_key else cls
-        hints = _hints_of(member)
+        hints = _hints_of(typing.cast(Any, member))
         fields = {field.name: field for field in keys_of(member) if field.init}
         for key in given:
             if key not in fields:
