@@ -32,6 +32,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import integer_at_least
+from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail_of_alpha
 
 _ODDS = (
     "Read as odds: whatever somebody knew before, in any prior and however answers hang together, the odds between two "
@@ -158,7 +159,8 @@ class ReidentificationBound(Described):
     """Bound on the odds of naming the slots that hold given people's reports, and its parts.
 
     Args:
-        num_targets: k, how many people are looked for; the attacker names k slots and wins if they hold their reports.
+        num_targets: k, how many people are looked for; the attacker names k slots.
+        at_least: how many of these slots must hold their reports for the attacker to win.
         group_size: r, the people of the group that hides them; 0 if other people's swap costs were used instead.
         epsilon0: local loss.
         from_values: 2 k epsilon0: what the values of the reports give away, at most.
@@ -180,6 +182,11 @@ class ReidentificationBound(Described):
     hypotheses: tuple[Hypothesis, ...] = ()
     num_colluding: int = 0
     trust: tuple[Trust, ...] = ()
+    at_least: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.at_least:
+            object.__setattr__(self, "at_least", self.num_targets)
 
     @property
     def success(self) -> float:
@@ -196,6 +203,7 @@ class ReidentificationBound(Described):
 
     def __str__(self) -> str:
         people = "one person's report" if self.num_targets == 1 else f"the reports of {self.num_targets} given people"
+        some = "" if self.at_least == self.num_targets else f"at least {self.at_least} of "
         shares = (
             f"The values of reports account for {in_digits(self.from_values, 'at most')} of the exponent "
             f"(2 k epsilon0), and their places for {in_digits(self.from_order, 'at most')}"
@@ -204,32 +212,40 @@ class ReidentificationBound(Described):
         average = ", on average over releases" if self.remainder else ""
         told = f" and the reports of {self.num_colluding:,} other people" if self.num_colluding else ""
         return (
-            f"Whoever knows everything but the randomness{told} names the slots of {people} correctly with a "
+            f"Whoever knows everything but the randomness{told} names {some}the slots of {people} correctly with a "
             f"probability of at most {in_digits(self.success, 'at most')}{average}. {shares}: {larger[self.dominates]}."
         )
 
 
 def reidentification_bound(
-    model: ProtocolModel, *, group_size: int | None = None, num_targets: int = 1, swap_costs: ArrayLike | None = None
+    model: ProtocolModel,
+    *,
+    group_size: int | None = None,
+    num_targets: int = 1,
+    at_least: int | None = None,
+    swap_costs: ArrayLike | None = None,
 ) -> ReidentificationBound:
     """Bound on an attacker's odds of naming the slots that hold given people's reports (docs/theorems.md).
 
-    With a group of r there are floor((r - k) / k) disjoint sets of k others to exchange with, each at a cost of at most
-    exp(2 k epsilon0) for the values and exp(alpha) for the order (Theorem 4.2). For one person every other person
-    counts, each at the cost of exchanging just the two. Colluding people, whose reports the attacker knows, hide
-    nobody.
+    Of k people in a group of r, the number of right slots is at most Fisher's noncentral hypergeometric law at 2
+    epsilon0, with the odds of its tail multiplied by exp(alpha): every set of k people may stand in for the targets
+    (Theorem 4.2 counts disjoint ones only). For one person every other person counts, each at the cost of exchanging
+    just the two. Colluding people, whose reports the attacker knows, hide nobody.
 
     Args:
         model: the protocol's public description.
         group_size: r, at least ``num_targets``: people of the group; None is the largest group.
         num_targets: k, people of that group who are looked for.
+        at_least: how many of the k named slots must be right, from 1 to k; None is all of them. More than half is
+            k // 2 + 1.
         swap_costs: for one person, what it costs to exchange that person with each other one, as a shuffler's
             ``swap_costs(person)`` tells; the entry of 0 for the person is one of them. In place of ``group_size``.
 
     Raises:
         HypothesisError: unless one common pure randomizer sends one report each, and the permutation is drawn without
             looking at the reports: the theorem is false for other shufflers that are d_sigma private.
-        UnsupportedModelError: if the shuffle says nothing about groups and no swap costs are given.
+        UnsupportedModelError: if the shuffle says nothing about groups and no swap costs are given; or for several
+            targets after a shuffle that has no pure loss.
         InvalidParameterError: if an argument is out of range.
 
     References:
@@ -238,6 +254,10 @@ def reidentification_bound(
     """
     validate.instance_of(ProtocolModel, model=model)
     validate.integer_at_least(1, num_targets=num_targets)
+    wins = num_targets if at_least is None else at_least
+    validate.integer_at_least(1, at_least=wins)
+    if wins > num_targets:
+        raise validate.invalid(f"at most num_targets={num_targets}", at_least=at_least)
     reports = (common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
     hypotheses = (oblivious(model), *reports)
     failing = "; ".join(hypothesis.text for hypothesis in hypotheses if not hypothesis.holds)
@@ -248,13 +268,15 @@ def reidentification_bound(
     if swap_costs is not None:
         costs = np.sort(_checked_costs(swap_costs, num_targets, group_size))[colluding:]
         hiding, order, size, remainder = math.fsum(np.exp(-costs).tolist()), float(costs.min(initial=math.inf)), 0, 0.0
+        odds = rounded_up(math.exp(values) / hiding) if hiding > 0 and values < 700 else math.inf
     else:
-        claim = model.shuffle.d_sigma
-        if claim is None:
-            raise UnsupportedModelError(f"nothing is known about groups in a {model.shuffle.kind!r} shuffle.")
+        order, remainder = _loss_for(model, int(num_targets))
         size = _checked_size(model, group_size, num_targets)
-        order, remainder = claim.alpha, claim.delta
-        hiding = max(size - num_targets - colluding, 0) // num_targets * math.exp(-order)
+        odds = _odds_in_group(size - colluding, int(num_targets), int(wins), epsilon0, order)
+        if remainder and (pure := _pure_loss(model)) < math.inf:  # either holds: the smaller chance is stated
+            other = _odds_in_group(size - colluding, 1, 1, epsilon0, pure)
+            if other / (1 + other) < (odds + remainder) / (1 + odds):
+                order, remainder, odds = pure, 0.0, other
     return ReidentificationBound(
         num_targets=int(num_targets),
         group_size=size,
@@ -262,11 +284,45 @@ def reidentification_bound(
         from_values=values,
         from_order=order,
         remainder=remainder,
-        odds=rounded_up(math.exp(values) / hiding) if hiding > 0 and values < 700 else math.inf,
+        odds=odds,
         hypotheses=hypotheses,
         num_colluding=colluding,
         trust=(Trust.OWN_DEVICE, *model.shuffle.trust),
+        at_least=int(wins),
     )
+
+
+def _pure_loss(model: ProtocolModel) -> float:
+    """Largest loss of the order inside a group without a remainder; infinite where none is known."""
+    claim = model.shuffle.d_sigma
+    known = math.inf if claim is None or claim.delta else claim.alpha
+    return float(getattr(model.shuffle, "pure_loss", known))
+
+
+def _loss_for(model: ProtocolModel, num_targets: int) -> tuple[float, float]:
+    """Loss and remainder that bound the naming of this number of people: without a remainder for several."""
+    claim = model.shuffle.d_sigma
+    if claim is None:
+        raise UnsupportedModelError(f"nothing is known about groups in a {model.shuffle.kind!r} shuffle.")
+    if num_targets == 1 or not claim.delta:
+        return claim.alpha, claim.delta
+    if (pure := _pure_loss(model)) < math.inf:
+        return pure, 0.0
+    raise UnsupportedModelError(
+        "how well several people are found together is not known after a shuffle whose loss of order is never without "
+        f"a remainder, as with Gaussian noise; got num_targets={num_targets}. Ask for one person, or take Laplace "
+        "noise or Mallows."
+    )
+
+
+def _odds_in_group(honest: int, targets: int, wins: int, epsilon0: float, alpha: float) -> float:
+    """Odds of naming enough of the targets' slots in a group of this number of honest people, targets included."""
+    if honest <= targets or alpha == math.inf or 2 * targets * epsilon0 >= 700:
+        return math.inf
+    if targets == 1:
+        return rounded_up(math.exp(2 * epsilon0) / ((honest - 1) * math.exp(-alpha)) if alpha < 700 else math.inf)
+    chance = naming_tail_of_alpha(honest, targets, wins, epsilon0, alpha)
+    return chance / (1 - chance) if chance < 1 else math.inf
 
 
 def _checked_costs(swap_costs: ArrayLike, num_targets: int, group_size: int | None) -> Floats:
