@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from shuffledp.attacks import AuditReport, Finding, Mode, Verdict
 from shuffledp.attacks.findings import outcome_of
@@ -175,14 +176,16 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
         yield from _verdict(_short(finding, confidence), finding)
     if column.leakage is not None:
         yield from _verdict(_guessed(column.leakage, confidence), column.leakage)
+    if column.tracers is not None:
+        yield from _verdict(_traced(column.tracers), column.tracers)
 
 
-def _verdict(short: tuple[str, str], finding: Finding | LeakageFinding) -> Iterable[Text]:
+def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
     """The verdict in one line, or in two if one is too wide for a terminal, and a paragraph."""
     line = "; ".join(short)
     shown = line if len(line) <= _WIDTH else ";\n  ".join(short)
     verdict = Verdict.NOT_AUDITED if finding.weak else finding.verdict
-    promises = isinstance(finding, LeakageFinding) or finding.statement.kind.promises
+    promises = not isinstance(finding, Finding) or finding.statement.kind.promises
     yield Text(shown, Role.HEADING, on=TERMINAL)
     brief = verdict is Verdict.CONSISTENT or not promises
     yield Text(str(finding), _ROLES[verdict], on=DETAIL if brief else TERMINAL)
@@ -226,7 +229,11 @@ def _percent(confidence: float) -> str:
 
 def _claims(column: ColumnAudit) -> Table:
     """Each claim, beside the result of the strongest attack."""
-    rows = (*map(_row, column.report.findings), *(() if column.leakage is None else (_leakage_row(column.leakage),)))
+    rows = (
+        *map(_row, column.report.findings),
+        *(() if column.leakage is None else (_leakage_row(column.leakage),)),
+        *(() if column.tracers is None else (_tracers_row(column.tracers),)),
+    )
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
     return Table(caption, heads, rows, look="theorems audits", label="Table of claims", on=PAGE)
@@ -242,6 +249,23 @@ def _row(finding: Finding) -> tuple[Cell, ...]:
         claim = Cell(text=f"{finding.symbol} {said_of(claimed, relation)}", note=f"delta {delta:g}")
     shown = f"{finding.symbol} at least {number(evidence.epsilon_lower, 'at least')}" if evidence else ""
     return guarantee, claim, _shown(finding, shown, evidence.told(finding.symbol) if evidence else "")
+
+
+def _traced(found: Any) -> tuple[str, str]:
+    """The verdict on tracers in one line: chance claimed, and limits."""
+    least, most = (f"{limit:.3f}" for limit in found.success_limits)
+    claimed = in_digits(found.claimed, "at most", digits=3)
+    if found.reason:
+        return f"claimed chance of telling an order <= {claimed}", _NOT_AUDITED
+    return f"claimed chance of telling an order <= {claimed}", f"tracers: {least} to {most}"
+
+
+def _tracers_row(found: Any) -> tuple[Cell, ...]:
+    """The claim that tracers were held against, as a row."""
+    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of telling two orders apart")
+    shown = f"chance at least {number(found.success_limits[0], 'at least')}"
+    note = f"Tracers told the order in {found.measured}."
+    return Cell(text="orders", note="the loss profile of one group", code=True), claim, _shown(found, shown, note)
 
 
 def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
@@ -260,7 +284,7 @@ def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:
     return guarantee, claim, _shown(finding, shown, f"The likeliest answer was right in {guessing.measured}.")
 
 
-def _shown(finding: Finding | LeakageFinding, shown: str, evidence: str) -> Cell:
+def _shown(finding: Any, shown: str, evidence: str) -> Cell:
     """The verdict with the attack's result, or the reason why there was no attack."""
     look = "" if finding.verdict is Verdict.REFUTED else "quiet" if finding.reason else "promise"
     tags = (Tag(_WORDS[finding.verdict], look), *((Tag("too few trials"),) if finding.weak else ()))

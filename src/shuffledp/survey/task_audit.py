@@ -25,6 +25,7 @@ from shuffledp.leakage.protocol_leakage import least_hidden
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.family_plan import Around, Surroundings
 from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
+from shuffledp.protocols.family import family_of
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.task import Task
@@ -76,22 +77,23 @@ class LeakageFinding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """The audit of one private column: its claims, and its guesses if they were asked for."""
+    """The audit of one private column: its claims, its guesses if they were asked for, and tracers in its shuffle."""
 
     value: str
     report: AuditReport
     leakage: LeakageFinding | None = None
+    tracers: Any = None  # a `shuffledp.attacks.findings.Success` that says whether it is weak
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
         """Number of claims for each verdict, the claim about guesses included."""
-        found = [finding.verdict for finding in self.report.findings]
-        return tally(found if self.leakage is None else [*found, self.leakage.verdict])
+        others = [each.verdict for each in (self.leakage, self.tracers) if each is not None]
+        return tally([*(finding.verdict for finding in self.report.findings), *others])
 
     @property
     def weak(self) -> int:
         """Number of consistent claims that this number of trials could hardly have refuted."""
-        return self.report.weak + (self.leakage is not None and self.leakage.weak)
+        return self.report.weak + sum(each is not None and bool(each.weak) for each in (self.leakage, self.tracers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -209,6 +211,7 @@ class TaskAudit(Shown):
                     "value": column.value,
                     "findings": [finding.to_dict() for finding in column.report.findings],
                     **({} if column.leakage is None else {"leakage": column.leakage.to_dict()}),
+                    **({} if column.tracers is None else {"tracers": column.tracers.to_dict()}),
                 }
                 for column in self.columns
             ],
@@ -257,12 +260,13 @@ def audit_task(
     around = grouping if graphs is None else graphs
     num_users = planned_people(task, num_users, around)
     task = task.expecting(num_users)
-    each = 1 - (1 - confidence) / len(task.columns) / (2 if leakage else 1)
+    follow = _tracers_of(task)
+    audits = len(task.columns) * (1 + leakage) + (follow is not None)
+    each = 1 - (1 - confidence) / audits
     if not each < 1:  # rounded to 1; the attacks' own error would show a number the user never gave
-        raise validate.invalid(
-            f"far enough below 1 to be shared by {len(task.columns) * (1 + leakage)} audits", confidence=confidence
-        )
-    columns, told = [], progress or (lambda _step, _done, _total: None)
+        raise validate.invalid(f"far enough below 1 to be shared by {audits} audits", confidence=confidence)
+    columns: list[ColumnAudit] = []
+    told = progress or (lambda _step, _done, _total: None)
     options: dict[str, Any] = {"num_users": num_users, "trials": trials, "confidence": each, "source": source}
     for column in task.columns:
         require_planned(column, num_users)
@@ -275,8 +279,18 @@ def audit_task(
         auditing, guessing = (partial(told, f"{verb} {column.value}") for verb in ("auditing", "guessing"))
         report = audit(pipeline, statements, mode=mode, progress=auditing, **options)
         guessed = audit_leakage(pipeline, model, progress=guessing, **options) if leakage else None
-        columns.append(ColumnAudit(value=column.value, report=report, leakage=guessed))
+        tracers = None
+        if follow is not None and not columns:  # all columns are shuffled alike
+            tracing = {"trials": trials, "confidence": each, "source": source, "progress": partial(told, "tracing")}
+            tracers = follow(pipeline.shuffler, **tracing)
+        columns.append(ColumnAudit(value=column.value, report=report, leakage=guessed, tracers=tracers))
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
+
+
+def _tracers_of(task: Task) -> Callable[..., Any] | None:
+    """What audits the task's shuffle by reports that can be followed; None where its family has nothing such."""
+    family = family_of(task.shuffler.kind, task.shuffler)
+    return None if family is None or family.tracers is None else family.tracers()
 
 
 def audit_leakage(

@@ -8,6 +8,9 @@ from .attacks.evaluation import InferenceEvaluation as InferenceEvaluation
 from .attacks.evaluation import MajorityVote as MajorityVote
 from .attacks.evaluation import evaluate as evaluate
 from .attacks.order_game import OrderGame as OrderGame
+from .attacks.order_tracers import OrderTelling as OrderTelling
+from .attacks.order_tracers import guesses_to_tell as guesses_to_tell
+from .attacks.order_tracers import tell_orders as tell_orders
 from .attacks.reidentification_adversaries import KnownAnswers as KnownAnswers
 from .attacks.reidentification_adversaries import LikeliestSlots as LikeliestSlots
 from .attacks.reidentification_adversaries import OptimalReidentification as OptimalReidentification

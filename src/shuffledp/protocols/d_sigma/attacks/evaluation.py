@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from shuffledp.attacks.audit_statistics import clopper_pearson
 from shuffledp.core import validate
@@ -39,8 +40,8 @@ class InferenceEvaluation(Described, Shown):
     Args:
         success: share of right guesses, over all people and runs.
         success_error: its standard error over runs.
-        success_limits: Clopper-Pearson limits of it, from one person drawn at random in each run, so that runs are
-            independent trials: wide, and exact.
+        success_limits: limits of it by Student's t over runs, from all guesses; of a single run, Clopper-Pearson limits
+            from one person drawn at random.
         naive: what guessing everybody's commonest answer gets right, which takes no view; also the share of people whom
             it makes vulnerable.
         control: share of right guesses about a person whose answer is not in the data: in each control run one person,
@@ -48,7 +49,8 @@ class InferenceEvaluation(Described, Shown):
         control_error: its standard error over control runs.
         advantage: success less control, which is what people's own reports give away, whatever those of others tell.
         advantage_error: its standard error, over runs and control runs.
-        advantage_limits: limits of it, from Clopper-Pearson limits of both shares that hold together: wide, and exact.
+        advantage_limits: limits of it by Student's t, from all guesses; of single runs, from Clopper-Pearson limits of
+            both shares that hold together.
         vulnerable: rho, the share of people whose answer is guessed right in at least ``vulnerable_from`` of the runs
             of a repetition, on average over repetitions.
         vulnerable_error: its standard error over repetitions.
@@ -177,12 +179,20 @@ def evaluate(
     shares, thinned = (list(column) for column in zip(*trials, strict=True))
     wins, tail, left_out = sum(thinned), (1 - level) / 4, draw.integers(truth.size, size=controls)
     alone = np.array([right(_replaced(truth, int(person), draw))[person] for person in left_out])
+    success, compared = (
+        _mean_and_error("success", shares),
+        _compared(shares, total[left_out] / (runs * repeated), alone),
+    )
     return InferenceEvaluation(
-        **_mean_and_error("success", shares),
-        success_limits=_limits(wins, len(shares), 2 * tail),
+        **success,
+        success_limits=_student(*success.values(), len(shares), 2 * tail, (0.0, 1.0))
+        or _limits(wins, len(shares), 2 * tail),
         naive=float(np.bincount(truth).max() / truth.size),
-        **_compared(shares, total[left_out] / (runs * repeated), alone),
-        advantage_limits=_apart(_limits(wins, len(shares), tail), _limits(int(alone.sum()), controls, tail)),
+        **compared,
+        advantage_limits=_student(
+            compared["advantage"], compared["advantage_error"], min(len(shares), controls), 2 * tail, (-1.0, 1.0)
+        )
+        or _apart(_limits(wins, len(shares), tail), _limits(int(alone.sum()), controls, tail)),
         **_mean_and_error("vulnerable", vulnerable),
         vulnerable_from=float(vulnerable_from),
         permutations=permutations,
@@ -261,6 +271,16 @@ def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_])
 def _limits(right: int, trials: int, tail: float) -> tuple[float, float]:
     lower, upper = clopper_pearson(right, trials, tail=tail)
     return float(lower), float(upper)
+
+
+def _student(
+    mean: float, error: float | None, trials: int, tail: float, within: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Limits by Student's t of a mean over trials; None if its error is not known, or all trials were alike."""
+    if not error:
+        return None
+    reach = float(stdtrit(trials - 1, 1 - tail)) * error
+    return max(mean - reach, within[0]), min(mean + reach, within[1])
 
 
 def _apart(more: tuple[float, float], less: tuple[float, float]) -> tuple[float, float]:
