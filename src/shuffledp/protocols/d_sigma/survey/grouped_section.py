@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import ELSEWHERE, decode
+from shuffledp.core.described import ELSEWHERE, decode, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Shuffler, View
 from shuffledp.core.table import Integers
@@ -40,6 +40,11 @@ class GroupedSection(ShufflerSection):
         check = TASK_KINDS[self.kind].check
         if check is not None:
             check()(**{key: value for key, value in self.keywords.items() if key != "order"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the table; of a Mallows shuffle without ``delta`` where there is none."""
+        table = super(GroupedSection, self).to_dict()
+        return without_none(table, "delta") if self.kind == "mallows" else table
 
     @property
     def beside(self) -> dict[str, Any]:
