@@ -185,7 +185,7 @@ def evaluate(
     )
     return InferenceEvaluation(
         **success,
-        success_limits=_student(*success.values(), len(shares), 2 * tail, (0.0, 1.0))
+        success_limits=_student(success["success"], success["success_error"], len(shares), 2 * tail, (0.0, 1.0))
         or _limits(wins, len(shares), 2 * tail),
         naive=float(np.bincount(truth).max() / truth.size),
         **compared,
