@@ -56,13 +56,20 @@ class Game(ABC):
     """Distinguishing game: the visible part under a type of guarantee, and its scores.
 
     Class attributes: ``name``, ``guarantee`` (the type of guarantee that it is about), ``scores`` (names), ``trials``
-    (default of held-out runs with each data set).
+    (default of held-out runs with each data set), ``follows`` (whether there is an
+    audit of the shuffler alone, see `follow`).
     """
 
     name: ClassVar[str]
     guarantee: ClassVar[str] = "central-dp"
     scores: ClassVar[tuple[str, ...]]
     trials: ClassVar[int]
+    follows: ClassVar[bool] = False
+
+    @classmethod
+    def follow(cls, shuffler: Shuffler, **options: Any) -> Any:
+        """Audit of a shuffler by reports that are all different, apart from any randomizer; None if there is none."""
+        del shuffler, options
 
     def __init__(
         self, *, pipeline: RandomizerAndShuffler, num_users: int, source: RandomSource, progress: Progress | None

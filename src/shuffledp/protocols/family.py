@@ -109,7 +109,6 @@ class Family:
         games: finds its distinguishing games, special ones first; an audit plays the first that suits, and a family's
             before the kernel's.
         files: finds the `FamilyFiles` of its tasks: what their shuffles are about, from files.
-        tracers: finds what audits the family's shufflers by reports that can be followed, apart from any randomizer.
         document: finds the `FamilyDocument` of its tasks: what they add to the pages of plans and releases.
         beside: what it guarantees beside differential privacy.
     """
@@ -124,7 +123,6 @@ class Family:
     calibrations: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     games: Callable[[], tuple[type[Any], ...]] = tuple
     files: Callable[[], type[Any]] | None = None
-    tracers: Callable[[], Callable[..., Any]] | None = None
     document: Callable[[], type[Any]] | None = None
     beside: Beside = field(default_factory=Beside)
 

@@ -290,7 +290,8 @@ def audit_task(
 def _tracers_of(task: Task) -> Callable[..., Any] | None:
     """What audits the task's shuffle by reports that can be followed; None where its family has nothing such."""
     family = family_of(task.shuffler.kind, task.shuffler)
-    return None if family is None or family.tracers is None else family.tracers()
+    games = () if family is None else family.games()
+    return next((game.follow for game in games if game.follows), None)
 
 
 def audit_leakage(

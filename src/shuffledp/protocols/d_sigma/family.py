@@ -70,7 +70,6 @@ FAMILY = Family(
         ),
     },
     games=lambda: (d_sigma.OrderGame,),
-    tracers=lambda: d_sigma.tell_orders,
     beside=Beside(_about_order, _order_of_reports),
     files=lambda: d_sigma.GroupFiles,
     document=lambda: d_sigma.GroupsDocument,

@@ -13,6 +13,7 @@ from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.protocols.d_sigma.attacks.order_tracers import OrderTelling, tell_orders
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.sensitivity import windows
 from shuffledp.randomness.permutations import invert
@@ -66,6 +67,12 @@ class OrderGame(Game):
     name = guarantee = "d-sigma"
     scores = tuple(ORDER_SCORES)
     trials = 10_000
+    follows = True
+
+    @classmethod
+    def follow(cls, shuffler: Shuffler, **options: Any) -> OrderTelling | None:
+        """Audit of the shuffler's loss profile, see `tell_orders`."""
+        return tell_orders(shuffler, **options)
 
     @classmethod
     def why_not_about(cls, claim: PrivacyStatement, shuffler: Shuffler) -> str:
