@@ -51,8 +51,11 @@ class PeopleSection(Section):
     earlier: tuple[str, ...] = ()
     fakes: int = 0
     unvouched: bool = False
+    household: int | None = None
 
     def __post_init__(self) -> None:
+        if self.household is not None:
+            validate.integer_at_least(2, household=self.household)
         if self.id is not None:
             some_text(id=self.id)
         if self.expected is not None:
@@ -68,9 +71,9 @@ class PeopleSection(Section):
             raise invalid("all different", earlier=list(self.earlier))
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; without ``fakes`` and ``unvouched`` where they say nothing."""
+        """All keys of the table; without ``fakes``, ``unvouched`` and ``household`` where they say nothing."""
         table = super(PeopleSection, self).to_dict()
-        return {key: value for key, value in table.items() if value or key not in ("fakes", "unvouched")}
+        return {key: value for key, value in table.items() if value or key not in ("fakes", "unvouched", "household")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

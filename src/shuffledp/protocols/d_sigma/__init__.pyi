@@ -67,6 +67,8 @@ from .planning.group_mixing import Reach as Reach
 from .planning.group_mixing import mixing_of as mixing_of
 from .planning.group_mixing import mixing_warnings as mixing_warnings
 from .planning.group_mixing import plan_mixing as plan_mixing
+from .planning.households import HouseholdOdds as HouseholdOdds
+from .planning.households import household_odds as household_odds
 from .shufflers.mallows import MallowsShuffleModel as MallowsShuffleModel
 from .shufflers.mallows import MallowsShuffler as MallowsShuffler
 from .shufflers.noisy_sort import NoisySortShuffleModel as NoisySortShuffleModel

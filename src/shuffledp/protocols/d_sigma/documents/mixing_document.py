@@ -65,7 +65,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
         _alone(mixing),
         _table_of_shuffles(outcome, mixing, section),
         *told(_chosen(mixing), on=PAGE),
-        *([] if outcome.seeded else _odds(regional)),
+        *([] if outcome.seeded else (*_losses_by_size(regional), *_odds(regional))),
     )
     return Section(anchor="groups", title="Who is mixed with whom", blocks=blocks)
 
@@ -196,6 +196,46 @@ def _loss(alpha: float) -> str:
     return "infinite" if math.isinf(alpha) else number(alpha, "at most")
 
 
+def _losses_by_size(regional: Regional) -> Iterable[Block]:
+    """Losses of the order inside groups, for each size: without a remainder, and with one."""
+    if not regional.losses:
+        return
+    delta = in_digits(regional.losses[0].delta, "exactly")
+    rows = tuple(
+        (
+            count(each.largest)
+            if each.smallest == each.largest
+            else f"{count(each.smallest)} to {count(each.largest)}",
+            count(each.num_groups),
+            _loss(each.pure),
+            Cell(text=_loss(each.alpha), bold=True),
+        )
+        for each in regional.losses
+    )
+    heads = tuple(map(Column, ("People in the group", "Groups", "alpha", f"alpha beside delta = {delta}")))
+    caption = (
+        "What the shuffle tells of the order inside a group, at most: by every outcome, and apart from a remainder "
+        "delta. Large groups lose far less than every outcome might tell"
+    )
+    yield Table(caption, heads, rows, look="numeric", label="Losses by group size", on=PAGE)
+
+
+def _household_rows(regional: Regional) -> list[tuple[str, str]]:
+    """Chances of naming the slots of households, as rows."""
+    return [
+        (
+            f"{at_least} or more of {each.size} people who stand next to each other in the order, {whose}",
+            percent(chance),
+        )
+        for each in regional.households
+        for at_least, whose, chance in (
+            (each.at_least, "where it is likeliest", each.more_than_half),
+            (each.at_least, "in half of the cases at most", each.more_than_half_median),
+            (each.size, "where it is likeliest", each.all_slots),
+        )
+    ]
+
+
 def _odds(regional: Regional) -> Iterable[Block]:
     """Chances of finding a report, for the least hidden people first."""
     smallest, largest, near = regional.hidden_by_smallest, regional.hidden_by_group, regional.hidden_by_all
@@ -211,6 +251,7 @@ def _odds(regional: Regional) -> Iterable[Block]:
     found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
     if near is not None:
         found.append(("Somebody in the middle of the order, hidden by everybody nearby too", _chance(near)))
+    found += _household_rows(regional)
     caption = (
         "With which chance somebody names the slot of one person\u2019s report: somebody who knows all answers and all "
         "public columns, and lacks only the randomness of reports and shuffle"

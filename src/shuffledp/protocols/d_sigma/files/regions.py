@@ -17,7 +17,9 @@ from shuffledp.files.people_files import read_named_lists
 from shuffledp.protocols.d_sigma.analyzers.regional import NUM_DRAWS, RegionalAnalyzer, RegionalSummary
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import distances, distinct_rows, rows_of
+from shuffledp.protocols.d_sigma.planning.group_losses import losses_by_size
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds, household_odds
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
@@ -108,6 +110,8 @@ class PlacesInParts:
             left_out=self._left_out,
             of_slot=None if regions.is_at_slots else regions.of_slot,
             **_hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler))),
+            losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
+            households=_households(self._model, shuffler, self._column.people.household),
         )
 
 
@@ -143,6 +147,16 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
         name: None if (values := getattr(estimate, name)) is None else values[:rows] for name in parts
     }
     return replace(estimate, **kept)
+
+
+def _households(model: ProtocolModel, shuffler: SlotShuffler, household: int | None) -> tuple[HouseholdOdds, ...]:
+    """Chances of naming the slots of households of this many people; empty where none are asked for, or known."""
+    if household is None or household > model.num_users:
+        return ()
+    try:
+        return household_odds(shuffler, model, household)
+    except (HypothesisError, UnsupportedModelError):
+        return ()
 
 
 def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.d_sigma.planning.group_losses import SizedLoss
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_warnings
+from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.shuffle_result import ShuffleResult
 
@@ -27,6 +29,8 @@ class Regional(ShuffleResult):
         hidden_by_group: at which odds somebody names the slot of a report from the largest group; None if not known.
         hidden_by_smallest: the odds in the smallest group, of those whose people are not alone.
         hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
+        losses: of the order inside groups, by their size: the pure loss, and that beside a remainder.
+        households: chances of naming the slots of households, if the task says how many people these have.
     """
 
     estimate: Estimate
@@ -38,6 +42,8 @@ class Regional(ShuffleResult):
     hidden_by_group: ReidentificationBound | None = None
     hidden_by_smallest: ReidentificationBound | None = None
     hidden_by_all: ReidentificationBound | None = None
+    losses: tuple[SizedLoss, ...] = ()
+    households: tuple[HouseholdOdds, ...] = ()
 
     @property
     def regions(self) -> Estimate:
@@ -68,4 +74,9 @@ class Regional(ShuffleResult):
         """Mixing of the groups and odds of reidentification; a seed undoes the shuffle, and nobody is hidden."""
         if seeded:
             return {"mixing": self.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
-        return {"mixing": self.mixing.to_dict(), "reidentification": self.reidentification}
+        return {
+            "mixing": self.mixing.to_dict(),
+            "reidentification": self.reidentification,
+            "losses": [each.to_dict() for each in self.losses],
+            **({"households": [each.to_dict() for each in self.households]} if self.households else {}),
+        }
