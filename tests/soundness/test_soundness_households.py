@@ -6,12 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp import Groups, KaryRandomizedResponse, MallowsShuffler, NoisySortShuffler
+from shuffledp import FrequencyAnalyzer, Groups, KaryRandomizedResponse, MallowsShuffler, NoisySortShuffler, Pipeline
+from shuffledp.attacks import Verdict
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.laws import mallows_law, noisy_sort_law
+from shuffledp.protocols.d_sigma.attacks.reidentification_adversaries import KnownAnswers, LikeliestSlots
+from shuffledp.protocols.d_sigma.attacks.reidentification_game import name_slots
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail, naming_tail_of_alpha
 from shuffledp.protocols.d_sigma.planning.households import household_odds
+from shuffledp.testing import SeededSource
 
 
 def likeliest(law, epsilon0, targets, at_least):
@@ -156,3 +160,23 @@ def test_bad_households_are_refused():
     gaussian = NoisySortShuffler(groups=groups, alpha=1.0, noise="gaussian", delta=1e-6)
     with pytest.raises(UnsupportedModelError, match="Gaussian noise, for which no exchange has a finite cost"):
         household_odds(gaussian, protocol(gaussian, 6), 2)
+
+
+def test_an_attack_on_more_than_half_of_a_household_stays_below_the_bound_of_its_window():
+    people, targets = 60, [28, 29, 30]
+    groups = Groups.from_radius(np.arange(people), 10)
+    randomizer = KaryRandomizedResponse(epsilon0=1.5, domain_size=2)
+    shuffler = NoisySortShuffler(groups=groups, alpha=8.0)
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    known = KnownAnswers.worst(randomizer.model, num_users=people, targets=targets)
+    (bound,) = household_odds(shuffler, pipeline.model(people), [targets])
+    attack = LikeliestSlots(shuffler, num_draws=400, source=SeededSource(1))
+    options = {"known": known, "attack": attack, "trials": 150, "source": SeededSource(2)}
+    some = name_slots(pipeline, bound.more_than_half, at_least=2, **options)
+    whole = name_slots(pipeline, bound.all_slots, **options)
+    assert [some.verdict, whole.verdict] == [Verdict.CONSISTENT] * 2
+    assert some.success > 3 * some.by_chance
+    assert some.success > whole.success
+    assert "names at least 2 of the slots of 3 given people" in str(some)
+    with pytest.raises(InvalidParameterError, match="at_least must be at most the number of targets, 3"):
+        name_slots(pipeline, at_least=4, **options)

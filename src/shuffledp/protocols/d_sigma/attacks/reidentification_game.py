@@ -17,6 +17,7 @@ from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.attacks.reidentification_adversaries import Adversary, KnownAnswers
+from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 DEFAULT_NAMINGS = 2_000
@@ -41,13 +42,19 @@ class TracedPipeline(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Naming(Success):
-    """Success rate of naming all slots of given people, the ``targets``, correctly."""
+    """Success rate of naming the slots of given people, the ``targets``: ``at_least`` so many of them correctly."""
 
     targets: tuple[int, ...]
+    at_least: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.at_least:
+            object.__setattr__(self, "at_least", len(self.targets))
 
     def __str__(self) -> str:
+        some = "" if self.at_least == len(self.targets) else f"at least {self.at_least} of "
         return (
-            f"{self.verdict.upper()}: whoever knows everything but the randomness names the slots of "
+            f"{self.verdict.upper()}: whoever knows everything but the randomness names {some}the slots of "
             f"{len(self.targets)} given people with a probability of at most {in_digits(self.claimed, 'at most')}. "
             f"This attack did in {self.measured}; blind naming does in {self.by_chance:.2%}."
         )
@@ -117,6 +124,7 @@ def name_slots(
     claimed: float = 1.0,
     *,
     known: KnownAnswers,
+    at_least: int | None = None,
     attack: Adversary | None = None,
     trials: int = DEFAULT_NAMINGS,
     confidence: float = 0.99,
@@ -134,6 +142,8 @@ def name_slots(
         claimed: the success that is claimed to be the most, such as that of
             `shuffledp.protocols.d_sigma.reidentification_bound`; 1 claims nothing.
         known: everybody's answers, and whom to look for; see `KnownAnswers.worst`.
+        at_least: how many of the named slots must hold a target's report, from 1 to all; None is all. More than half of
+            k is k // 2 + 1.
         attack: the adversary; None is `LearnedSlots`, who learns from as many runs.
         trials: runs that count, 2 or more.
         confidence: strictly between 0 and 1.
@@ -151,6 +161,10 @@ def name_slots(
     check_counting(claimed, trials, confidence)
     pipeline = getattr(pipeline, "in_numbers", pipeline)
     num_users, targets, source = len(known.answers), known.targets, resolve_source(source)
+    least = targets.size if at_least is None else at_least
+    validate.integer_at_least(1, at_least=least)
+    if least > targets.size:
+        raise invalid(f"at most the number of targets, {targets.size}", at_least=at_least)
     messages = pipeline.randomizer.model.num_messages
     if pipeline.shuffler.model(num_users).labels is not LabelMeaning.SLOT or messages != 1:
         raise UnsupportedModelError("slots can be named where labels are slots, and people send one report each.")
@@ -160,13 +174,13 @@ def name_slots(
     for _ in range(trials):
         run = pipeline.simulate(known.answers, source=source)
         named = _names(attack.infer(run.view, known), targets.size)
-        wins += set(named.tolist()) == set(_slots_of(run, targets).tolist())
-    ratios = (np.arange(targets.size) + 1) / (num_users - np.arange(targets.size))
+        wins += np.isin(named, _slots_of(run, targets)).sum() >= least
     return Naming(
         **counted(wins, trials, claimed=claimed, confidence=confidence),
-        by_chance=float(np.prod(ratios)),  # one over the number of sets of slots of this size
+        by_chance=naming_tail(num_users, int(targets.size), int(least), 0.0),
         seeded=source.reproducible,
         targets=tuple(targets.tolist()),
+        at_least=int(least),
     )
 
 
