@@ -1,7 +1,7 @@
 """Evaluation of inference attacks: success beside a control group, vulnerable people; and the majority vote."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -177,22 +177,15 @@ def evaluate(
         trials += each
         vulnerable.append(float((times >= vulnerable_from * runs - 1e-9).mean()))
     shares, thinned = (list(column) for column in zip(*trials, strict=True))
-    wins, tail, left_out = sum(thinned), (1 - level) / 4, draw.integers(truth.size, size=controls)
+    left_out = draw.integers(truth.size, size=controls)
     alone = np.array([right(_replaced(truth, int(person), draw))[person] for person in left_out])
-    success, compared = (
-        _mean_and_error("success", shares),
-        _compared(shares, total[left_out] / (runs * repeated), alone),
-    )
+    success = _mean_and_error("success", shares)
+    compared = _compared(shares, total[left_out] / (runs * repeated), alone)
     return InferenceEvaluation(
         **success,
-        success_limits=_student(success["success"], success["success_error"], len(shares), 2 * tail, (0.0, 1.0))
-        or _limits(wins, len(shares), 2 * tail),
-        naive=float(np.bincount(truth).max() / truth.size),
         **compared,
-        advantage_limits=_student(
-            compared["advantage"], compared["advantage_error"], min(len(shares), controls), 2 * tail, (-1.0, 1.0)
-        )
-        or _apart(_limits(wins, len(shares), tail), _limits(int(alone.sum()), controls, tail)),
+        **_limits_of({**success, **compared}, thinned, alone, 1 - level),
+        naive=float(np.bincount(truth).max() / truth.size),
         **_mean_and_error("vulnerable", vulnerable),
         vulnerable_from=float(vulnerable_from),
         permutations=permutations,
@@ -271,6 +264,18 @@ def _compared(shares: list[float], with_own: Floats, without: NDArray[np.bool_])
 def _limits(right: int, trials: int, tail: float) -> tuple[float, float]:
     lower, upper = clopper_pearson(right, trials, tail=tail)
     return float(lower), float(upper)
+
+
+def _limits_of(found: Mapping[str, Any], thinned: list[int], alone: NDArray[np.bool_], tail: float) -> dict[str, Any]:
+    """Limits of the success and of the advantage, both missed with probability ``tail``.
+
+    By Student's t over runs; of single runs, and where all were alike, by one guess of each.
+    """
+    runs, controls, wins = len(thinned), alone.size, sum(thinned)
+    success = _student(found["success"], found["success_error"], runs, tail / 2, (0.0, 1.0))
+    advantage = _student(found["advantage"], found["advantage_error"], min(runs, controls), tail / 2, (-1.0, 1.0))
+    apart = _apart(_limits(wins, runs, tail / 4), _limits(int(alone.sum()), controls, tail / 4))
+    return {"success_limits": success or _limits(wins, runs, tail / 2), "advantage_limits": advantage or apart}
 
 
 def _student(
