@@ -16,6 +16,7 @@ from shuffledp.cli import (
     fetch_command,
     keys_command,
     kit_command,
+    ledger_command,
     relay_command,
     serve_command,
     survey_command,
@@ -29,11 +30,23 @@ from shuffledp.cli.options import PARAMETERS, named, on_screen
 from shuffledp.cli.plan_command import audit, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.cli.send_command import send
-from shuffledp.core.errors import BatchTooSmallError, ContradictionError, InputDataError, ShuffleDPError
+from shuffledp.core.errors import (
+    BatchTooSmallError,
+    BudgetExceededError,
+    ContradictionError,
+    InputDataError,
+    ShuffleDPError,
+)
 from shuffledp.core.text import printable
 from shuffledp.protocols import commands
 
-EXIT_CODES = {ContradictionError: 1, BatchTooSmallError: 4, InputDataError: 3, ShuffleDPError: 2}
+EXIT_CODES = {
+    ContradictionError: 1,
+    BatchTooSmallError: 4,
+    InputDataError: 3,
+    BudgetExceededError: 7,
+    ShuffleDPError: 2,
+}
 
 app = typer.Typer(
     name="shuffledp",
@@ -93,6 +106,14 @@ for about_surveys in (
     survey_command.finish,
 ):
     survey_command.survey_app.command()(on_screen(about_surveys))
+for about_ledgers in (
+    ledger_command.new,
+    ledger_command.plan,
+    ledger_command.add,
+    ledger_command.show,
+    ledger_command.void,
+):
+    ledger_command.ledger_app.command()(on_screen(about_ledgers))
 for group in (
     survey_command.survey_app,
     graph_app,
@@ -102,6 +123,7 @@ for group in (
     serve_command.serve_app,
     relay_command.relay_app,
     tokens_command.tokens_app,
+    ledger_command.ledger_app,
 ):
     app.add_typer(group)
 

@@ -1,5 +1,6 @@
 """The commands about a collection: `new` and `show` before it begins, `status` and `close` while it is open."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
@@ -20,9 +21,12 @@ from shuffledp.cli.collection_options import (
     Web,
     service_of,
 )
+from shuffledp.cli.ledger_command import reserving
 from shuffledp.cli.options import (
     Force,
     Json,
+    LedgerPath,
+    Population,
     TaskFile,
     print_json,
     require_extra,
@@ -70,6 +74,8 @@ def new(
     names: Names,
     result: Result = None,
     demonstration: ForShow = False,
+    ledger: LedgerPath = None,
+    population: Population = "",
     json: Json = False,
     force: Force = False,
 ) -> None:
@@ -102,7 +108,9 @@ def new(
     )
     if listed is not None:
         _check_walk(collection, listed)
-    _show(_write(collection, output, web, force=force), output, as_json=json)
+    with reserving(ledger, population) as reserve:
+        collection = _write(collection, output, web, reserve, force=force)
+    _show(collection, output, as_json=json)
 
 
 def show(collection: CollectionFile, *, json: Json = False) -> None:
@@ -237,7 +245,14 @@ def _check_walk(collection: "Collection", directory: "Directory") -> None:
     _ = RelayTerms(collection=collection, directory=directory).shuffler
 
 
-def _write(collection: "Collection", output: Path, web: str | None, *, force: bool) -> "Collection":
+def _write(
+    collection: "Collection",
+    output: Path,
+    web: str | None,
+    reserve: "Callable[[Collection], None]",
+    *,
+    force: bool,
+) -> "Collection":
     """Write a collection, and its page if it has an address for one; returns the collection as written."""
     from shuffledp.files.writing import new_file
     from shuffledp.survey import WebPage
@@ -257,6 +272,7 @@ def _write(collection: "Collection", output: Path, web: str | None, *, force: bo
 
             file.with_suffix(_CODE).write_bytes(link_code(page.link))
         file.write_bytes(collection.canonical + b"\n")
+        reserve(collection)
     return collection
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shuffledp.cli.options import Earlier, require_extra, screen, show_document
+from shuffledp.cli.options import Earlier, LedgerPath, require_extra, screen, show_document
 from shuffledp.cli.send_command import AnalystKeys, Certificates, CollectionFile, read_analyst_keys
 from shuffledp.core.errors import InvalidParameterError
 
@@ -18,6 +18,7 @@ def fetch(
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where batches are kept, and the release is written.")],
     once: Annotated[bool, typer.Option("--once", help="Take what is there, and do not wait for the close.")] = False,
     earlier: Earlier = None,
+    ledger: LedgerPath = None,
     ca: Certificates = None,
 ) -> None:
     """Fetch what the shuffler has mixed, open it and write the release; the analyst needs no service.
@@ -39,6 +40,10 @@ def fetch(
     found = asyncio.run(
         fetch_release(read, keys, folder, once=once, certificates=ca, earlier=earlier or (), waiting=Waiting(once))
     )
+    if ledger is not None and found.releases:
+        from shuffledp.files.ledger_use import charge_collection
+
+        charge_collection(ledger, read, (folder / "statement.json" for folder in found.releases))
     show_document(lambda: fetched_document(read, found.releases, has_ended=found.has_ended, missing=found.missing))
 
 

@@ -59,6 +59,18 @@ Earlier = Annotated[
         help="The statement.json of an earlier release about the same people, named in the task; once for each.",
     ),
 ]
+LedgerPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        readable=False,
+        help="Privacy ledger that counts this; what would exceed its cap is refused before anything is done.",
+    ),
+]
+Population = Annotated[
+    str, typer.Option(metavar="NAME", help="Whom it is about, of the ledger's populations; everybody if left out.")
+]
 People = Annotated[
     Path | None,
     typer.Option(

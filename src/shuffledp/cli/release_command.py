@@ -1,20 +1,23 @@
 """The commands that work on answers: `run`, its stages `randomize`, `shuffle` and `analyze`, and `demo`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from json import loads as json_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shuffledp.cli.ledger_command import counting, require_real
 from shuffledp.cli.options import (
     Earlier,
     Engine,
     Force,
     Json,
+    LedgerPath,
     NoFigures,
     OnEngine,
+    Population,
     Seed,
     TaskFile,
     screen,
@@ -55,6 +58,8 @@ def run(
     output: Folder,
     engine: OnEngine = Engine.ONE_MACHINE,
     earlier: Earlier = None,
+    ledger: LedgerPath = None,
+    population: Population = "",
     no_figures: NoFigures = False,
     json: Json = False,
     seed: Seed = None,
@@ -67,9 +72,13 @@ def run(
     from shuffledp.files import new_folder
     from shuffledp.survey import Task
 
+    require_real(ledger, seed)
     with new_folder(output, force=force) as folder:
-        _warn_of_release(output, Task.read(task))
-        outcome, document = _run(task, input, folder, seed, not no_figures, earlier=earlier or (), engine=engine)
+        asked = Task.read(task)
+        _warn_of_release(output, asked)
+        with counting(ledger, asked, population) as counted:
+            further: dict[str, Any] = {"earlier": earlier or (), "engine": engine, "counted": counted}
+            outcome, document = _run(task, input, folder, seed, not no_figures, **further)
     show_release(outcome, document, output, as_json=json)
 
 
@@ -114,6 +123,8 @@ def analyze(
     output: Folder,
     engine: OnEngine = Engine.ONE_MACHINE,
     earlier: Earlier = None,
+    ledger: LedgerPath = None,
+    population: Population = "",
     no_figures: NoFigures = False,
     json: Json = False,
     force: Force = False,
@@ -127,12 +138,14 @@ def analyze(
     asked = Task.read(task)
     with new_folder(output, force=force) as folder:
         _warn_of_release(output, asked)
-        if engine is Engine.SPARK:
-            outcome = _on_spark("analyze_on", asked, input, folder, earlier=earlier or ())
-        else:
-            with watching() as watch:
-                outcome = stages.analyze(asked, input, folder, earlier=earlier or (), watch=watch, beside=task.parent)
-        outcome, document = write_release(outcome, folder, figures=not no_figures)
+        with counting(ledger, asked, population) as counted:
+            if engine is Engine.SPARK:
+                outcome = _on_spark("analyze_on", asked, input, folder, earlier=earlier or ())
+            else:
+                given: dict[str, Any] = {"earlier": earlier or (), "beside": task.parent}
+                with watching() as watch:
+                    outcome = stages.analyze(asked, input, folder, watch=watch, **given)
+            outcome, document = write_release(counted(outcome, folder), folder, figures=not no_figures)
     show_release(outcome, document, output, as_json=json)
 
 
@@ -169,6 +182,7 @@ def _run(
     earlier: Sequence[Path] = (),
     engine: Engine = Engine.ONE_MACHINE,
     demonstration: bool = False,
+    counted: "Callable[[Outcome, Path], Outcome]" = lambda outcome, _: outcome,
 ) -> "tuple[Outcome, Document]":
     """The outcome of all stages, and the last page written."""
     from shuffledp.cli.progress_bars import watching
@@ -180,11 +194,11 @@ def _run(
     given = _held(answers)
     if engine is Engine.SPARK:
         outcome = _on_spark("run_on", task, _in_files(given), folder, seed=seed, earlier=earlier)
-        return write_release(outcome, folder, figures=figures)
+        return write_release(counted(outcome, folder), folder, figures=figures)
     further: dict[str, Any] = {"earlier": earlier, "beside": beside, "demonstration": demonstration}
     with watching() as watch:
         outcome = stages.run(task, given, folder, source=_source(seed), watch=watch, **further)
-    return write_release(outcome, folder, figures=figures)
+    return write_release(counted(outcome, folder), folder, figures=figures)
 
 
 def _on_spark(done: str, task: "Task", taken: "Path | TableFiles", place: Path, **further: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import Json, print_json, require_extra, show_document
+from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.text import printable
 
@@ -74,6 +74,7 @@ def send(
     ] = None,
     ca: Certificates = None,
     patience: Annotated[float, typer.Option(help="Seconds for which a service that does not answer is tried.")] = 60.0,
+    ledger: LedgerPath = None,
     json: Json = False,
 ) -> None:
     """Answer a collection: randomize, seal, and send one report.
@@ -91,6 +92,10 @@ def send(
     _check_invitation(read, input, invitation)
     _check_crowd(read, input)
     folder = state_folder() if state is None else state
+    if ledger is not None:
+        from shuffledp.files.ledger_use import spend_own
+
+        spend_own(ledger, read)
     with new_client(certificates=ca, to=read) as client:
         if input is None:
             device = _Device(read, folder, client, patience, ca)

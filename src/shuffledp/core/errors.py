@@ -37,6 +37,10 @@ class BatchTooSmallError(InputDataError):
     """Fewer reports than the task's minimum batch."""
 
 
+class BudgetExceededError(ShuffleDPError, RuntimeError):
+    """Release that would lose more than the cap of a privacy ledger; refused before anybody is asked."""
+
+
 class LocalProtocolError(ShuffleDPError, RuntimeError):
     """Call that the protocol does not allow in its present state."""
 

@@ -270,7 +270,9 @@ def with_places(document: Document, outcome: Outcome, folder: Path) -> Document:
 
 
 def _alone(outcome: Outcome) -> tuple[Section, ...]:
-    """A note that other releases about the same people are not counted, if none are."""
+    """A note on other releases about the same people: the cap of a ledger, or that none are counted."""
+    if outcome.ledger is not None:
+        return (Section(anchor="alone", title="", blocks=told(outcome.ledger.remark, on=TERMINAL)),)
     if outcome.earlier or _withdrawn(outcome) or outcome.statements[0].guarantee.is_trivial:
         return ()
     said = told("This is about this release alone; --earlier counts others about the same people.", on=TERMINAL)

@@ -22,7 +22,7 @@ from shuffledp.pipeline import Release
 from shuffledp.survey import ColumnOutcome, Outcome
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_MARK = "statement.json"  # in every output folder of this library; it names the other files
+STATEMENT = "statement.json"  # in every output folder of this library; it names the other files
 _PAGE = "release.html"  # written after the mark, whose digest it holds; it names the figures beside it
 _FIGURES = re.compile(r'<span class="files">Also as ([^<]*)\.</span>')
 _ESTIMATE_COLUMNS = ("statistic", "target", "estimate", "standard_error", "lower", "upper", "level", "sampling_error")
@@ -31,7 +31,7 @@ _FORMULA = re.compile(r"[=@+-](?![0-9.]+$)")  # beginning of a formula, but not 
 
 def is_release(folder: Path) -> bool:
     """Whether all content of a folder was written by this library, as one release."""
-    listed = _listed_files(folder / _MARK)
+    listed = _listed_files(folder / STATEMENT)
     columns = {name.partition("/")[0] for name in listed if "/" in name}
     ours = listed | _drawn_files(folder / _PAGE) if listed else set()
     return bool(ours) and all(
@@ -237,7 +237,7 @@ def _listed_files(mark: Path) -> set[str]:
     """The files that an output's ``statement.json`` lists; empty if the file is something else."""
     try:
         content = json.loads(mark.read_text(encoding="utf-8"))
-        return {_MARK, *content["files"]} if "task_sha256" in content else set()
+        return {STATEMENT, *content["files"]} if "task_sha256" in content else set()
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return set()
 
@@ -265,7 +265,7 @@ def write_outcome(outcome: ColumnOutcome, folder: Path) -> ColumnOutcome:
     _write_estimates(folder / "estimates.csv", outcome.rows(), places, seeded=outcome.seeded)
     outcome = outcome.with_files(folder, ["estimates.csv"])
     write_statement(outcome.to_dict(), folder)
-    return outcome.with_files(folder, [_MARK])
+    return outcome.with_files(folder, [STATEMENT])
 
 
 def write_all(outcome: Outcome, folder: Path) -> Outcome:
@@ -278,7 +278,7 @@ def write_all(outcome: Outcome, folder: Path) -> Outcome:
     if not outcome.task.in_blocks:
         return outcome
     write_statement(outcome.to_dict(), folder)
-    return outcome.with_files(folder, [_MARK])
+    return outcome.with_files(folder, [STATEMENT])
 
 
 def write_memory(release: Release, folder: Path) -> Release:
@@ -292,7 +292,7 @@ def write_memory(release: Release, folder: Path) -> Release:
 
 def write_statement(content: dict[str, Any], folder: Path) -> None:
     """Write ``statement.json``, which marks a folder as a release."""
-    with (folder / _MARK).open("w", encoding="utf-8") as file:
+    with (folder / STATEMENT).open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
         file.write("\n")
 

@@ -16,6 +16,7 @@ from shuffledp.pipeline import Release
 from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import DEMONSTRATION, LOCAL_NETWORK, DataFlow, said_of_one_operator
 from shuffledp.survey.earlier import EarlierRelease
+from shuffledp.survey.ledger_lines import LedgerMark
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.task import Task
 
@@ -112,6 +113,7 @@ class ColumnOutcome(WithFiles):
         shuffle_result: estimates by place and whatever else the kind of shuffle adds; None if it adds nothing.
         demonstration: whether the answers may be made up.
         composed: what holds for one person over all columns and ``earlier`` releases; empty if there is only this one.
+        ledger: entry of the privacy ledger that counts the release; None if none does.
         files: names of the files written so far, with their SHA-256 digests.
     """
 
@@ -122,6 +124,7 @@ class ColumnOutcome(WithFiles):
     demonstration: bool = False
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
+    ledger: LedgerMark | None = None
     files: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -179,6 +182,7 @@ class ColumnOutcome(WithFiles):
             "warnings": list(self.warnings),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
+            **_in_ledger(self.ledger),
             "flow": self.flow.to_dict(),
             "model": self.model.to_dict(),
             "files": dict(self.files),
@@ -194,6 +198,7 @@ class Outcome(WithFiles, Saved):
         columns: the outcome of each private column by the name of its folder, which is "" without blocks.
         statements: about one person, over all columns and earlier releases.
         earlier: releases about the same people before this one, which they cover.
+        ledger: entry of the privacy ledger that counts the release; None if none does.
         files: names of the files written beside the folders of columns, with their SHA-256 digests.
     """
 
@@ -201,6 +206,7 @@ class Outcome(WithFiles, Saved):
     columns: dict[str, ColumnOutcome]
     statements: tuple[PrivacyStatement, ...]
     earlier: tuple[EarlierRelease, ...] = ()
+    ledger: LedgerMark | None = None
     files: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -253,6 +259,7 @@ class Outcome(WithFiles, Saved):
             "estimates": [{"value": part.column.value, **row} for part in columns for row in part.rows()],
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
+            **_in_ledger(self.ledger),
             "warnings": list(dict.fromkeys(each for part in columns for each in part.warnings)),
             "seeded": self.seeded,
             "columns": _by_column(
@@ -328,3 +335,8 @@ def _only(task: Task, columns: Mapping[Any, Result]) -> Result:
 def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
     """Earlier releases whose losses are in the statements, each once."""
     return list({each: each.to_dict() for release in earlier for each in release.counted}.values())
+
+
+def _in_ledger(mark: LedgerMark | None) -> dict[str, Any]:
+    """Key of a release that a privacy ledger counts; none without a ledger."""
+    return {} if mark is None else {"ledger": mark.to_dict()}

@@ -1,0 +1,185 @@
+"""The commands of a privacy ledger: a cap for all releases about the same people, and what is left of it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shuffledp.cli.options import Json, LedgerPath, Population, TaskFile, print_json, show_document, whole
+from shuffledp.core.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from shuffledp.survey import Collection, Outcome, Task
+    from shuffledp.survey.ledger import Ledger
+
+ledger_app = typer.Typer(
+    name="ledger",
+    help="Keep all releases about the same people within a cap.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+LedgerFileName = Annotated[Path, typer.Argument(metavar="LEDGER", readable=False, help="What `ledger new` has made.")]
+Written = Annotated[
+    Path, typer.Option("--ledger", metavar="FILE", readable=False, help="The ledger, which `ledger new` has made.")
+]
+
+
+@ledger_app.callback()
+def _ledger() -> None:
+    """Keep all releases about the same people within a cap."""
+
+
+def new(
+    *,
+    cap: Annotated[float, typer.Option(help="Epsilon of all releases together, in nats.")],
+    delta: Annotated[float, typer.Option(help="The remainder of all releases together, such as 1e-5.")],
+    releases: Annotated[int, whole("How many releases are foreseen; each may leave a part of delta.")] = 1000,
+    population: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A part of the people, fixed now; parts have no member in common."),
+    ] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The file to make.")],
+) -> None:
+    """Begin a ledger: the cap is what may be quoted, however results of one release decide on the next.
+
+    Keep the file, and a copy of each newer one: a ledger that is lost cannot be made anew.
+    """
+    from shuffledp.documents.ledger_document import ledger_document
+    from shuffledp.files.ledger_file import new_ledger
+
+    made = new_ledger(output, cap=cap, delta=delta, releases=releases, populations=tuple(population or ()))
+    show_document(lambda: ledger_document(made))
+
+
+def plan(
+    task: TaskFile,
+    *,
+    weeks: Annotated[int, whole("How many releases of the task are planned, such as 52.")],
+    ledger: Written,
+    population: Population = "",
+) -> None:
+    """Reserve several releases of a task at once, so that none of them is refused later.
+
+    Each is reserved at its worst, for as few honest people as it may be released with.
+    """
+    from shuffledp.documents.ledger_document import entry_document
+    from shuffledp.files.ledger_file import opened_ledger
+    from shuffledp.files.ledger_use import planned_total, reserve
+    from shuffledp.survey import Task
+
+    asked = Task.read(task)
+    with opened_ledger(ledger) as file:
+        mark = reserve(file, asked, count=weeks, population=population)
+        entry, now = file.ledger.entries[mark.entry], file.ledger
+    total = planned_total(asked, weeks, delta=now.terms.delta)
+    said = "" if total is None else f"By themselves these {weeks} lose together epsilon = {total:.4g}."
+    show_document(lambda: entry_document(entry, now, said))
+
+
+def add(
+    statement: Annotated[
+        Path,
+        typer.Argument(metavar="STATEMENT", readable=False, help="The statement.json of a release made elsewhere."),
+    ],
+    *,
+    ledger: Written,
+) -> None:
+    """Count a release that was made elsewhere, or that a collection has ended with.
+
+    It has happened, so that it counts even if it does not fit; then the cap holds no more, and the exit code is 7.
+    """
+    from shuffledp.documents.ledger_document import entry_document
+    from shuffledp.files.ledger_file import opened_ledger
+    from shuffledp.files.ledger_use import charge_release
+
+    with opened_ledger(ledger) as file:
+        entry, now = charge_release(file, statement), file.ledger
+    show_document(lambda: entry_document(entry, now))
+
+
+def show(
+    ledger: LedgerFileName,
+    *,
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page with a picture of the budget, too.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what may be quoted, how much of the budget is taken by which release, and what fits next."""
+    from shuffledp.documents.ledger_document import ledger_as_dict, ledger_document
+    from shuffledp.files.ledger_file import read_ledger_file
+
+    found = read_ledger_file(ledger)
+    if page is not None:
+        _write_page(found, page)
+    if json:
+        print_json(ledger_as_dict(found))
+    else:
+        show_document(lambda: ledger_document(found))
+
+
+def void(
+    entry: Annotated[str, typer.Argument(metavar="ID", help="Of the entry, or how it begins.")],
+    *,
+    ledger: Written,
+    reason: Annotated[str, typer.Option(help="Why nobody can have seen a report.")] = "taken back by hand",
+) -> None:
+    """Take back a reservation of which nobody can have seen a report.
+
+    A collection that has opened stays: add its statement, also if nothing was released.
+    """
+    from shuffledp.core.validate import one_line
+    from shuffledp.documents.ledger_document import entry_document
+    from shuffledp.files.ledger_file import opened_ledger
+    from shuffledp.files.ledger_use import found_entry
+    from shuffledp.files.ledger_use import void as take_back
+
+    one_line(reason=reason)
+    with opened_ledger(ledger) as file:
+        ended, now = take_back(file, found_entry(file.ledger, entry), reason=reason), file.ledger
+    show_document(lambda: entry_document(ended, now))
+
+
+@contextmanager
+def counting(ledger: Path | None, task: "Task", population: str) -> "Iterator[Callable[[Outcome, Path], Outcome]]":
+    """Context of a run whose release a ledger counts, if there is one: reserved before, and taken back if it fails.
+
+    Yields:
+        Function that writes the ledger's mark into the files of a release, and the release into the ledger.
+    """
+    if ledger is None:
+        yield lambda outcome, _: outcome
+        return
+    from shuffledp.files.ledger_use import spending
+
+    with spending(ledger, task, population=population) as counted:
+        yield counted
+
+
+@contextmanager
+def reserving(ledger: Path | None, population: str) -> "Iterator[Callable[[Collection], None]]":
+    """Context in which the files of a collection are written, whose release a ledger reserves, if there is one."""
+    if ledger is None:
+        yield lambda _: None
+        return
+    from shuffledp.files.ledger_use import inviting
+
+    with inviting(ledger, population=population) as reserve:
+        yield reserve
+
+
+def require_real(ledger: LedgerPath, seed: int | None) -> None:
+    """Refuse a seeded run beside a ledger, which counts real releases alone."""
+    if ledger is not None and seed is not None:
+        raise InvalidParameterError("--seed must be left out beside --ledger: a seeded run promises nothing.")
+
+
+def _write_page(found: "Ledger", page: Path) -> None:
+    from shuffledp.documents.ledger_document import ledger_document
+    from shuffledp.documents.page import page_of
+    from shuffledp.files import new_file
+
+    with new_file(page, force=True, is_ours=lambda path: path.suffix == ".html") as place:
+        place.write_bytes(page_of(ledger_document(found)))

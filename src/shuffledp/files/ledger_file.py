@@ -1,0 +1,170 @@
+"""File of a privacy ledger: lines that are only appended, each on the disk before the act that it allows.
+
+One process writes at a time. What a killed process leaves is whole lines, or a last line that is cut off; that one was
+never on the disk as a whole, so that nothing it allows has happened, and the next writer removes it.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.core.instants import instant, shown, written
+from shuffledp.files.writing import sync
+from shuffledp.survey.ledger import Ledger, read_ledger
+from shuffledp.survey.ledger_lines import LedgerEvent, LedgerTerms, digest_of, line_of
+
+_PATIENCE = 20.0  # seconds for which another writer is waited for
+_PAUSE = 0.05
+_SKEW = timedelta(minutes=5)  # by which clocks of several machines may differ
+
+
+class LedgerFile:
+    """Ledger on the disk, locked for this process; made by `opened_ledger` alone.
+
+    Args:
+        path: the file.
+        file: the file, open and locked.
+
+    Attributes:
+        ledger: what its lines say.
+        was_cut: whether a killed process had left part of a line.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path, self._file = path, file
+        content = file.read()
+        lines = content.splitlines(keepends=True)
+        self.was_cut = bool(lines) and not lines[-1].endswith(b"\n")
+        whole = lines[: len(lines) - self.was_cut]
+        self._length = sum(map(len, whole))
+        self.ledger: Ledger = read_ledger(whole, [_parsed(line) for line in whole])
+
+    def now(self) -> str:
+        """Time of the next line, in UTC.
+
+        Raises:
+            InvalidParameterError: if the clock is before the last line.
+        """
+        now, last = datetime.now(UTC), instant(at=self.ledger.at)
+        if now < last - _SKEW:
+            raise InvalidParameterError(
+                f"this machine's clock must not be before the last line of the ledger, {shown(self.ledger.at)}; it "
+                f"shows {shown(written(now))}. Nothing was spent."
+            )
+        return written(max(now, last))
+
+    def append(self, event: LedgerEvent) -> None:
+        """Add a line; it is on the disk when this returns.
+
+        Raises:
+            LocalProtocolError: if the line does not follow from those before it.
+            InvalidParameterError: if the disk did not take it; then the ledger is as it was.
+        """
+        line = line_of(event, self.ledger.head)
+        head = digest_of(line)
+        self.ledger.take(event, head)
+        try:
+            self._file.seek(self._length)
+            self._file.truncate()
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise InvalidParameterError(
+                f"the ledger must be writable: {error.strerror}. Nothing was spent; run the command again."
+            ) from None
+        self._length += len(line)
+
+
+def new_ledger(path: Path, *, cap: float, delta: float, releases: int, populations: tuple[str, ...] = ()) -> Ledger:
+    """Ledger without entries, in a new file that only its owner may read.
+
+    Raises:
+        InvalidParameterError: for terms out of range, or a file that exists or cannot be written.
+    """
+    terms = LedgerTerms(
+        cap=cap,
+        delta=delta,
+        releases=releases,
+        populations=populations,
+        nonce=secrets.token_hex(16),
+        at=written(datetime.now(UTC)),
+    )
+    if terms.budget.squared < 1 or terms.budget.remainder < releases:
+        raise InvalidParameterError(
+            f"delta must be large enough for {releases} releases; got delta={delta:g}, of which a fiftieth is kept for "
+            "what each release may leave."
+        )
+    line = line_of(terms, "")
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "wb") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        sync(path.resolve().parent)
+    except FileExistsError:
+        raise InvalidParameterError(f"output must be a file that does not exist yet; got {path}.") from None
+    except OSError as error:
+        raise InvalidParameterError(f"output must be a place to write to; got {path}: {error.strerror}.") from None
+    return Ledger(terms, digest_of(line))
+
+
+@contextmanager
+def opened_ledger(path: Path) -> Iterator[LedgerFile]:
+    """Context in which this process alone writes to a ledger.
+
+    Raises:
+        InvalidParameterError: if the file cannot be read, or is no ledger, or its chain is broken.
+        LocalProtocolError: if another process has been writing for long.
+    """
+    try:
+        file = path.open("r+b")
+    except OSError as error:
+        raise InvalidParameterError(
+            f"--ledger must be a file that `shuffledp ledger new` made; got {path}: {error.strerror}."
+        ) from None
+    with file:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise LocalProtocolError(f"another process must be done with {path} first; it is not.") from None
+                time.sleep(_PAUSE)
+        yield LedgerFile(path, file)
+
+
+def read_ledger_file(path: Path) -> Ledger:
+    """Ledger in a file, which is neither locked nor changed; a last line that is cut off is left out.
+
+    Raises:
+        InvalidParameterError: if the file cannot be read, or is no ledger, or its chain is broken.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidParameterError(
+            f"the ledger must be a file that `shuffledp ledger new` made; got {path}: {error.strerror}."
+        ) from None
+    whole = [line for line in content.splitlines(keepends=True) if line.endswith(b"\n")]
+    return read_ledger(whole, [_parsed(line) for line in whole])
+
+
+def _parsed(line: bytes) -> dict[str, object]:
+    """Content of a line; an empty table if it is none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,100 @@
+"""Charges of a task in a privacy ledger: at its worst before anybody is asked, and of a release by who came."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shuffledp.accounting.gaussian_charges import charge_of, pure_charge
+from shuffledp.core.errors import InvalidParameterError, ShuffleDPError, UnsupportedModelError
+from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.shufflers import IdentityShuffleModel
+from shuffledp.survey.columns import Column
+from shuffledp.survey.earlier import EarlierRelease
+from shuffledp.survey.ledger_lines import Charge
+from shuffledp.survey.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Charge of a release, the honest people that it counts, and what it loses of the order inside groups."""
+
+    charge: Charge
+    people: int
+    order_groups: str = ""
+    order_alpha: float = 0.0
+
+
+def worst_loss(task: Task, remainder: float) -> Loss:
+    """Loss of a release of a task before anybody is asked: by as few honest people as it may be released with.
+
+    Where only the people who come tell the protocol, as with groups or a graph, it is what their devices guarantee by
+    themselves.
+
+    Args:
+        task: the task.
+        remainder: d of all its columns together.
+    """
+    least = task.release.minimum_batch
+    each = [_worst(column, least, remainder / len(task.columns)) for column in task.columns]
+    return Loss(charge=sum(each, Charge()), people=max(least - task.people.fakes, 0))
+
+
+def loss_of_release(release: EarlierRelease, remainder: float) -> Loss:
+    """Loss of a release by its own protocols, without the earlier releases that its statements count.
+
+    Args:
+        release: what its ``statement.json`` says, believed.
+        remainder: d of all its columns together.
+    """
+    share = release.released[0]
+    claim = None if release.order is None else release.order.guarantee
+    order = (
+        (claim.groups_digest, claim.alpha) if isinstance(claim, DSigmaPrivacy) and not release.earlier else ("", 0.0)
+    )
+    return Loss(
+        charge=charge_of_models(share.models, remainder),
+        people=min(model.shuffle.num_honest for model in share.models),
+        order_groups=order[0],
+        order_alpha=order[1],
+    )
+
+
+def charge_of_models(models: Sequence[ProtocolModel], remainder: float) -> Charge:
+    """Charge of one release of these protocols, each shuffled by itself; no more than their devices' own guarantee."""
+    return sum((_charge(model, remainder / len(models)) for model in models), Charge())
+
+
+def read_release(path: Path) -> EarlierRelease:
+    """Release of a ``statement.json``, refused with the ledger's words if it cannot be believed.
+
+    Raises:
+        InvalidParameterError: if the file is none of a release, is withdrawn or seeded, or states less than it loses.
+    """
+    try:
+        return EarlierRelease.read(path)
+    except InvalidParameterError as error:
+        raise InvalidParameterError(str(error).replace("the earlier release", "the release", 1)) from None
+
+
+def _worst(column: Column, least: int, remainder: float) -> Charge:
+    local = column.randomizer.randomizer().model
+    alone = ProtocolModel(local=local, shuffle=IdentityShuffleModel(num_users=1))
+    try:
+        model = column.model(least)
+    except ShuffleDPError:  # the public columns or the graph are missing, or so few are never released
+        model = alone
+    # With the remainder also where none is needed yet: the release may need it, and may lower mu alone.
+    return replace(_charge(model, remainder), remainder=Charge.of(0.0, remainder).remainder)
+
+
+def _charge(model: ProtocolModel, remainder: float) -> Charge:
+    pure = model.local.guarantee
+    alone = Charge.of(pure_charge(pure.epsilon), pure.delta)
+    if isinstance(model.shuffle, IdentityShuffleModel):
+        return alone
+    try:
+        shuffled = Charge.of(charge_of(model, remainder=remainder), remainder)
+    except UnsupportedModelError:
+        return alone
+    return min(shuffled, alone, key=lambda charge: charge.squared)
