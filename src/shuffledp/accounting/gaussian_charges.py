@@ -143,11 +143,14 @@ def squares_within(cap: float, remainders: float, *, delta: float) -> float:
         delta: of all together, strictly between 0 and 1.
     """
     positive(cap=cap)
-    low, high = 0.0, pure_charge(min(cap, _LARGEST_LOSS)) ** 2 + 1e6
-    for _ in range(200):
+    open_probability(delta=delta)
+    left, at = (delta - remainders) / (1 - remainders), np.array([min(cap, _LARGEST_LOSS)])
+    low, high = 0.0, pure_charge(float(at[0])) + 1000.0
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if epsilon_of_charges(middle, remainders, delta=delta) <= cap else (low, middle)
-    return low
+        lost = float(gaussian_delta(middle, at)[0]) * (1 + _GUARD) * ROUND_UP
+        low, high = (middle, high) if lost <= left else (low, middle)
+    return low * low * (1 - _GUARD)
 
 
 def _is_above(mu: float, curve: Floats, epsilons: Floats, remainder: float) -> bool:

@@ -21,6 +21,8 @@ from shuffledp.cli.options import (
     Published,
     TaskOrOptions,
     Users,
+    print_json,
+    show_document,
     show_result,
     whole,
 )
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.local_models import LocalModel, ProtocolModel
     from shuffledp.documents.document import Document, Section
-    from shuffledp.leakage import Comparison, TargetExamination
+    from shuffledp.leakage import Comparison, HouseholdLeakage, TargetExamination
     from shuffledp.planning import PeoplePlan
 
 Categorical = Annotated[
@@ -320,6 +322,10 @@ def leakage(
         bool, typer.Option("--compare", help="Compare shuffling only, randomizing only, and both, at equal error.")
     ] = False,
     method: Method = "auto",
+    household: Annotated[
+        int | None, whole("People, the target among them, who give the same answer with a chance of --agreement.")
+    ] = None,
+    agreement: Annotated[float, typer.Option(help="Chance that all of --household give the same answer.")] = 1.0,
     input: People = None,  # noqa: A002
     value: OfColumn = None,
     json: Json = False,
@@ -330,7 +336,7 @@ def leakage(
     """
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.validate import one_of
-    from shuffledp.documents.leakage_document import leakage_document
+    from shuffledp.documents.leakage_document import household_section, leakage_document
     from shuffledp.documents.statement_document import with_share
     from shuffledp.files.matrices import read_gain
     from shuffledp.leakage import METHODS
@@ -358,14 +364,34 @@ def leakage(
         "gain": None if gain == "bayes" else read_gain(Path(gain)),
         "method": method,
     }
-    found = _examined(asked.model_of_run(), about, adversary=adversary, compare=compare, whole=json)
-    counts_right = gain == "bayes"
+    model, counts_right = asked.model_of_run(), gain == "bayes"
+    at_home = _household(model, household, agreement, prior=prior, gain=gain, adversary=adversary)
+    found = _examined(model, about, adversary=adversary, compare=compare, whole=json)
 
     def document() -> "Document":
         shown = leakage_document(found, asked.answers(), counts_right=counts_right)
-        return with_share(shown, asked.share(_MAY_ADD))
+        further = () if at_home is None else (household_section(at_home),)
+        return with_share(shown, asked.share(_MAY_ADD)).followed_by(*further)
 
-    show_result(found, document, as_json=json)
+    if json:
+        print_json(found.to_dict() | ({} if at_home is None else {"household": at_home.to_dict()}))
+    else:
+        show_document(document)
+
+
+def _household(
+    model: "ProtocolModel", household: int | None, agreement: float, *, prior: str | None, gain: str, adversary: str
+) -> "HouseholdLeakage | None":
+    """Leakage about a person whose household answers alike; None if it is not asked for."""
+    from shuffledp.leakage import household_leakage
+
+    if household is None:
+        if agreement != 1:
+            raise InvalidParameterError("--agreement must be left out without --household, the people who agree.")
+        return None
+    if prior is not None or gain != "bayes" or adversary != "uninformed":
+        raise InvalidParameterError("--prior, --gain and --adversary must be left out beside --household.")
+    return household_leakage(model, household=household, agreement=agreement)
 
 
 def _examined(

@@ -7,7 +7,7 @@ from shuffledp.accounting.theorem import fake_senders
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.statement_terms import Kind, Trust
-from shuffledp.core.text import as_share, in_digits
+from shuffledp.core.text import as_share, count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Bar, Bars, Beside, Block, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.statement_document import trusting, with_loss
@@ -15,6 +15,7 @@ from shuffledp.documents.words import count, hiding
 from shuffledp.leakage import (
     BestGuess,
     Comparison,
+    HouseholdLeakage,
     TargetExamination,
     Vulnerability,
     Way,
@@ -73,6 +74,23 @@ def leakage_document(
     blocks = (_measures(found), *reasons, *told(correlated), *_guesses(found, answers), *compared)
     promise = _learned(sentence, _facts(found), found.model)
     return Document(promise=promise, sections=(Section(anchor="leakage", title="", blocks=blocks),))
+
+
+def household_section(found: HouseholdLeakage) -> Section:
+    """Section on a person whose household answers alike: after one release, and however often it is repeated."""
+    after, alone, always = (as_share(each, "at most", decimals=4) for each in (found.value, found.alone, found.always))
+    others = count_of(found.household - 1, "other person", "other people")
+    agree = "always" if found.agreement == 1 else f"with chance {found.agreement:g}"
+    return Section(
+        anchor="household",
+        title="A household that answers alike",
+        blocks=told(
+            f"Of somebody who lives with {others}, all of whom {agree} give the same answer, the best guess is right "
+            f"{after} of the time; of somebody whose answer goes with nobody's, {alone}.",
+            f"If the same answers are asked for again and again, it never gets above {always}: more releases tell more "
+            "of the histogram of answers, and nothing of whose they are.",
+        ),
+    )
 
 
 def _learned(sentence: str, facts: tuple[str, ...] = (), model: ProtocolModel | None = None) -> Promise:

@@ -10,7 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -66,7 +66,7 @@ class LedgerFile:
 
         Raises:
             LocalProtocolError: if the line does not follow from those before it.
-            InvalidParameterError: if the disk did not take it; then the ledger is as it was.
+            InvalidParameterError: if the disk did not take it; then the file is as it was, and has to be opened anew.
         """
         line = line_of(event, self.ledger.head)
         head = digest_of(line)
@@ -78,8 +78,10 @@ class LedgerFile:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
+            with suppress(OSError):  # a line that stays all the same counts too much, and never too little
+                self._file.truncate(self._length)
             raise InvalidParameterError(
-                f"the ledger must be writable: {error.strerror}. Nothing was spent; run the command again."
+                f"the ledger must be writable: {error.strerror}. Nothing was done; run the command again."
             ) from None
         self._length += len(line)
 

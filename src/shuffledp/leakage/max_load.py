@@ -8,6 +8,7 @@ and the numerator is one Fourier sum over products of truncated characteristic f
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -79,6 +80,24 @@ def expected_max_load(balls: int, bins: "int | ArrayLike") -> float:
         count = int(bins)  # type: ignore[arg-type]
         return expected_largest(int(balls), (Cells(1 / count, count),))
     return expected_largest(int(balls), _kinds(_checked_probabilities(bins)))
+
+
+def expected_over_max_load(balls: int, bins: int, worth: Callable[[Floats], Floats]) -> float:
+    """Expectation of a function of the load of the fullest of equally likely bins.
+
+    Args:
+        balls: n, 1 or more.
+        bins: k, 2 or more.
+        worth: value at each load, for loads of shape (m,); bounded.
+
+    Raises:
+        UnsupportedModelError: if there are more than two bins, and too many balls for the sum to end soon.
+    """
+    if bins == 2:
+        first, last = window(balls, 0.5)
+        loads = np.arange(max(first, 0), min(last, balls) + 1)
+        return float(binomial(loads, balls, 0.5) @ worth(np.maximum(loads, balls - loads).astype(np.float64)))
+    return _Loads(balls, (Cells(1 / bins, bins),), 0.0).expectation(worth)
 
 
 def binary_vulnerability(num_users: int, truth_probability: "float | Fraction") -> "float | Fraction":
@@ -220,6 +239,13 @@ class _Loads:
         nodes, weights = integer_quadrature(last - first, self._smoothness(first))
         within = self._chances((first + nodes).astype(np.float64))
         return first + float(((1 - within) * weights).sum())
+
+    def expectation(self, worth: Callable[[Floats], Floats]) -> float:
+        """Expectation of a function of the maximum, for weights of 1: a sum of its steps over all likely maxima."""
+        first, last = self._range()
+        loads = np.arange(first, last + 1, dtype=np.float64)
+        values = worth(loads)
+        return float(values[0] + ((1 - self._chances(loads[:-1])) * np.diff(values)).sum())
 
     def _range(self) -> tuple[int, int]:
         """First and last load of the fullest bin that are likely enough to count."""

@@ -1,0 +1,209 @@
+"""The commands of a ledger, and the commands that spend from one, as their users type them."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cli.running import refused, shuffledp, task_with, toml, write_answers
+from shuffledp.core.instants import written
+from shuffledp.files.ledger_file import read_ledger_file
+from shuffledp.files.ledger_use import charge_collection, inviting, spend_own
+from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.survey import Collection, Service, Task
+
+NOW = datetime.now(UTC)
+
+
+def write(folder, name="task.toml", *, epsilon0=0.2, minimum=20, **further):
+    task = task_with(
+        randomizer={"epsilon0": epsilon0}, shuffler={"kind": "none"}, release={"minimum_batch": minimum}, **further
+    )
+    (folder / name).write_text(toml(task))
+    return folder / name
+
+
+@pytest.fixture
+def year(tmp_path):
+    shuffledp("ledger", "new", "--cap", 3, "--delta", 1e-5, "--releases", 20, "--output", tmp_path / "year.ledger")
+    write(tmp_path)
+    write_answers(tmp_path, ["No", "Yes"] * 15)
+    return tmp_path
+
+
+def run(folder, output, *further):
+    return shuffledp(
+        "run", folder / "task.toml", "--input", folder / "answers.csv", "--output", folder / output, *further
+    )
+
+
+def shown(folder):
+    return json.loads(shuffledp("ledger", "show", folder / "year.ledger", "--json").out)
+
+
+def test_the_cap_is_told_first_and_is_what_may_be_quoted(year):
+    told = shuffledp("ledger", "show", year / "year.ledger").out.splitlines()
+    assert told[1] == "epsilon <= 3   delta 1e-05   all releases of this ledger together, whatever decides on them"
+    assert told[2].startswith("Quote this cap, and not the running total")
+
+
+def test_a_run_is_reserved_released_and_marked(year):
+    out = run(year, "one", "--ledger", year / "year.ledger").out
+    assert "lose together at most epsilon = 3 at delta = 1e-05" in " ".join(out.split())
+    (entry,) = shown(year)["entries"]
+    statement = json.loads((year / "one" / "statement.json").read_text())
+    assert (entry["state"], entry["people"]) == ("released", 30)
+    assert statement["ledger"]["entry"] == entry["id"]
+    assert "privacy ledger" in (year / "one" / "release.html").read_text()
+
+
+def test_a_run_that_does_not_fit_is_refused_with_its_own_exit_code_and_reads_no_answer(year):
+    write(year, epsilon0=8.0)
+    (year / "answers.csv").unlink()
+    error = refused(7, "run", year / "task.toml", "--input", year / "answers.csv", "--output", year / "one",
+                    "--ledger", year / "year.ledger")  # fmt: skip
+    assert "must fit into the ledger's cap" in error
+    assert not (year / "one").exists()
+    assert shown(year)["entries"] == []
+
+
+def test_a_run_that_fails_gives_back_what_it_reserved(year):
+    (year / "answers.csv").write_text("cheated\nPerhaps\n")
+    refused(3, "run", year / "task.toml", "--input", year / "answers.csv", "--output", year / "one",
+            "--ledger", year / "year.ledger")  # fmt: skip
+    (entry,) = shown(year)["entries"]
+    assert (entry["state"], entry["taken"]) == ("void", 0)
+
+
+def test_a_seeded_run_is_refused_beside_a_ledger(year):
+    refused(2, "run", year / "task.toml", "--input", year / "answers.csv", "--output", year / "one",
+            "--ledger", year / "year.ledger", "--seed", 1)  # fmt: skip
+    assert shown(year)["entries"] == []
+
+
+def test_releases_made_elsewhere_are_added_once_and_earlier_ones_first(year):
+    run(year, "one")
+    run(year, "two", "--earlier", year / "one" / "statement.json")
+    first, second = (year / each / "statement.json" for each in ("one", "two"))
+    assert "must be added first" in refused(2, "ledger", "add", second, "--ledger", year / "year.ledger")
+    shuffledp("ledger", "add", first, "--ledger", year / "year.ledger")
+    before = (year / "year.ledger").read_bytes()
+    assert "counts it already" in refused(2, "ledger", "add", first, "--ledger", year / "year.ledger")
+    assert (year / "year.ledger").read_bytes() == before
+    shuffledp("ledger", "add", second, "--ledger", year / "year.ledger")
+    one, two = shown(year)["entries"]
+    assert one["taken"] == pytest.approx(two["taken"])  # and not of both together
+
+
+def test_a_release_that_promises_nothing_is_never_counted_as_less(year):
+    run(year, "seeded", "--seed", 1)
+    run(year, "one")
+    edited = json.loads((year / "one" / "statement.json").read_text())
+    edited["task"]["randomizer"]["epsilon0"] = 0.01
+    (year / "edited.json").write_text(json.dumps(edited))
+    for file in (year / "seeded" / "statement.json", year / "edited.json"):
+        refused(2, "ledger", "add", file, "--ledger", year / "year.ledger")
+    shuffledp("demo", "--people", 100, "--output", year / "demo", "--no-figures")
+    made_up = year / "demo" / "release" / "statement.json"
+    assert "real answers" in refused(2, "ledger", "add", made_up, "--ledger", year / "year.ledger")
+    assert shown(year)["entries"] == []
+
+
+def test_a_release_of_another_ledger_is_refused(year):
+    run(year, "one", "--ledger", year / "year.ledger")
+    shuffledp("ledger", "new", "--cap", 3, "--delta", 1e-5, "--output", year / "other.ledger")
+    error = refused(2, "ledger", "add", year / "one" / "statement.json", "--ledger", year / "other.ledger")
+    assert "of this ledger or of none" in error
+
+
+def test_what_has_happened_counts_even_where_it_does_not_fit(year):
+    write(year, epsilon0=8.0)
+    run(year, "one")
+    error = refused(7, "ledger", "add", year / "one" / "statement.json", "--ledger", year / "year.ledger")
+    assert "written down" in error
+    assert shown(year)["is_exceeded"]
+    assert "THE CAP HOLDS NO MORE" in shuffledp("ledger", "show", year / "year.ledger").out
+
+
+def test_a_plan_reserves_its_weeks_at_once_and_later_runs_use_them_up(year):
+    out = shuffledp("ledger", "plan", year / "task.toml", "--weeks", 4, "--ledger", year / "year.ledger").out
+    assert "planned, 4 releases" in out
+    before = shown(year)["taken"]
+    for week in range(2):
+        run(year, f"week-{week}", "--ledger", year / "year.ledger")
+    found = shown(year)
+    assert found["taken"] == pytest.approx(before)
+    assert [each["left"] for each in found["entries"]] == [2, 0, 0]
+
+
+def test_the_page_of_a_ledger_draws_the_budget(year):
+    run(year, "one", "--ledger", year / "year.ledger")
+    shuffledp("ledger", "show", year / "year.ledger", "--page", year / "ledger.html")
+    page = (year / "ledger.html").read_text()
+    assert "<svg" in page
+    assert "Budget over time" in page
+
+
+def test_taking_back_names_an_entry_by_how_it_begins(year):
+    shuffledp("ledger", "plan", year / "task.toml", "--weeks", 4, "--ledger", year / "year.ledger")
+    (entry,) = shown(year)["entries"]
+    assert "none does" in refused(2, "ledger", "void", "zz", "--ledger", year / "year.ledger")
+    shuffledp("ledger", "void", entry["id"][:8], "--ledger", year / "year.ledger")
+    assert shown(year)["taken"] == 0
+
+
+def collection(minimum=20, **further):
+    def published(key):
+        return PublishedKey.of(key, active_from=written(NOW - timedelta(days=1)))
+
+    return Collection.new(
+        Task.from_dict(task_with(randomizer={"epsilon0": 0.5}, release={"minimum_batch": minimum})),
+        shuffler=Service(url="https://mixer.example", key=published(ShufflerKey.generate())),
+        analyzer=Service(url="https://office.example", key=published(AnalyzerKey.generate())),
+        closes=written(NOW + timedelta(days=9)),
+        now=NOW,
+        **further,
+    )
+
+
+def test_a_collection_is_reserved_before_anybody_is_invited(year):
+    made = collection()
+    with inviting(year / "year.ledger") as reserve:
+        reserve(made)
+    (entry,) = shown(year)["entries"]
+    assert (entry["id"], entry["state"], entry["people"]) == (made.id.hex(), "reserved", 20)
+
+
+def test_a_collection_that_was_never_written_is_given_back(year):
+    def written_on_a_full_disk():
+        with inviting(year / "year.ledger") as reserve:
+            reserve(collection())
+            raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        written_on_a_full_disk()
+    assert shown(year)["taken"] == 0
+
+
+def test_a_collection_counts_at_its_worst_until_it_is_released(year, tmp_path):
+    """As its parties would: made, released by who came, fetched twice; the charge falls once."""
+    run(year, "one")  # of the same task without a shuffle, and more than the shuffled one is charged
+    made = collection()
+    with inviting(year / "year.ledger") as reserve:
+        reserve(made)
+    before = shown(year)["taken"]
+    charge_collection(year / "year.ledger", made, [])
+    assert shown(year)["taken"] == before
+
+
+def test_a_person_s_own_ledger_counts_each_collection_once_and_refuses_what_is_above_the_cap(year):
+    made = collection()
+    for _ in range(2):
+        spend_own(year / "year.ledger", made)
+    assert len(read_ledger_file(year / "year.ledger").entries) == 1
+    shuffledp("ledger", "new", "--cap", 0.01, "--delta", 1e-9, "--output", year / "own.ledger")
+    (year / "survey.collection").write_bytes(made.canonical + b"\n")
+    refused(7, "send", year / "survey.collection", "--value", "Yes", "--ledger", year / "own.ledger",
+            "--state", year / "state", "--patience", 0)  # fmt: skip
+    assert not (year / "state").exists()
