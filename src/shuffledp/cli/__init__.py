@@ -1,7 +1,7 @@
 """The command line: arguments in, one library call, results printed.
 
 In reading order: `app` (the commands), `options`, `protocol_options` (a protocol from options or a task),
-`init_command` (a task to begin with), `account_command` (account, calibrate, leakage), `plan_command` (plan, planner,
+`init_command` (a task to begin with), `account_command` (account, calibrate), `leakage_command`, `plan_command` (plan, planner,
 audit, graph), `release_command` (run and its stages), `send_command`, `progress_bars`.
 """
 

@@ -1,7 +1,6 @@
-"""The commands that need no data: `account`, `calibrate` and `leakage` (what can be guessed about one person)."""
+"""The commands about losses that need no data: `account` and `calibrate`."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,65 +13,29 @@ from shuffledp.cli.options import (
     Json,
     Kind,
     LocalDelta,
-    Matrix,
-    OfColumn,
-    People,
     ProtocolOptions,
     Published,
     TaskOrOptions,
     Users,
-    print_json,
-    show_document,
     show_result,
     whole,
 )
-from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
+from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.accounting import Examination, Theorem
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.core.local_models import LocalModel, ProtocolModel
     from shuffledp.documents.document import Document, Section
-    from shuffledp.leakage import Comparison, HouseholdLeakage, TargetExamination
     from shuffledp.planning import PeoplePlan
 
-Categorical = Annotated[
-    str | None, typer.Option(metavar="KIND", help="k-rr (the default), oue, sue, ...: a randomizer of categories.")
-]
-Shuffler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND",
-        help="uniform (the default), none, imperfect:GAMMA (the worst), mallows:CONCENTRATION (Kendall's distance; "
-        "also mallows-hamming and mallows-cayley).",
-    ),
-]
-Prior = Annotated[
-    str | None,
-    typer.Option(metavar="SHARES", help="How likely each answer is: 0.2,0.3,0.5 or 1/2,1/2; uniform if left out."),
-]
-Adversary = Annotated[
-    str, typer.Option(help="uninformed (knows the prior), or strong (knows everybody else's answer).")
-]
-Gain = Annotated[
-    str, typer.Option(metavar="bayes|FILE", help="bayes counts right guesses; a CSV file: a row of worths per guess.")
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        help="auto; quick (less effort); enumeration, max-load, convolution (two guesses); estimates: gaussian (two "
-        "guesses), monte-carlo."
-    ),
-]
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw all theorems: .html or .svg, a new file.")]
 Drawn = Annotated[
     str | None, typer.Option("--theorems", metavar="NAMES", help="Promises that --figure draws: fmt21-pair,...")
 ]
-_LONGEST = 100  # characters of a number
 _PART_OF_LOSS = (
     "whose loss is a part of what one person loses; `shuffledp plan` says how much that is over all columns."
 )
-_MAY_ADD = "to which the other columns may add: the same person answers in them too."
 _ENDINGS = (".html", ".svg")
 _SHARPER = "`--sharp` works out bounds that take seconds, which may be less; a release and a plan state what they give."
 _AT_ONCE = "Found with the bounds that are there at once; those that take seconds (`account --sharp`) may promise less."
@@ -304,118 +267,3 @@ def _needed(
     plan = PeoplePlan(half_width=half_width, target_epsilon=target, options=options)
     best = plan.options[0]
     return plan, ProtocolModel(local=family(best.epsilon0), shuffle=UniformShuffleModel(num_users=best.num_users))
-
-
-def leakage(
-    task: TaskOrOptions = None,
-    *,
-    randomizer: Categorical = None,
-    epsilon0: Epsilon0 = None,
-    users: Users = None,
-    categories: Categories = None,
-    channel: Matrix = None,
-    shuffler: Shuffler = None,
-    prior: Prior = None,
-    adversary: Adversary = "uninformed",
-    gain: Gain = "bayes",
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare shuffling only, randomizing only, and both, at equal error.")
-    ] = False,
-    method: Method = "auto",
-    household: Annotated[
-        int | None, whole("People, the target among them, who give the same answer with a chance of --agreement.")
-    ] = None,
-    agreement: Annotated[float, typer.Option(help="Chance that all of --household give the same answer.")] = 1.0,
-    input: People = None,  # noqa: A002
-    value: OfColumn = None,
-    json: Json = False,
-) -> None:
-    """Say what can be guessed about one person, without any data.
-
-    Before and after seeing what is released.
-    """
-    from shuffledp.cli.protocol_options import Asked
-    from shuffledp.core.validate import one_of
-    from shuffledp.documents.leakage_document import household_section, leakage_document
-    from shuffledp.documents.statement_document import with_share
-    from shuffledp.files.matrices import read_gain
-    from shuffledp.leakage import METHODS
-    from shuffledp.leakage.uniform_shuffle import MOST_PEOPLE
-
-    one_of(METHODS, method=method)
-    asked = Asked(
-        task=task,
-        randomizer="k-rr" if randomizer is None and task is None and channel is None else randomizer,
-        epsilon0=epsilon0,
-        users=users,
-        categories=categories,
-        channel=channel,
-        shuffler=shuffler,
-        people=input,
-        value=value,
-    )
-    if users is not None and users > MOST_PEOPLE:
-        raise InvalidParameterError(
-            f"--users must be at most {MOST_PEOPLE:,}, beyond which what is learned is not evaluated (more people tell "
-            f"less); got users={users}."
-        )
-    about: dict[str, Any] = {
-        "prior": None if prior is None else _shares(prior),
-        "gain": None if gain == "bayes" else read_gain(Path(gain)),
-        "method": method,
-    }
-    model, counts_right = asked.model_of_run(), gain == "bayes"
-    at_home = _household(model, household, agreement, prior=prior, gain=gain, adversary=adversary)
-    found = _examined(model, about, adversary=adversary, compare=compare, whole=json)
-
-    def document() -> "Document":
-        shown = leakage_document(found, asked.answers(), counts_right=counts_right)
-        further = () if at_home is None else (household_section(at_home),)
-        return with_share(shown, asked.share(_MAY_ADD)).followed_by(*further)
-
-    if json:
-        print_json(found.to_dict() | ({} if at_home is None else {"household": at_home.to_dict()}))
-    else:
-        show_document(document)
-
-
-def _household(
-    model: "ProtocolModel", household: int | None, agreement: float, *, prior: str | None, gain: str, adversary: str
-) -> "HouseholdLeakage | None":
-    """Leakage about a person whose household answers alike; None if it is not asked for."""
-    from shuffledp.leakage import household_leakage
-
-    if household is None:
-        if agreement != 1:
-            raise InvalidParameterError("--agreement must be left out without --household, the people who agree.")
-        return None
-    if prior is not None or gain != "bayes" or adversary != "uninformed":
-        raise InvalidParameterError("--prior, --gain and --adversary must be left out beside --household.")
-    return household_leakage(model, household=household, agreement=agreement)
-
-
-def _examined(
-    model: "ProtocolModel", about: dict[str, Any], *, adversary: str, compare: bool, whole: bool
-) -> "TargetExamination | Comparison":
-    """Examination of one person's leakage; the comparison alone if the rest is not known and not ``whole``."""
-    from shuffledp.planning.guaranteed_leakage import compare_guaranteed, examine_guaranteed
-
-    try:
-        return examine_guaranteed(model, adversary=adversary, compare=compare, **about)
-    except UnsupportedModelError:
-        if whole or not compare:
-            raise
-        return compare_guaranteed(model, **about)
-
-
-def _shares(prior: str) -> list[float]:
-    """The probabilities in an option such as "0.2,0.3,0.5" or "1/3,2/3"."""
-    parts = [part.strip() for part in prior.split(",")]
-    try:
-        if max(map(len, parts)) > _LONGEST:
-            raise ValueError
-        return [float(Fraction(part)) if "/" in part else float(part) for part in parts]
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise InvalidParameterError(
-            f"--prior must be probabilities with commas between them, such as 0.2,0.3,0.5; got prior={prior!r}."
-        ) from None

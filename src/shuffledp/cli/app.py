@@ -23,9 +23,10 @@ from shuffledp.cli import (
     survey_new_command,
     tokens_command,
 )
-from shuffledp.cli.account_command import account, calibrate, leakage
+from shuffledp.cli.account_command import account, calibrate
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
+from shuffledp.cli.leakage_command import leakage
 from shuffledp.cli.options import PARAMETERS, named, on_screen
 from shuffledp.cli.plan_command import audit, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle

@@ -196,13 +196,13 @@ def status_of(collection: "Collection", ca: Path | None) -> dict[str, Any]:
 
 
 def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> None:
-    from shuffledp.documents.collection_document import collection_as_dict, collection_document
+    from shuffledp.documents.collection_document import collection_as_dict, collection_document, next_steps
     from shuffledp.documents.document import Section
 
     if as_json:
         print_json(collection_as_dict(collection))
         return
-    blocks = () if written is None else (*_looked_up(collection), *_written(collection, written))
+    blocks = () if written is None else (*_looked_up(collection), *next_steps(collection, written))
     files = Section(anchor="files", title="Files", blocks=blocks)
     show_document(lambda: collection_document(collection).followed_by(files))
 
@@ -289,34 +289,6 @@ def _looked_up(collection: "Collection") -> "tuple[Block, ...]":
             for first, second in pairs
         ),
         role=Role.DANGER,
-    )
-
-
-def _written(collection: "Collection", file: Path) -> "tuple[Block, ...]":
-    """Next steps with the written files."""
-    from shuffledp.documents.blocks import Role, told
-
-    parties = "both parties" if collection.issuer is None else "all three parties"
-    if collection.page is None:
-        return told(f"\nWritten: {file}. Send it to {parties} and to all who answer.", role=Role.PATH)
-    page = collection.page
-    unasked = [column.label for column in collection.task.columns if column.question is None]
-    return told(
-        f"\nWritten: {file}. Send it to {parties}.",
-        f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
-        *(
-            f"The page asks for {each} by that name alone: a `question` in the task says it in words."
-            for each in unasked
-        ),
-        *(
-            [
-                f"Written: {file.with_suffix(_CODE)}, the link below as a QR code, for posters and letters.",
-                f"Invite people by the whole of this link: {page.link}",
-            ]
-            if collection.issuer is None
-            else [f"Make a link for each person: shuffledp tokens issue {file} --people list.csv --output invitations"]
-        ),
-        role=Role.PATH,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from shuffledp.core.instants import shown
@@ -200,3 +201,29 @@ def handed_in_document(collection: Collection, refused: int) -> Document:
         "the analyst will miss somebody's, and release nothing.",
     )
     return Document(sections=(Section(anchor="handed-in", title="", blocks=told(said, *(lost if refused else ()))),))
+
+
+def next_steps(collection: Collection, file: Path) -> tuple[Block, ...]:
+    """Next steps with the written files of a collection."""
+    parties = "both parties" if collection.issuer is None else "all three parties"
+    if collection.page is None:
+        return told(f"\nWritten: {file}. Send it to {parties} and to all who answer.", role=Role.PATH)
+    page = collection.page
+    unasked = [column.label for column in collection.task.columns if column.question is None]
+    return told(
+        f"\nWritten: {file}. Send it to {parties}.",
+        f"Written: {page.beside(file)}. Have it served as it is at {page.url}, best not by the shuffler.",
+        *(
+            f"The page asks for {each} by that name alone: a `question` in the task says it in words."
+            for each in unasked
+        ),
+        *(
+            [
+                f"Written: {file.with_suffix('.svg')}, the link below as a QR code, for posters and letters.",
+                f"Invite people by the whole of this link: {page.link}",
+            ]
+            if collection.issuer is None
+            else [f"Make a link for each person: shuffledp tokens issue {file} --people list.csv --output invitations"]
+        ),
+        role=Role.PATH,
+    )
