@@ -1,8 +1,8 @@
 """The command line: arguments in, one library call, results printed.
 
 In reading order: `app` (the commands), `options`, `protocol_options` (a protocol from options or a task),
-`init_command` (a task to begin with), `account_command` (account, calibrate), `leakage_command`, `plan_command` (plan, planner,
-audit, graph), `release_command` (run and its stages), `send_command`, `progress_bars`.
+`init_command` (a task to begin with), `account_command` (account, calibrate), `leakage_command`, `plan_command` (plan,
+planner, audit, graph), `release_command` (run and its stages), `ledger_command`, `send_command`, `progress_bars`.
 """
 
 import importlib.util
