@@ -64,7 +64,7 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 # For each command the most modules of this library that it may import, and what it must not.
 FLOORS = re.compile(r"shuffledp\.protocols(\.\w+){0,2}")  # folders of families (a docstring) and their doors (names)
 LEAN = {
-    "help": (["--help"], 25, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
+    "help": (["--help"], 28, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
     "account": (ACCOUNT, 122, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
     "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
