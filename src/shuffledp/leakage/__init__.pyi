@@ -2,8 +2,8 @@
 from . import bayes as bayes
 from . import gain as gain
 from . import shuffle_channels as shuffle_channels
-from .households import HouseholdLeakage as HouseholdLeakage
-from .households import household_leakage as household_leakage
+from .answers_alike import HouseholdLeakage as HouseholdLeakage
+from .answers_alike import household_leakage as household_leakage
 from .informed_adversary import strong_vulnerability as strong_vulnerability
 from .informed_adversary import worst_strong_vulnerability as worst_strong_vulnerability
 from .leakage_and_dp import bridge_prior as bridge_prior
