@@ -159,7 +159,7 @@ def counting(ledger: Path | None, task: "Task", population: str) -> "Iterator[Ca
 
 
 @contextmanager
-def reserving(ledger: Path | None, population: str) -> "Iterator[Callable[[Collection], None]]":
+def reserving(ledger: Path | None, population: str = "") -> "Iterator[Callable[[Collection], None]]":
     """Context in which the files of a collection are written, whose release a ledger reserves, if there is one."""
     if ledger is None:
         yield lambda _: None

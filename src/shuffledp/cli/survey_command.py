@@ -11,7 +11,7 @@ import typer
 
 from shuffledp.cli.collect_command import status_of
 from shuffledp.cli.fetch_command import Waiting
-from shuffledp.cli.options import Json, print_json, require_extra, show_document
+from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, RemoteProtocolError
@@ -137,6 +137,7 @@ def finish(
     publish: Annotated[
         bool, typer.Option("--publish", help="Send the result to the mix, so that the link shows it.")
     ] = False,
+    ledger: LedgerPath = None,
     ca: Certificates = None,
 ) -> None:
     """Close a survey, if it is open, and write its release; with --publish people who have the link read it, too.
@@ -153,14 +154,14 @@ def finish(
     if wait and not collection.local:
         raise InvalidParameterError("--wait must be left out where a mix takes the answers in: it does so by itself.")
     if not collection.local:
-        _finish_at_mix(survey, collection, ca, publish=publish)
+        _finish_at_mix(survey, collection, ca, ledger, publish=publish)
     elif wait:
-        run_local(survey)
+        run_local(survey, ledger)
     else:
-        _finish_local(survey)
+        _finish_local(survey, ledger)
 
 
-def run_local(survey: "SurveyFolder") -> None:
+def run_local(survey: "SurveyFolder", ledger: Path | None = None) -> None:
     """Take answers in until the close or a line of input, and release them."""
     from shuffledp.documents.survey_document import open_local_document
     from shuffledp.parties.organizer.local_survey import at_work, finished, wait_for_end
@@ -170,7 +171,7 @@ def run_local(survey: "SurveyFolder") -> None:
         show_document(lambda: open_local_document(collection, survey.path))
         threading.Thread(target=_read_line, args=(asked,), daemon=True).start()
         wait_for_end(collection, asked, keep)
-        _show_release(survey, finished(survey))
+        _show_release(survey, finished(survey), ledger)
 
 
 def _read_line(asked: threading.Event) -> None:
@@ -179,15 +180,17 @@ def _read_line(asked: threading.Event) -> None:
         asked.set()
 
 
-def _finish_local(survey: "SurveyFolder") -> None:
+def _finish_local(survey: "SurveyFolder", ledger: Path | None) -> None:
     """Release the answers of a survey that was interrupted here."""
     from shuffledp.parties.organizer.local_survey import at_work, finished
 
     with at_work(survey):
-        _show_release(survey, finished(survey))
+        _show_release(survey, finished(survey), ledger)
 
 
-def _finish_at_mix(survey: "SurveyFolder", collection: "Collection", ca: Path | None, *, publish: bool) -> None:
+def _finish_at_mix(
+    survey: "SurveyFolder", collection: "Collection", ca: Path | None, ledger: Path | None, *, publish: bool
+) -> None:
     """Close a survey at its mix, write its release, and publish what came of it."""
     from shuffledp.documents.survey_document import published_document
     from shuffledp.parties.organizer import mix_survey
@@ -197,7 +200,7 @@ def _finish_at_mix(survey: "SurveyFolder", collection: "Collection", ca: Path | 
     found: FetchedRelease | BatchTooSmallError
     try:
         found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(once=False))
-        _show_release(survey, found)
+        _show_release(survey, found, ledger)
     except BatchTooSmallError as error:
         found = error
     if publish:
@@ -266,10 +269,15 @@ def _next(survey: "SurveyFolder", collection: "Collection", *, is_open: bool) ->
         yield f"Next: shuffledp survey finish {survey.path}{publish}"
 
 
-def _show_release(survey: "SurveyFolder", found: "FetchedRelease") -> None:
+def _show_release(survey: "SurveyFolder", found: "FetchedRelease", ledger: Path | None) -> None:
+    """Count a release in the ledger, if there is one, and print it."""
     from shuffledp.documents.sending_document import fetched_document
 
     collection = survey.read()
+    if ledger is not None:
+        from shuffledp.files.ledger_use import charge_collection
+
+        charge_collection(ledger, collection, (folder / "statement.json" for folder in found.releases))
     show_document(
         lambda: fetched_document(collection, found.releases, has_ended=found.has_ended, missing=found.missing)
     )

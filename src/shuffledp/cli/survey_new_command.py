@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import require_extra, show_document, whole
+from shuffledp.cli.ledger_command import reserving
+from shuffledp.cli.options import LedgerPath, require_extra, show_document, whole
 from shuffledp.cli.send_command import Certificates, read_analyst_keys
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.cli.survey_command import run_local
@@ -54,6 +55,7 @@ class Promising:
         str | None,
         typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z; an hour, or a week."),
     ] = None
+    ledger: LedgerPath = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +134,10 @@ def _new_local(
     in_an_hour = written(datetime.now(UTC) + timedelta(minutes=_LOCAL_MINUTES))
     closes = in_an_hour if promising.closes is None else end_of_day(promising.closes)
     where = address or local_survey.network_address()
-    survey = local_survey.new_local_survey(terms, output, address=where, closes=closes)
+    with reserving(promising.ledger) as reserve:
+        survey = local_survey.new_local_survey(terms, output, address=where, closes=closes, reserve=reserve)
     _show(terms, survey)
-    run_local(survey)
+    run_local(survey, promising.ledger)
 
 
 def _new_at_mix(
@@ -163,9 +166,9 @@ def _new_at_mix(
     own = None if through.key is None else read_analyst_keys([through.key])[0]
     invited, url = 0 if rows is None else len(rows) - 1, through.mix or ""
     terms = _terms(asked, asking, promising, invited=invited, alone=_ALONE if host_of(url) == LOCAL else "")
-    with new_client(certificates=through.ca) as client:
+    with new_client(certificates=through.ca) as client, reserving(promising.ledger) as reserve:
         mix = MixClient(url, client, code=through.code, key=own)
-        survey = new_mix_survey(terms, output, mix, mix.terms(), plan)
+        survey = new_mix_survey(terms, output, mix, mix.terms(), plan, reserve=reserve)
     _show(terms, survey, *new_mix_steps(survey.read(), output, invited))
 
 

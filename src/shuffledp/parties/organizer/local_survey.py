@@ -51,8 +51,17 @@ def network_address() -> str:
     return found
 
 
-def new_local_survey(terms: SurveyTerms, output: Path, *, address: str, closes: str) -> SurveyFolder:
+def new_local_survey(
+    terms: SurveyTerms,
+    output: Path,
+    *,
+    address: str,
+    closes: str,
+    reserve: Callable[[Collection], None] = lambda _: None,
+) -> SurveyFolder:
     """Folder of a new survey of one operator at an address of this machine, with a port that is free now.
+
+    ``reserve`` reserves its release in a privacy ledger, before anybody can answer.
 
     Raises:
         InvalidParameterError: for an address that the internet reaches, or that is none.
@@ -75,7 +84,7 @@ def new_local_survey(terms: SurveyTerms, output: Path, *, address: str, closes: 
             now=datetime.now(UTC),
         )
 
-    return new_survey(terms, output, Setting(collection, lambda _: f"{url}{PLACE}{_FRONT}"))
+    return new_survey(terms, output, Setting(collection, lambda _: f"{url}{PLACE}{_FRONT}", reserve=reserve))
 
 
 @contextmanager

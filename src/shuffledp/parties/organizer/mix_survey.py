@@ -53,7 +53,15 @@ class MixPlan:
             raise invalid("left out without people who are invited by name", reminders=self.reminders)
 
 
-def new_mix_survey(terms: SurveyTerms, output: Path, mix: MixClient, found: MixTerms, plan: MixPlan) -> SurveyFolder:
+def new_mix_survey(
+    terms: SurveyTerms,
+    output: Path,
+    mix: MixClient,
+    found: MixTerms,
+    plan: MixPlan,
+    *,
+    reserve: Callable[[Collection], None] = lambda _: None,
+) -> SurveyFolder:
     """Folder of a new survey that is registered at a mix; from then on people can answer.
 
     Args:
@@ -62,6 +70,7 @@ def new_mix_survey(terms: SurveyTerms, output: Path, mix: MixClient, found: MixT
         mix: client of the mix, with what its operator wants of registrants.
         found: terms of the mix.
         plan: when, who and where.
+        reserve: reserves the release in a privacy ledger, before the mix knows of the collection.
 
     Raises:
         InvalidParameterError: if the mix does not take so many people, or the collection could not be kept apart.
@@ -98,9 +107,10 @@ def new_mix_survey(terms: SurveyTerms, output: Path, mix: MixClient, found: MixT
         if plan.invited is not None:
             _invite(survey, made, plan.invited, mix)
 
-    return new_survey(
-        terms, output, Setting(collection, lambda made: plan.page_at or found.page_url(made.nonce), register)
-    )
+    def page_at(made: Collection) -> str:
+        return plan.page_at or found.page_url(made.nonce)
+
+    return new_survey(terms, output, Setting(collection, page_at, register, reserve))
 
 
 def default_close(found: MixTerms) -> str:

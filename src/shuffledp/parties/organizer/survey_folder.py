@@ -108,11 +108,13 @@ class Setting:
         collection: makes the collection from its task, the analyst's public key and the folder.
         page_at: address of the page of a collection.
         then: called with the folder when all files are in it; if it fails, there is no folder.
+        reserve: called before that with the collection; reserves its release in a privacy ledger, if there is one.
     """
 
     collection: Callable[[Task, PublishedKey, SurveyFolder], Collection]
     page_at: Callable[[Collection], str]
     then: Callable[[SurveyFolder], None] = lambda _: None
+    reserve: Callable[[Collection], None] = lambda _: None
 
 
 def new_survey(terms: SurveyTerms, output: Path, setting: Setting) -> SurveyFolder:
@@ -138,6 +140,7 @@ def new_survey(terms: SurveyTerms, output: Path, setting: Setting) -> SurveyFold
             made.code_file.write_bytes(link_code(collection.page.link if collection.page else ""))
             made.poster_file.write_text(poster(collection), encoding="utf-8")
         made.collection_file.write_bytes(collection.canonical + b"\n")
+        setting.reserve(collection)
         setting.then(made)
     return SurveyFolder(output)
 
