@@ -16,6 +16,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import View
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel
+from shuffledp.core.prefix_models import PrefixModel
 from shuffledp.core.validate import integer_at_least, invalid
 
 DIGITS = 9  # sums of one multiset in another order agree to many more digits
@@ -68,6 +69,10 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
     if isinstance(model, FrequencyModel):
         third = [2] if model.domain_size > 2 else []
         return tuple(NeighboringInputs(first=0, second=1, others=others) for others in (*third, 0))
+    if isinstance(model, PrefixModel):  # codes in chunks that differ from the first one on
+        first, second, third = ((chunk, *[0] * (model.num_levels - 1)) for chunk in range(3))
+        crowds = (third, first) if model.hash_range > 2 else (first,)
+        return tuple(NeighboringInputs(first=first, second=second, others=others) for others in crowds)
     if isinstance(model, MeanModel) and model.dimension == 1:
         lower, upper = model.lower, model.upper
         middle = lower + (upper - lower) / 2
