@@ -25,6 +25,13 @@ from shuffledp.survey import Question, ShufflerSection
 
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
 SET_BY_THE_TASK = "missing_category"
+ANSWERS = {
+    "category": "categories",
+    "number": "numbers",
+    "vector": "unit vectors",
+    "open": "short texts",
+    "multi-select": "ticks on options",
+}
 # What holds where a key without a default of its own is left out, by key or by kind and key; else there is none.
 LEFT_OUT = {
     "alpha": "required",
@@ -46,9 +53,7 @@ def randomizer_table() -> str:
     rows = ["| randomizer | `kind` in a task | answers | keys of the task file, with their defaults | when to use it |"]
     rows.append("|---|---|---|---|---|")
     for kind, mechanism in randomizers.KINDS.items():
-        answers = {"category": "categories", "number": "numbers", "vector": "unit vectors", "open": "short texts"}[
-            mechanism.answers
-        ]
+        answers = ANSWERS[mechanism.answers]
         cells = (f"`{mechanism.__name__}`", f"`{kind}`", answers, _keys(kind, sections[kind]), mechanism.best_for)
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"

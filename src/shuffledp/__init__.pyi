@@ -18,6 +18,11 @@ from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import SubsetSelection as SubsetSelection
 from .randomizers import Bins as Bins
 
+# randomizing ticks on a list of options
+from .randomizers import TickColumns as TickColumns
+from .randomizers import OneOption as OneOption
+from .randomizers import AllSets as AllSets
+
 # randomizing numbers and vectors
 from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
 from .randomizers import OneBitMean as OneBitMean
@@ -52,6 +57,7 @@ from .protocols.strata import Strata as Strata
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import CrossTableAnalyzer as CrossTableAnalyzer
 from .analyzers import HistogramAnalyzer as HistogramAnalyzer
+from .analyzers import TickAnalyzer as TickAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
 from .analyzers import WordAnalyzer as WordAnalyzer
 from .protocols.d_sigma import RegionalAnalyzer as RegionalAnalyzer

@@ -23,9 +23,7 @@ def test_each_kind_stands_in_the_help_and_others_are_refused():
     assert f"<{'|'.join(KINDS)}>" in " ".join(shuffledp("init", "--help").out.split()).replace("| ", "|")
     said = shuffledp("init", "--kind", "poll", "--output", "made.toml")
     assert said.code == 2
-    assert "'poll' is not one of 'survey', 'histogram', 'cross', 'mean', 'words', 'regions'" in " ".join(
-        said.err.split()
-    )
+    assert "'poll' is not one of 'survey', 'histogram', 'cross', 'mean', 'words', 'ticks'" in " ".join(said.err.split())
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from shuffledp import (
+    AllSets,
     HadamardResponse,
     KaryRandomizedResponse,
     MaskedPrefixes,
     OneBitMean,
+    OneOption,
     OptimizedUnaryEncoding,
     RoundedMean,
     TextCode,
+    TickColumns,
 )
 from shuffledp.core.text_codes import chunked
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.parties.client.browser_randomizers import model_in_text
 from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncodingModel
@@ -61,6 +65,23 @@ def randomizers():
         )
 
 
+def tick_randomizers():
+    """Each way of asking for ticks, with none, few and too many of them."""
+    for kind, epsilon0, options, most in (
+        (TickColumns, 1.0, 1, 1),
+        (TickColumns, 2.5, 3, 2),
+        (TickColumns, 0.3, 9, 2),
+        (OneOption, 1.0, 1, 1),
+        (OneOption, 4.0, 3, 2),
+        (OneOption, 2.0, 257, 257),
+        (AllSets, 1.0, 2, 1),
+        (AllSets, 3.0, 5, 3),
+        (AllSets, 6.0, 11, 2),
+    ):
+        few = [0] * (options - 1) + [1]
+        yield kind(epsilon0=epsilon0, num_options=options, at_most=most), ([0] * options, few, [1] * options)
+
+
 def numbers(lower, upper):
     """The ends of a range, numbers next to them, and some between."""
     width = upper - lower
@@ -73,6 +94,8 @@ def edges(model):
     """Words at which some decision changes, and those beside them."""
     response = getattr(model, "response", model)
     share = getattr(response, "share", None)
+    if isinstance(model, TicksModel) and response is model:
+        return [0, 1, LAST - 1, LAST, 1 << 63, (1 << 63) - 1, share - 1, share]
     found = [0, 1, LAST - 1, LAST, 1 << 63, (1 << 63) - 1]
     if share is not None:
         truth = (1 << 64) - share * (response.domain_size - 1)
@@ -102,6 +125,19 @@ def taken(model, answers):
     return answers
 
 
+def tick_vectors():
+    """Reports on ticks, those of one person one after the other; words that are rejected are drawn anew."""
+    for number, (randomizer, answers) in enumerate(tick_randomizers()):
+        layout, reports = ReportLayout.of(randomizer.model), []
+        for place, answer in enumerate(answers):
+            for words in list(streams(randomizer.model, f"ticks {number} {place}"))[-5:]:
+                source = RecordedSource(words)
+                blobs = layout.encode(randomizer.randomize([answer], source=source))
+                used = words[: len(words) - source.remaining]
+                reports.append([answer, " ".join(f"{word:x}" for word in used), b"".join(blobs).hex()])
+        yield {"model": model_in_text(randomizer.model), "reports": reports}
+
+
 def used_by(model, words):
     """The words that a report on the first answer takes, of these."""
     source = RecordedSource(words)
@@ -122,6 +158,7 @@ def vectors():
                 shown = str(answer) if randomizer.model.kind == "masked-prefix" else answer  # beyond numbers of JSON
                 reports.append([shown, " ".join(f"{word:x}" for word in used), report.hex()])
         cases.append({"model": model_in_text(randomizer.model), "reports": reports})
+    cases += tick_vectors()
     return {
         "provenance": "made by record_client.py with the randomizers of this library: the answer, the random words in "
         "hexadecimal digits (all are used), and the bytes of the report",

@@ -19,7 +19,8 @@ def test_codes_of_texts_are_those_of_the_vectors():
 
 
 def test_every_kind_of_the_browser_has_vectors():
-    assert {randomizer.model.kind for randomizer, _ in record_client.randomizers()} == set(KINDS)
+    made = (*record_client.randomizers(), *record_client.tick_randomizers())
+    assert {randomizer.model.kind for randomizer, _ in made} == set(KINDS)
 
 
 def test_the_vendored_module_is_the_one_that_its_head_names():

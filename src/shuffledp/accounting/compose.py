@@ -15,8 +15,9 @@ import numpy as np
 from shuffledp.accounting.account import account, counting_honest, epsilon_of, nothing_known, upper_bounds
 from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability
 from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, smallest_below
-from shuffledp.accounting.privacy_losses import LossLaw, loss_sum, profile_at
+from shuffledp.accounting.privacy_losses import LARGEST_LOSS, loss_law, loss_laws, loss_reach, loss_sum
 from shuffledp.accounting.theorem import Theorem
+from shuffledp.accounting.theorems.separate_messages import apart
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.local_models import ProtocolModel
@@ -24,9 +25,6 @@ from shuffledp.core.statements import Part, PrivacyStatement, combined
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import instance_of, integer_at_least, invalid, nonnegative, open_probability, positive
 
-_PER_SCALE = 40  # grid points, about, in one standard deviation of a release's loss
-_WORKED_OUT = 20  # nodes of a curve per standard deviation: the chords between them cost a few parts in 10^4
-_MOST_LOSSES = 20_000
 _LEFT_OUT = 1e-4  # share of delta: the probability of losses that are taken for infinite
 _ADDING_LOSSES = (
     "adding-losses",
@@ -34,7 +32,6 @@ _ADDING_LOSSES = (
 )
 _ADDING_EPSILONS = ("basic-composition", "basic composition; Dwork and Roth 2014, Theorem 3.16")
 _ANY_DELTA = 0.5  # theorems with a curve ask nothing of delta
-LARGEST_LOSS = 700.0  # of one release, in nats: its exponential is still a float
 _MOST_TOTALS = 100_000  # sums of pure losses; with more of them, each loss is replaced by the largest
 
 
@@ -91,9 +88,11 @@ def compose_releases(
     if count == 1:
         return each[0]
     basic = math.nextafter(num_releases * math.fsum(epsilon_of(statement.guarantee) for statement in each), math.inf)
-    profiles = _profiles({place: counted[place] for place in known if known[place].basis.theorem == "swap-bound"})
+    single = [message for model in counted for message in _messages(model)]
+    sharp_ones = {single.index(counted[place]) for place in known if known[place].basis.theorem == "swap-bound"}
+    profiles = _profiles({place: single[place] for place in sharp_ones})
     options: dict[str, Any] = {"profiles": profiles, "published_only": published_only}
-    adding = _by_losses(counted, delta=delta, num_releases=num_releases, limit=basic, **options)
+    adding = _by_losses(single, delta=delta, num_releases=num_releases, limit=basic, **options)
     guarantees = [statement.guarantee for statement in each]
     if all(isinstance(pure, CentralDP) and pure.delta == 0 for pure in guarantees):
         adding = min(adding, compose_pure([epsilon_of(pure) for pure in guarantees] * num_releases, delta=delta))
@@ -145,6 +144,12 @@ def compose_pure(losses: Sequence[float], *, delta: float) -> float:
     return smallest_below(remainder, level=delta, limit=limit)
 
 
+def _messages(model: ProtocolModel) -> list[ProtocolModel]:
+    """Protocols of the messages of a person that can differ, each a release; the protocol itself of one message."""
+    found = apart(model)
+    return [model] if found is None else [found[0]] * found[1]
+
+
 def _profiles(models: Mapping[int, ProtocolModel]) -> dict[int, Theorem | None]:
     """Curves of the swap bound, which take seconds, for the models that it is tightest for."""
     if not models:
@@ -193,15 +198,10 @@ def _total(
     limit: float,
 ) -> float:
     """Epsilon of releases of these different models, each by its theorem, or the limit."""
-    reaches = [_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
-    if max(reaches) > LARGEST_LOSS:
-        return limit  # infinite or nearly infinite losses have too much probability to be left out
-    releases = list(zip(theorems, models, reaches, strict=True))
-    # With this step the grid costs one part in a thousand or less: 2.5 delta(0) is one standard deviation.
-    scales = [min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases]
-    step = max(min(scales) / _PER_SCALE, max(reaches) / _MOST_LOSSES)
-    strides = [max(int(scale / _WORKED_OUT / step), 1) for scale in scales]
-    known = [_law(*each[:2], step, each[2], stride) for each, stride in zip(releases, strides, strict=True)]
+    found = loss_laws(theorems, models, left_out)
+    if found is None:
+        return limit
+    known, step = found
     laws = [known[place] for place in places]
     return loss_sum(laws, step=step, repeats=num_releases, delta=delta).epsilon(delta, limit=limit)
 
@@ -239,10 +239,10 @@ def to_privacy_loss_distribution(
         raise ImportError("to_privacy_loss_distribution needs dp_accounting: pip install dp-accounting.") from None
     counted = counting_honest(model, honest_fraction)
     theorem = _best_curve(counted, left_out, published_only)
-    reach = _reach(theorem, counted, left_out)
+    reach = loss_reach(theorem, counted, left_out)
     if reach > LARGEST_LOSS:
         raise nothing_known(counted, f"delta={left_out:g} up to a loss of {LARGEST_LOSS:g}", delta=left_out)
-    law = _law(theorem, counted, discretization, reach)
+    law = loss_law(theorem, counted, discretization, reach)
     masses = {int(place): float(mass) for place, mass in zip(law.places, law.masses, strict=True) if mass > 0}
     pmf = pld_pmf.create_pmf(masses, discretization, law.infinite, pessimistic_estimate=True)
     return privacy_loss_distribution.PrivacyLossDistribution(pmf)
@@ -300,25 +300,6 @@ def _tightest(theorems: Sequence[Theorem], model: ProtocolModel) -> Theorem:
     if len(theorems) == 1:
         return theorems[0]
     return min(theorems, key=lambda theorem: theorem.delta_at(model, epsilon=0.0))
-
-
-def _reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
-    """Loss above which the theorem leaves at most ``left_out`` of delta."""
-    return max(theorem.epsilon(model, delta=left_out), 1e-12)
-
-
-def _law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stride: int = 1) -> LossLaw:
-    """Loss law of the dominating pair, its losses rounded to multiples of ``stride`` steps."""
-    last = math.ceil(reach / step) + stride
-    pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))
-    above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
-    rest = max(1 - pair.infinite - float(above.sum() + below.sum()), 0.0)
-    places = np.rint(pair.losses / step).astype(np.int64)
-    return LossLaw(
-        places=np.concatenate([-places[::-1], [0], places]),
-        masses=np.concatenate([below, [rest], above]),
-        infinite=pair.infinite,
-    )
 
 
 def _combined(

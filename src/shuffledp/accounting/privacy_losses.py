@@ -25,6 +25,10 @@ _BEYOND = 1e-4  # of delta: the probability of losses above the grid
 _BELOW = 1e-4  # tilted probability of losses below the grid, which wrap around to its upper end
 _LARGEST_POWER = 600.0
 _HALVINGS = 60
+_PER_SCALE = 40  # grid points, about, in one standard deviation of a release's loss
+_WORKED_OUT = 20  # nodes of a curve per standard deviation: the chords between them cost a few parts in 10^4
+_MOST_LOSSES = 20_000
+LARGEST_LOSS = 700.0  # of one release, in nats: its exponential is still a float
 _NEARLY = 0.98
 _TRIALS = np.geomspace(0.03, 30, 61)  # rates for Chernoff's bound, in inverse standard deviations
 _FFT_ERROR = 2e-15  # times log2 of the size: bound on the relative error of a transform
@@ -183,3 +187,37 @@ def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float
         places.append((moment - base - log_left) / trial)
     farthest = repeats * max(int(np.abs(law.places).max()) for law in laws) * len(laws)
     return sign * float(min(*places, farthest))
+
+
+def loss_laws(
+    theorems: Sequence[Theorem], models: Sequence[ProtocolModel], left_out: float
+) -> tuple[list[LossLaw], float] | None:
+    """Loss law of each model, with the step of all; None if nearly infinite losses are too likely to be left out."""
+    reaches = [loss_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
+    if max(reaches) > LARGEST_LOSS:
+        return None
+    releases = list(zip(theorems, models, reaches, strict=True))
+    # With this step the grid costs one part in a thousand or less: 2.5 delta(0) is one standard deviation.
+    scales = [min(2.5 * theorem.delta_at(model, epsilon=0.0), reach) for theorem, model, reach in releases]
+    step = max(min(scales) / _PER_SCALE, max(reaches) / _MOST_LOSSES)
+    strides = [max(int(scale / _WORKED_OUT / step), 1) for scale in scales]
+    return [loss_law(*each[:2], step, each[2], stride) for each, stride in zip(releases, strides, strict=True)], step
+
+
+def loss_reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
+    """Loss above which the theorem leaves at most ``left_out`` of delta."""
+    return max(theorem.epsilon(model, delta=left_out), 1e-12)
+
+
+def loss_law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stride: int = 1) -> LossLaw:
+    """Loss law of the dominating pair, its losses rounded to multiples of ``stride`` steps."""
+    last = math.ceil(reach / step) + stride
+    pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))
+    above, below = pair.masses * np.exp(pair.losses), pair.masses[::-1]
+    rest = max(1 - pair.infinite - float(above.sum() + below.sum()), 0.0)
+    places = np.rint(pair.losses / step).astype(np.int64)
+    return LossLaw(
+        places=np.concatenate([-places[::-1], [0], places]),
+        masses=np.concatenate([below, [rest], above]),
+        infinite=pair.infinite,
+    )

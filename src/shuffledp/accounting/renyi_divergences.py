@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from shuffledp.accounting.account import counting_honest, nothing_known
-from shuffledp.accounting.compose import LARGEST_LOSS, with_curves
+from shuffledp.accounting.compose import with_curves
 from shuffledp.accounting.numerics import ROUND_UP
-from shuffledp.accounting.privacy_losses import Profile, profile_at
+from shuffledp.accounting.privacy_losses import LARGEST_LOSS, Profile, profile_at
 from shuffledp.accounting.theorem import Theorem
 from shuffledp.core.guarantees import RenyiDP
 from shuffledp.core.local_models import ProtocolModel

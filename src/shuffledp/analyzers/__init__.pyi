@@ -9,6 +9,9 @@ from .cross_tables import CrossTable as CrossTable
 from .cross_tables import CrossTableAnalyzer as CrossTableAnalyzer
 from .histograms import Histogram as Histogram
 from .histograms import HistogramAnalyzer as HistogramAnalyzer
+from .tick_shares import TickAnalyzer as TickAnalyzer
+from .tick_shares import TickEstimate as TickEstimate
+from .tick_shares import TickSummary as TickSummary
 from .means import MeanAnalyzer as MeanAnalyzer
 from .means import MeanSummary as MeanSummary
 from .prefix_search import Search as Search

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PEOPLE = 1000
 
 
-_KINDS = "<survey|histogram|cross|mean|words|regions|groups|places|walk|sum>"  # as the help shows them
+_KINDS = "<survey|histogram|cross|mean|words|ticks|regions|groups|places|walk|sum>"  # as the help shows them
 _BY = {"places": 2, "groups": 1, "regions": 1}  # public columns
 _TIMES = {1: "once", 2: "twice"}
 

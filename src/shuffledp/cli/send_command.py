@@ -212,7 +212,7 @@ def answers_typed(
     asked: dict[str, Sequence[object]] = {}
     questions: dict[str, str] = {}
     for column in columns:
-        of_answers = column.randomizer.categories_of_answers or ((),)
+        of_answers = column.randomizer.typed_answers(column.inputs)
         asked |= dict(zip(column.inputs, of_answers, strict=True))
         questions |= {name: column.asked if len(column.inputs) == 1 else printable(name) for name in column.inputs}
     row = _typed(values, list(asked), option="--value", only=len(asked) == 1)

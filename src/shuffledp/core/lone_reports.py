@@ -9,7 +9,7 @@ from shuffledp.core.text import in_digits, percent
 
 SAID_ABOVE, DANGER_ABOVE = 3.0, 5.0  # epsilon0 above which it is said, and said as a danger
 _REPORT = "A report by itself is the true answer"
-_GUESSED = "{} is guessed right from a report by itself"
+_GUESSED = "{} is guessed right from {}"
 _SUBJECTS = ("Which of two answers was given", "Whether an answer was the least or the largest one")
 _OF_VECTORS = "Whether a vector or its opposite was answered"
 _RELATIONS = {True: "at most", False: "exactly"}
@@ -73,20 +73,23 @@ def lone_guess(local: Any) -> LoneGuess | None:
     Args:
         local: description of the randomizer, a `shuffledp.core.local_models.LocalModel`.
     """
-    if local.num_messages > 1:
+    if local.num_messages > 1 and local.total_variation is None:
         return None
     shape, size, dimension = local.two_level, getattr(local, "domain_size", 2), getattr(local, "dimension", 0)
-    what, bounded = _GUESSED.format(_OF_VECTORS if dimension > 1 else _SUBJECTS[dimension]), False
+    from_what = "a report by itself" if local.num_messages == 1 else "all that one person sends"
+    what, bounded = _GUESSED.format(_OF_VECTORS if dimension > 1 else _SUBJECTS[dimension], from_what), False
     matrix = None if dimension else local.channel()
     if shape is not None and shape.union is not None and not dimension:
         bounded, chance = shape.is_union_bound, _among_all(shape, local.epsilon0, size)
         is_answer = not shape.overlap and math.isclose(shape.share * size, 1)
-        what = _REPORT if is_answer else _GUESSED.format("The true answer")
+        what = _REPORT if is_answer else _GUESSED.format("The true answer", from_what)
     elif matrix is not None:
-        size, what = len(matrix.inputs), _GUESSED.format("The true answer")
+        size, what = len(matrix.inputs), _GUESSED.format("The true answer", from_what)
         chance = float(matrix.joint().max(axis=0).sum())
     else:
-        size, bounded = 2, shape.is_overlap_bound if shape is not None else local.laplace_steps is None
+        size = 2
+        bounded = shape.is_overlap_bound if shape is not None else local.laplace_steps is None
+        bounded = bounded and local.num_messages == 1
         chance = _between_two(local)
     return LoneGuess(
         chance=min(chance, 1.0), relation=_RELATIONS[bounded], epsilon0=local.epsilon0, what=what, among=size

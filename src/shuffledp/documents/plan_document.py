@@ -11,7 +11,9 @@ from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.family_document import document_of
 from shuffledp.documents.open_answers_document import OpenAnswerPlan
 from shuffledp.documents.statement_document import promise_of
+from shuffledp.documents.tick_plan_document import TickPlanDocument
 from shuffledp.documents.words import NO_CURATOR, all_or_nothing, little_shuffled, said_alone, small_sample
+from shuffledp.planning.tick_ways import TickWays
 from shuffledp.planning.word_plan import WordPlan
 from shuffledp.survey import ColumnPlan, Plan
 
@@ -59,6 +61,8 @@ def column_document(column: ColumnPlan) -> ColumnPlanDocument:
     """Document of the plan of a column, by its question or the family of its randomizer."""
     if isinstance(column.of_question, WordPlan):
         return OpenAnswerPlan(column)
+    if isinstance(column.of_question, TickWays):
+        return TickPlanDocument(column)
     return document_of(column.chosen.kind).column_plan(column)
 
 

@@ -15,6 +15,7 @@ from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, P
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.planning.mechanism_choice import ExpectedError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def small_sample(column: "Column", people: int, error: ExpectedError, found: Est
     half = normal_half_width(column.release.level) * error.standard_error
     if found is not None and found.interval is not None:
         half = float((found.upper - found.lower).max()) / 2
-    if not isinstance(local, FrequencyModel) or half < _WIDE:
+    if not isinstance(local, FrequencyModel | TicksModel) or half < _WIDE:
         return ""
     who = count_of(people, "answer tells", "answers tell")
     points = f"\N{PLUS-MINUS SIGN}{100 * half:.0f} percentage points"

@@ -1,6 +1,5 @@
 """Reader of the private columns of a question, batch after batch; no error shows an answer."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,18 @@ from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.text import names_of, plural
-from shuffledp.files.numerals import NumberColumn, may_have_commas
-from shuffledp.files.row_problems import RowProblem, is_number, is_text, plain, searchable, stripped, type_name
+from shuffledp.files.numerals import NumberColumn, is_of_csv, may_have_commas
+from shuffledp.files.row_problems import (
+    ColumnPart,
+    RowProblem,
+    is_number,
+    is_text,
+    plain,
+    searchable,
+    stripped,
+    type_name,
+)
+from shuffledp.files.tick_parts import TickColumn, TickLists
 from shuffledp.randomizers.inputs import Category, listed
 from shuffledp.survey import Column, Missing
 from shuffledp.survey.questions.question import Read
@@ -39,8 +48,8 @@ class AnswerReader:
         remedy = f' To go on without them, write missing = "drop" in the task{other}.'
         self._missing = RowProblem("hold an answer in every row", "are missing", remedy)
         self._batch: tuple[pa.Array, ...] = ()
-        self._parts: dict[int, _Part] = {}
-        self._may_have_commas = False
+        self._parts: dict[int, ColumnPart] = {}
+        self._may_have_commas = self._is_csv = False
         self.received = 0
         self.clipped = 0
 
@@ -51,7 +60,7 @@ class AnswerReader:
 
     def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Kept answers and mask of kept rows for the private columns of a batch, as of `read`."""
-        self._may_have_commas = may_have_commas(batch)
+        self._may_have_commas, self._is_csv = may_have_commas(batch), is_of_csv(batch)
         columns = [batch.column(name) for name in self._column.inputs]
         return self.read(*(stripped(each) if self._column.strip else each for each in columns))
 
@@ -62,7 +71,7 @@ class AnswerReader:
         self._missing.add(missing, self.received)
         self.received += len(missing)
         if self._column.missing is Missing.CATEGORY:
-            values = np.where(missing, len(self._column.targets) - 1, values)
+            values = self._column.randomizer.in_place_of_missing(values, missing)
         else:
             wrong = wrong | missing
         return values[~wrong], ~wrong
@@ -101,6 +110,16 @@ class AnswerReader:
         part: _Texts = self._part(_Texts, place)
         return part.read(self._batch[place], spelled)
 
+    def tick_lists(self, place: int, options: tuple[str, ...], separator: str) -> Read:
+        """Ticks, shape (rows, options), from lists of options or from texts that join them by the separator."""
+        part: TickLists = self._part(TickLists, place, options, separator)
+        return part.read(self._batch[place], self.received, is_csv=self._is_csv)
+
+    def tick_column(self, place: int, option: str) -> Read:
+        """Whether the option was ticked, from a column of its own."""
+        part: TickColumn = self._part(TickColumn, place, option)
+        return part.read(self._batch[place], self.received, is_csv=self._is_csv)
+
     def _part(self, kind: type[Any], place: int, *asked: Any, **named: Any) -> Any:
         if place not in self._parts:
             column = self._column
@@ -108,25 +127,7 @@ class AnswerReader:
         return self._parts[place]
 
 
-class _Part(ABC):
-    """Reader of one column, of a kind of content: it counts the problems of all batches."""
-
-    def __init__(self, name: str, missing_values: tuple[str, ...]) -> None:
-        self.name, self._missing_values = name, missing_values
-
-    @abstractmethod
-    def problems(self) -> tuple[RowProblem, ...]:
-        """Problems that are refused whatever the task says, the worst first."""
-
-    def _unanswered(self, column: pa.Array) -> NDArray[np.bool_]:
-        """Mask of missing answers: nulls, and texts that the task lists as missing values."""
-        missing = np.asarray(column.is_null(nan_is_null=True))
-        if is_text(column.type):
-            missing |= np.asarray(pc.is_in(column, pa.array(self._missing_values, column.type)))
-        return missing
-
-
-class _Categories(_Part):
+class _Categories(ColumnPart):
     """Reader of one of several named categories."""
 
     def __init__(self, name: str, missing_values: tuple[str, ...], categories: tuple[Category, ...]) -> None:
@@ -205,7 +206,7 @@ def _as_scalar(value: Category, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(None, kind)
 
 
-class _Numbers(_Part):
+class _Numbers(ColumnPart):
     """Reader of numbers in a range; numbers outside move to the nearer end if the task says so."""
 
     def __init__(
@@ -257,7 +258,7 @@ class _Numbers(_Part):
         return self.marks.read(column, commas=commas), missing
 
 
-class _Texts(_Part):
+class _Texts(ColumnPart):
     """Reader of free texts, each different one spelled once."""
 
     def read(self, column: pa.Array, spelled: Callable[[str], str]) -> Read:
@@ -279,7 +280,7 @@ class _Texts(_Part):
         return ()
 
 
-class _Lists(_Part):
+class _Lists(ColumnPart):
     """Reader of lists of numbers of one length, from Parquet."""
 
     def __init__(self, name: str, missing_values: tuple[str, ...], length: int, wanted: str) -> None:

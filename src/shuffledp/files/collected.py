@@ -81,7 +81,7 @@ def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:
         column.require_batch(len(batch.reports))
     if len(batches) > 1:
         (each_by_itself,) = (each.task.batches for each in families() if each.task.batches is not None)
-        batched = each_by_itself([len(batch.reports) for batch in batches])
+        batched = each_by_itself([batch.reports.num_users for batch in batches])
         return batched.shuffle(Reports.concat([batch.reports for batch in batches])), batched
     (batch,) = batches
     people = batch.reports.num_users

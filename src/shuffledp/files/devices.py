@@ -43,7 +43,16 @@ class Sent:
     def take(self, people: slice | list[int]) -> "Sent":
         """Reports of these people only, chosen by index."""
         public = None if self.public is None else self.public.take(people)
-        return Sent(reports=tuple(each.take(people) for each in self.reports), public=public, left_out=0)
+        return Sent(reports=tuple(_theirs(each, people) for each in self.reports), public=public, left_out=0)
+
+
+def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
+    """All messages of these people."""
+    messages = reports.model.num_messages
+    if messages == 1:
+        return reports.take(people)
+    rows = np.arange(len(reports)).reshape(-1, messages)[people]
+    return reports.take(rows.ravel())
 
 
 def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None = None, watch: Watch = NOBODY) -> Sent:

@@ -12,17 +12,22 @@ from shuffledp.files.row_problems import RowProblem, is_number, is_text, type_na
 _NUMERAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WITH_COMMA = r"^[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2},[0-9]{3}$"  # 1,234 is 1234 to some, and 1.234 to others
-_COMMAS = {b"shuffledp.commas": b"may be decimal"}  # marks a batch whose separator is not a comma
+_CSV, _COMMAS = b"shuffledp.csv", b"shuffledp.commas"  # marks of batches: of CSV, whose separator is not a comma
 
 
-def with_commas(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch marked to allow decimal commas, since another mark separates its fields."""
-    return batch.replace_schema_metadata(_COMMAS)
+def of_csv(batch: pa.RecordBatch, *, commas: bool) -> pa.RecordBatch:
+    """A batch marked as one of CSV, with decimal ``commas`` allowed where another mark separates its fields."""
+    return batch.replace_schema_metadata({_CSV: b"yes", **({_COMMAS: b"may be decimal"} if commas else {})})
+
+
+def is_of_csv(batch: pa.RecordBatch) -> bool:
+    """Whether the batch is of CSV, where nulls are empty fields."""
+    return _CSV in (batch.schema.metadata or {})
 
 
 def may_have_commas(batch: pa.RecordBatch) -> bool:
     """Whether a comma in a number of this batch may be a decimal comma."""
-    return bool(batch.schema.metadata == _COMMAS)
+    return _COMMAS in (batch.schema.metadata or {})
 
 
 class NumberColumn:

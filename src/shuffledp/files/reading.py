@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from shuffledp.core.errors import InputDataError, InvalidParameterError, ShuffleDPError
 from shuffledp.core.flow import Progress
 from shuffledp.files.named_columns import check_columns
-from shuffledp.files.numerals import with_commas
+from shuffledp.files.numerals import of_csv
 from shuffledp.files.row_problems import is_text
 
 Result = TypeVar("Result")
@@ -295,7 +296,7 @@ def _csv_batches(path: Path | CsvInMemory, columns: Sequence[str], present: Sequ
                 null_values=[""],
             ),
         )
-        yield from batches if delimiter == "," else map(with_commas, batches)
+        yield from map(partial(of_csv, commas=delimiter != ","), batches)
     if source.quotes % 2:
         # The rest of the file, from the quotation mark on, has been read as one field.
         raise _unread(path, "a quotation mark in it is never closed")

@@ -1,5 +1,6 @@
 """Problems of rows by row number, without their content; and the types of columns that readers distinguish."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,6 +50,24 @@ class RowProblem:
         rows = ", ".join(str(row) for row in self.first)
         more = ", ..." if self.count > len(self.first) else ""
         return f"{plural(self.count, 'row')} {rows}{more} (counted from 1, without the header)"
+
+
+class ColumnPart(ABC):
+    """Reader of one private column, of a kind of content: it counts the problems of all batches."""
+
+    def __init__(self, name: str, missing_values: tuple[str, ...]) -> None:
+        self.name, self._missing_values = name, missing_values
+
+    @abstractmethod
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Problems that are refused whatever the task says, the worst first."""
+
+    def _unanswered(self, column: pa.Array) -> NDArray[np.bool_]:
+        """Mask of missing answers: nulls, and texts that the task lists as missing values."""
+        missing = np.asarray(column.is_null(nan_is_null=True))
+        if is_text(column.type):
+            missing |= np.asarray(pc.is_in(column, pa.array(self._missing_values, column.type)))
+        return missing
 
 
 def plain(column: pa.Array) -> pa.Array:

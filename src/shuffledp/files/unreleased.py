@@ -11,6 +11,7 @@ from shuffledp.accounting import account_all
 from shuffledp.core.errors import HypothesisError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.files.writing import new_folder, write_statement
 from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey import (
@@ -88,7 +89,8 @@ def write_unreleased(
 def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolModel, tuple[PrivacyStatement, ...]]:
     """Protocol model for this number of people, and its statements about their opened reports."""
     local, delta = column.randomizer.randomizer().model, column.release.delta
-    if is_shuffled and column.shuffler.is_uniform and local.num_messages == 1 and people > column.people.fakes:
+    is_covered = local.num_messages == 1 or isinstance(local, TicksModel)
+    if is_shuffled and column.shuffler.is_uniform and is_covered and people > column.people.fakes:
         try:
             model = column.model(people)
             return model, account_all(model, delta=delta)

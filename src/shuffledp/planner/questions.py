@@ -56,6 +56,7 @@ class Question(Described):
         upper: the largest answer.
         dimension: dimension of vectors.
         length: letters of open answers.
+        ticks: most options that a device keeps, of as many as there are categories, for randomizers of ticks.
         shuffler: a kind of the table ``[shuffler]``.
         imperfection: gamma of "imperfect".
         alpha: loss of the order inside groups, of "mallows" and "noisy-sort".
@@ -77,6 +78,7 @@ class Question(Described):
     upper: float = 100.0
     dimension: int = 10
     length: int = 16
+    ticks: int = 3
     shuffler: str = "uniform"
     imperfection: float = 0.1
     alpha: float = 1.0

@@ -15,7 +15,10 @@ from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.randomizers.families import RangeModel
+
+_TICKED = 0.1  # share of the people who tick an option, for which errors are expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +62,11 @@ class Option(Described):
 def expected_error(model: LocalModel, num_users: int) -> ExpectedError:
     """Expected errors of an estimate from this number of reports, all of which arrive.
 
-    They are those of a category that as many people hold as any other; of the mean of numbers that lie evenly in their
-    range; or of a coordinate of the mean of vectors in all directions.
+    They are those of a category that as many people hold as any other; of an option that one in ten ticks; of the mean
+    of numbers that lie evenly in their range; or of a coordinate of the mean of vectors in all directions.
 
     Args:
-        model: of a randomizer of categories, numbers or vectors.
+        model: of a randomizer of categories, ticks, numbers or vectors.
         num_users: people, 1 or more.
 
     Raises:
@@ -85,7 +88,7 @@ def sample_size(model: LocalModel, *, standard_error: float, of_sample: bool = F
     """Fewest people whose reports lead to an expected standard error.
 
     Args:
-        model: of a randomizer of categories, numbers or vectors.
+        model: of a randomizer of categories, ticks, numbers or vectors.
         standard_error: the largest that is acceptable, above 0, in the units of the estimate.
         of_sample: whether the people are a random sample of a large population, about which the estimate is.
 
@@ -107,9 +110,11 @@ def _variances(model: LocalModel) -> tuple[str, float, float]:
     if isinstance(model, FrequencyModel):
         share = 1 / model.domain_size
         return f"a frequency of 1/{model.domain_size}", model.noise_variance(share), share * (1 - share)
+    if isinstance(model, TicksModel):
+        return f"an option that {_TICKED:.0%} tick", model.noise_variance(_TICKED), _TICKED * (1 - _TICKED)
     if not isinstance(model, MeanModel):
         raise UnsupportedModelError(
-            f"expected errors are known of randomizers of categories, numbers and vectors; got {model.kind!r}."
+            f"expected errors are known of randomizers of categories, ticks, numbers and vectors; got {model.kind!r}."
         )
     if isinstance(model, RangeModel):
         at, spread = (

@@ -9,7 +9,8 @@ distances in the sum and the Euclidean norm that replacing one person's answer m
 * Gaussian noise of standard deviation D2 / mu, with the largest mu of this epsilon and delta (Balle, Wang 2018,
   Theorem 8).
 
-Of k categories D1 = 2 and D2 = sqrt(2); of two both are 1, since one count tells the other.
+Of k categories D1 = 2 and D2 = sqrt(2); of two both are 1, since one count tells the other. Of ticks, of which two
+answers differ in d at most, D1 = d and D2 = sqrt(d).
 """
 
 import math
@@ -19,6 +20,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel, SumModel
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.core.validate import integer_at_least, nonnegative, positive
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
 
@@ -70,7 +72,7 @@ def trusted_curator(
     nonnegative(delta=delta)
     integer_at_least(1, num_users=num_users)
     in_sum, euclidean = _sensitivities(local)
-    counts = isinstance(local, FrequencyModel)
+    counts = isinstance(local, FrequencyModel | TicksModel)
     noises = {"discrete Laplace noise" if counts else "Laplace noise": _laplace(in_sum, epsilon, discrete=counts)}
     if _LEAST_DELTA <= delta < 1:
         noises["Gaussian noise"] = euclidean / gaussian_mu(epsilon, delta)
@@ -92,6 +94,8 @@ def _sensitivities(local: LocalModel) -> tuple[float, float]:
     """Sensitivities: the most that replacing one answer moves a sum over people, in sum norm and Euclidean norm."""
     if isinstance(local, FrequencyModel):
         return (1.0, 1.0) if local.domain_size == 2 else (2.0, math.sqrt(2))
+    if isinstance(local, TicksModel):
+        return float(local.most_differing), math.sqrt(local.most_differing)
     if isinstance(local, MeanModel) and local.dimension > 1:
         return 2 * math.sqrt(local.dimension), 2.0  # of vectors of length 1
     if isinstance(local, MeanModel):

@@ -1,14 +1,16 @@
 """Local randomizers, which run on a person's device before any data leave it.
 
 In reading order: randomized_response and any other mechanism, one file each (unary_encoding, local_hashing, hadamard,
-subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; masked_prefixes over prefix_hashes); families,
-what they share; inputs, checks of answers; answer_domains, answers that are pairs, or numbers in bins; sampling, exact
-samplers; descriptions, laws without a mechanism; and randomizer_kinds, the registry.
+subset_selection; laplace_mean, one_bit_mean, rounded_mean; priv_unit; masked_prefixes over prefix_hashes; tick_columns,
+one_option, all_sets); families and tick_lists, what they share; inputs, checks of answers; answer_domains, answers that
+are pairs, or numbers in bins; sampling, exact samplers; descriptions, laws without a mechanism; and randomizer_kinds,
+the registry.
 """
 
 from functools import partial
 
 from shuffledp.protocols import name_in_families
+from shuffledp.randomizers.all_sets import AllSets, AllSetsModel
 from shuffledp.randomizers.answer_domains import Bins, CategoryPairs
 from shuffledp.randomizers.descriptions import ChannelModel, LaplaceModel, LdpModel, PersonalizedResponseModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
@@ -17,6 +19,7 @@ from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean, DiscreteLapl
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing, OptimizedLocalHashingModel
 from shuffledp.randomizers.masked_prefixes import MaskedPrefixes, MaskedPrefixModel
 from shuffledp.randomizers.one_bit_mean import OneBitMean, OneBitMeanModel
+from shuffledp.randomizers.one_option import OneOption, OneOptionModel
 from shuffledp.randomizers.priv_unit import PrivUnit, PrivUnitModel
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
 from shuffledp.randomizers.randomizer_kinds import (
@@ -29,6 +32,7 @@ from shuffledp.randomizers.randomizer_kinds import (
 )
 from shuffledp.randomizers.rounded_mean import RoundedMean, RoundedMeanModel, best_num_levels
 from shuffledp.randomizers.subset_selection import SubsetSelection, SubsetSelectionModel
+from shuffledp.randomizers.tick_columns import TickColumns, TickColumnsModel
 from shuffledp.randomizers.unary_encoding import (
     OptimizedUnaryEncoding,
     OptimizedUnaryEncodingModel,
@@ -39,6 +43,8 @@ from shuffledp.randomizers.unary_encoding import (
 __all__ = [
     "KINDS",
     "NORM_TOLERANCE",
+    "AllSets",
+    "AllSetsModel",
     "Bins",
     "CategoryPairs",
     "ChannelModel",
@@ -54,6 +60,8 @@ __all__ = [
     "MaskedPrefixes",
     "OneBitMean",
     "OneBitMeanModel",
+    "OneOption",
+    "OneOptionModel",
     "OptimizedLocalHashing",
     "OptimizedLocalHashingModel",
     "OptimizedUnaryEncoding",
@@ -67,6 +75,8 @@ __all__ = [
     "SubsetSelectionModel",
     "SymmetricUnaryEncoding",
     "SymmetricUnaryEncodingModel",
+    "TickColumns",
+    "TickColumnsModel",
     "best_num_levels",
     "clip_to_range",
     "family_of",

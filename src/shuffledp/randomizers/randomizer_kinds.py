@@ -13,6 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import one_of, positive
 from shuffledp.protocols.family import LazyMapping, families
+from shuffledp.randomizers.all_sets import AllSets
 from shuffledp.randomizers.descriptions import LaplaceModel, LdpModel
 from shuffledp.randomizers.families import CategoryRandomizer, Mechanism
 from shuffledp.randomizers.hadamard import HadamardResponse
@@ -20,13 +21,16 @@ from shuffledp.randomizers.laplace_mean import DiscreteLaplaceMean
 from shuffledp.randomizers.local_hashing import OptimizedLocalHashing
 from shuffledp.randomizers.masked_prefixes import MaskedPrefixes
 from shuffledp.randomizers.one_bit_mean import OneBitMean
+from shuffledp.randomizers.one_option import OneOption
 from shuffledp.randomizers.priv_unit import PrivUnit
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponse
 from shuffledp.randomizers.rounded_mean import RoundedMean
 from shuffledp.randomizers.subset_selection import SubsetSelection
+from shuffledp.randomizers.tick_columns import TickColumns
+from shuffledp.randomizers.tick_lists import TickRandomizer
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 
-_OF_ONE_MESSAGE: dict[str, type[Mechanism]] = {
+_OF_THE_KERNEL: dict[str, type[Mechanism]] = {
     # categories
     "k-rr": KaryRandomizedResponse,
     "oue": OptimizedUnaryEncoding,
@@ -42,11 +46,15 @@ _OF_ONE_MESSAGE: dict[str, type[Mechanism]] = {
     "priv-unit": PrivUnit,
     # texts
     "masked-prefix": MaskedPrefixes,
+    # ticks on a list of options
+    "columns": TickColumns,
+    "one-option": OneOption,
+    "all-sets": AllSets,
 }
 
 
 def _kinds() -> dict[str, type[Mechanism]]:
-    return _OF_ONE_MESSAGE | {kind: find() for family in families() for kind, find in family.randomizers.items()}
+    return _OF_THE_KERNEL | {kind: find() for family in families() for kind, find in family.randomizers.items()}
 
 
 KINDS = LazyMapping(_kinds)
@@ -70,7 +78,7 @@ def kinds_of_loss() -> dict[str, type[Mechanism] | type[LocalModel]]:
 
 def keywords_of(made: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Keyword arguments of a randomizer or a description; categories appear as their number, ``domain_size``."""
-    if isinstance(made, type) and issubclass(made, CategoryRandomizer):
+    if isinstance(made, type) and issubclass(made, CategoryRandomizer | TickRandomizer):
         made = made.model_type.from_epsilon0
     return dict(inspect.signature(made).parameters)
 

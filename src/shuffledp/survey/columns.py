@@ -158,6 +158,8 @@ class Column(Described):
             imperfection=self.shuffler.gamma,
             delta=self.release.delta,
             shuffler=self.shuffler.kind,
+            minimum_batch=self.release.minimum_batch,
+            in_strata=self.shuffler.needs_strata,
         )
         object.__setattr__(self, "randomizer", self.randomizer.within(here))
         self._check_fakes()
@@ -249,8 +251,8 @@ class Column(Described):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The private columns of the input: one, or two that are randomized jointly."""
-        return self.columns or (self.value,)
+        """The private columns of the input: one, two that are randomized jointly, or one for each option."""
+        return self.randomizer.read_from or self.columns or (self.value,)
 
     @property
     def targets(self) -> tuple[str, ...]:

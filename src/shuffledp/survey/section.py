@@ -72,6 +72,8 @@ class Circumstances:
     imperfection: float | None
     delta: float
     shuffler: str
+    minimum_batch: int = 1
+    in_strata: bool = False
 
 
 def named_jointly(title: str, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

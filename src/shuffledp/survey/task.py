@@ -239,6 +239,11 @@ class Task:
         return self.columns[0]
 
     @property
+    def messages(self) -> tuple[Column, ...]:
+        """The private column of each message that one person sends, in their order: each has a shuffle of its own."""
+        return tuple(each for each in self.columns for _ in range(_messages(each)))
+
+    @property
     def folders(self) -> tuple[str, ...]:
         """A folder name per column: letters, digits, ``-`` and ``_``, different in any case; "" without blocks."""
         if not self.in_blocks:
@@ -301,7 +306,7 @@ def require_service(task: Task, *, relayed: bool) -> None:
     Raises:
         InvalidParameterError: for such a task.
     """
-    shuffler, several = task.shuffler, [each for each in task.columns if _messages(each) > 1]
+    shuffler, several = task.shuffler, [each for each in task.columns if each.randomizer.key != Question.key]
     known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata or (relayed and shuffler.needs_graph)
     reasons = {
         f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),

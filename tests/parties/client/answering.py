@@ -48,7 +48,7 @@ class Asked:
 
     def reports(self, key=None):
         """The reports of the last upload, opened."""
-        num_columns = len(self.collection.task.columns)
+        num_columns = len(self.collection.task.messages)
         (submission,) = UploadRequest.decode(self.uploads[-1], num_columns=num_columns).submissions
         key = key or self.parties.analyzer_key
         return [
@@ -77,7 +77,7 @@ class Asked:
         if self.mood in ("down", "lost"):  # all, or all but what only asks whether the way is open
             route.abort()
             return
-        request = UploadRequest.decode(body, num_columns=len(self.collection.task.columns))
+        request = UploadRequest.decode(body, num_columns=len(self.collection.task.messages))
         refused = () if self.mood == "up" else (ReportStatus(request.submissions[0].id, self.mood),)
         route.fulfill(body=UploadResponse.to(request, refused).encode(), headers=heard)
 

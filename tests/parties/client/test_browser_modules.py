@@ -33,7 +33,7 @@ AGAIN = """async (cases) => {
       const recorded = text.split(" ").map((word) => BigInt(`0x${word}`));
       let used = 0;
       const words = (count) => recorded.slice(used, used += count);
-      const report = hex(await randomized(model, answer, words));
+      const report = [await randomized(model, answer, words)].flat().map(hex).join("");
       if (report !== expected || used !== recorded.length) {
         wrong.push([model, answer, text, report, used]);
       }

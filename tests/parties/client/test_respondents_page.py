@@ -206,6 +206,7 @@ KEYS_OF_QUESTIONS = {
     "pair": {"categories": [["a", "b"], ["c", "d"]]},
     "number": {"lower": 0, "upper": 10},
     "vector": {"dimension": 3},
+    "multi-select": {"options": ["a", "b", "c"], "at_most": 2},
 }
 ASKED = [(name, kind) for name in QUESTIONS for kind in question_type(name).members()]
 
@@ -214,9 +215,14 @@ ASKED = [(name, kind) for name in QUESTIONS for kind in question_type(name).memb
 def test_each_question_with_each_randomizer_is_shown_or_refused_by_name(name, kind):
     """Mutant: the page takes every kind of the library, and fails in the browser."""
     column = {"columns": ["x", "y"]} if name == "pair" else {"column": "x"}
-    table = {"kind": kind, "epsilon0": 1.0, **KEYS_OF_QUESTIONS[name]}
+    table, keys, further = {"kind": kind, "epsilon0": 1.0}, KEYS_OF_QUESTIONS[name], {}
+    if question_type(name).beside is None:
+        table |= keys
+    else:
+        column |= {"kind": name} | keys
+        further = {"release": {"delta": 1e-6, "minimum_batch": 100}}
     try:
-        made = asking({**column, "randomizer": table})
+        made = asking({**column, "randomizer": table}, **further)
     except InvalidParameterError:
         assert name in ("bin", "pair")  # whose sums need covariances, which are not known for every kind
         return

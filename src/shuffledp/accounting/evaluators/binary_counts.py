@@ -24,13 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.accounting.evaluators.covered_counts import CoveredCounts, symmetric_channel
 from shuffledp.accounting.numerics import SMALLEST, gaussian_epsilon, smallest_below
 from shuffledp.core.table import Floats
 
 _ROUNDING = 2.0**-53
 _NEGLIGIBLE = 40.0  # e^-40 is below the rounding error of the sums
 _BLOCK = 256  # data sets at once
-_MOST_NODES = 400  # of a curve
 Complexes = NDArray[np.complex128]
 
 
@@ -53,13 +53,12 @@ class BinaryCounts:
         return min(max(float(each.max()) for each in self.deltas(epsilon)) + SMALLEST, 1.0)
 
     def curve(self, epsilons: Floats) -> Floats:
-        """Largest delta at many epsilons; of more than 400, at 400 nodes with chords over exp(epsilon) between them."""
-        inside = np.minimum(epsilons, self.epsilon0)
-        nodes = np.unique(inside)
-        if len(nodes) > _MOST_NODES:
-            nodes = nodes[np.linspace(0, len(nodes) - 1, _MOST_NODES).astype(np.int64)]
-        deltas = np.array([self.delta(float(node)) for node in nodes])
-        return np.asarray(np.interp(np.expm1(inside), np.expm1(nodes), deltas), dtype=np.float64)
+        """Largest delta at many epsilons, from above: that of a thousand blocks of data sets, which is fast.
+
+        Of up to a thousand people a block is one data set; of 10,000 blocks cost 1 in 2,000 of epsilon.
+        """
+        covered = CoveredCounts(channel=symmetric_channel(self.epsilon0), users=self.users, limit=self.epsilon0)
+        return covered.curve(epsilons)
 
     def deltas(self, epsilon: float) -> Iterator[Floats]:
         """Delta of each data set, from above, for an epsilon below epsilon0; in blocks of m, which may overlap."""

@@ -1,7 +1,8 @@
 """Theorems of the accountant, one line for each; modules by subject, with the papers that they are from.
 
-Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `personal_losses`,
-`swap_bounds`, `swap_profiles`. Other shuffles: `reductions`. Families of protocols add theirs by their doors.
+Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `separate_messages`,
+`personal_losses`, `swap_bounds`, `swap_profiles`. Other shuffles: `reductions`. Families of protocols add theirs by
+their doors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ from shuffledp.accounting.theorems.closed_forms import (
 )
 from shuffledp.accounting.theorems.personal_losses import BlanketPersonalized
 from shuffledp.accounting.theorems.reductions import ObliviousShuffle, SwapCost
+from shuffledp.accounting.theorems.separate_messages import SeparateMessages
 from shuffledp.accounting.theorems.swap_bounds import SwapBound, SwapBoundChannel
 from shuffledp.accounting.theorems.two_levels import (
     BinaryAllEqual,
@@ -57,6 +59,7 @@ _OF_THE_KERNEL: tuple[Theorem, ...] = (
     BinaryAllEqual(),
     BinaryWorst(),
     BinaryCover(),
+    SeparateMessages(),
     LdpWitness(),
     BlanketTwoLevel(),
     BlanketLaplace(),

@@ -84,8 +84,9 @@ class PageWords:
             'Your own answer is kept with a chance of about 78.7%; each other o'
         """
         response = getattr(model, "response", model)
+        levels = getattr(response, "domain_size", None) or model.num_options
         parts = {"likely": self.percent(response.p), "other": self.percent(response.q)}
-        return str(self.table["why"][model.kind]).format(levels=self.number(response.domain_size), **parts)
+        return str(self.table["why"][model.kind]).format(levels=self.number(levels), **parts)
 
     def written(self, number: str) -> str:
         """Number in English spelling, rewritten with this language's marks."""

@@ -15,7 +15,7 @@ from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
 from shuffledp.files.unreleased import write_unreleased
-from shuffledp.parties.service.batch_opening import OpenedBatch, open_batch
+from shuffledp.parties.service.batch_opening import OpenedBatch, joined_messages, open_batch
 from shuffledp.parties.service.batch_store import Received
 from shuffledp.parties.service.public_columns import public_table
 from shuffledp.parties.wire.grammar import BatchManifest
@@ -66,8 +66,8 @@ def write_batch_release(
     except MalformedMessageError as error:  # reports before the fault may have been opened
         if any(body.stat().st_size for batches in several for _, body in batches):
             handed_in = {
-                each.value: sum(batches[place][0].num_reports for batches in several)
-                for place, each in enumerate(task.columns)
+                each.value: sum(batches[task.messages.index(each)][0].num_reports for batches in several)
+                for each in task.columns
             }
             none = dict.fromkeys(handed_in, Collected(collection=collection.id.hex()))
             unreleased(handed_in, str(error), collected=none, is_shuffled=False)
@@ -90,22 +90,29 @@ def _opened(
     keys: Sequence[AnalyzerKey],
     in_others: Callable[[BatchManifest, Sequence[bytes]], Sequence[bool]] | None,
 ) -> tuple[dict[str, list[tuple[OpenedBatch, int]]], dict[str, Collected]]:
-    """Opened batches of each column with their announced numbers of reports, and counts of refused reports."""
+    """Opened batches of each column with their announced numbers of people, and counts of refused reports."""
     found, refused = {}, {}
-    for column, batches in zip(collection.task.columns, zip(*several, strict=True), strict=True):
-        model, last = column.randomizer.randomizer().model, batches[-1][0]
-        inside = [
-            open_batch(
-                body,
-                manifest.num_reports,
-                model,
-                keys,
-                collection_id=collection.id,
-                column=manifest.column,
-                in_others=None if in_others is None else partial(in_others, manifest),
-            )
-            for manifest, body in batches
+    messages = iter(zip(*several, strict=True))  # of each, its batches by number
+    for column in collection.task.columns:
+        model = column.randomizer.randomizer().model
+        theirs = [next(messages) for _ in range(model.num_messages)]
+        opened = [
+            [
+                open_batch(
+                    body,
+                    manifest.num_reports,
+                    model,
+                    keys,
+                    collection_id=collection.id,
+                    column=manifest.column,
+                    in_others=None if in_others is None else partial(in_others, manifest),
+                )
+                for manifest, body in batches
+            ]
+            for batches in theirs
         ]
+        inside, batches = [joined_messages(each) for each in zip(*opened, strict=True)], theirs[0]
+        last = batches[-1][0]
         found[column.value] = [
             (each, manifest.num_reports) for each, (manifest, _) in zip(inside, batches, strict=True)
         ]

@@ -77,15 +77,16 @@ def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
 
 
 def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:
-    """Submission of each person, sealed to a key: a report per column, in the order of the people."""
-    columns = collection.task.columns
-    of_columns = []
-    for number, (column, reports) in enumerate(zip(columns, sent.reports, strict=True)):
-        sealer = Sealer.to(config, collection_id=collection.id, column=number)
-        blobs = ReportLayout.of(reports.model).encode(reports)
-        beside = [extensions_of(column, row) for row in _rows(sent, len(blobs))]
-        of_columns.append([Report.of(sealer.seal(blob), public) for blob, public in zip(blobs, beside, strict=True)])
-    return [Submission(reports) for reports in zip(*of_columns, strict=True)]
+    """Submission of each person, sealed to a key: every message of each column, in the order of the people."""
+    of_messages: list[list[Report]] = []
+    for column, reports in zip(collection.task.columns, sent.reports, strict=True):
+        blobs, messages = ReportLayout.of(reports.model).encode(reports), reports.model.num_messages
+        beside = [extensions_of(column, row) for row in _rows(sent, reports.num_users)]
+        for first in range(messages):  # one of each person, sealed for a shuffle of its own
+            sealer = Sealer.to(config, collection_id=collection.id, column=len(of_messages))
+            pairs = zip(blobs[first::messages], beside, strict=True)
+            of_messages.append([Report.of(sealer.seal(blob), public) for blob, public in pairs])
+    return [Submission(reports) for reports in zip(*of_messages, strict=True)]
 
 
 def _rows(sent: Sent, count: int) -> Iterator[Mapping[str, Any]]:

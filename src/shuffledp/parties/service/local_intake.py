@@ -77,7 +77,7 @@ class _Entrance:
 
     def __init__(self, at_shuffler: CollectionAtShuffler) -> None:
         self._at_shuffler, self._known = at_shuffler, dict[bytes, UploadRequest]()
-        models = [column.randomizer.randomizer().model for column in at_shuffler.collection.task.columns]
+        models = [column.randomizer.randomizer().model for column in at_shuffler.collection.task.messages]
         self._ends = [*accumulate((ReportLayout.of(model).length for model in models), initial=ID_BYTES)]
 
     @property

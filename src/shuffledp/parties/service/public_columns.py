@@ -22,8 +22,8 @@ _BYTES_OF_COLUMN = 128  # of each public column; blanks fill it up, so that all 
 
 
 def shapes_of(task: Task, config: HpkeConfig) -> tuple[Shape, ...]:
-    """Form of the reports of each column, sealed to this key."""
-    return tuple(_shape(column, config) for column in task.columns)
+    """Form of each message of a person, sealed to this key."""
+    return tuple(_shape(column, config) for column in task.messages)
 
 
 def _shape(column: Column, config: HpkeConfig) -> Shape:

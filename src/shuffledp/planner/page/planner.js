@@ -13,7 +13,8 @@ const CONTROLS = [
   ["repetitions", "Repetitions", "people", "log"],
   ["epsilon0", "Local loss epsilon0", "answers", "log"],
   ["delta", "Remainder delta", "answers", "log"],
-  ["categories", "Categories", "answers", "log", "category"],
+  ["categories", "Categories", "answers", "log", "category multi-select"],
+  ["ticks", "Ticks that are kept", "answers", "log", "multi-select"],
   ["lower", "Least answer", "answers", null, "number"],
   ["upper", "Largest answer", "answers", null, "number"],
   ["dimension", "Coordinates", "answers", "log", "vector"],
@@ -23,7 +24,7 @@ const CONTROLS = [
   ["group_size", "mallows, noisy-sort: group", "shufflers", "log"],
   ["contacts", "network: contacts", "shufflers", "log"],
 ];
-const WHOLE = ["people", "colluders", "repetitions", "categories", "dimension", "length", "group_size", "contacts"];
+const WHOLE = ["people", "colluders", "repetitions", "categories", "ticks", "dimension", "length", "group_size", "contacts"];
 const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], contacts: [5, 1e4], group_size: [2, 1e5], repetitions: [1, 100] };
 const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000, 1000000] };
 const DASHES = ["", "10 5", "6 3", "12 3 2 3", "4 3", "16 4"];
@@ -94,7 +95,7 @@ function addControl([name, label, group, scale, only]) {
 }
 
 function addRandomizers() {
-  const names = { category: "Categories", number: "Numbers", vector: "Vectors" }, select = byId("randomizer");
+  const names = { category: "Categories", number: "Numbers", vector: "Vectors", "multi-select": "Ticks" }, select = byId("randomizer");
   for (const [answers, label] of Object.entries(names)) {
     const kinds = choices.randomizers.filter(each => each.answers === answers);
     select.append(element("optgroup", { label }, ...kinds.map(each => element("option", { value: each.kind }, each.kind))));
@@ -107,7 +108,7 @@ function addRandomizers() {
 function fit() {
   const own = choices.randomizers.find(each => each.kind === byId("randomizer").value);
   byId("randomizer-note").textContent = own.best_for;
-  for (const each of document.querySelectorAll(".control[data-only]")) each.hidden = !["", own.answers].includes(each.dataset.only);
+  for (const each of document.querySelectorAll(".control[data-only]")) each.hidden = each.dataset.only !== "" && !each.dataset.only.split(" ").includes(own.answers);
 }
 
 function question(about, shuffler, more = {}) {

@@ -1,5 +1,5 @@
 """Questions: what people answer in a private column, one module for each type.
 
 To be read in this order: `question` (what all have in common), `single_choice`, `number`, `bins`, `pairs`, `vector`,
-and `question_kinds`, the registry. A new type is a module beside these, and a line there.
+`multi_select`, and `question_kinds`, the registry. A new type is a module beside these, and a line there.
 """

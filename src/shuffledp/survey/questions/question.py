@@ -28,6 +28,7 @@ from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.inputs import Category
 from shuffledp.randomizers.randomizer_kinds import keywords_of, mechanisms
 from shuffledp.survey.questions.question_kinds import question_type
+from shuffledp.survey.questions.report_forms import FORMS
 from shuffledp.survey.section import Circumstances, OutOfRange, Section
 
 if TYPE_CHECKING:
@@ -54,6 +55,12 @@ class AnswerColumns(Protocol):
 
     def texts(self, place: int, spelled: Callable[[str], str]) -> Read:
         """Texts as they are ``spelled``; one of which nothing is left is missing."""
+
+    def tick_lists(self, place: int, options: tuple[str, ...], separator: str) -> Read:
+        """Ticks, shape (rows, options), from lists of options or from texts that join them by the separator."""
+
+    def tick_column(self, place: int, option: str) -> Read:
+        """Whether the option was ticked, from a column of its own."""
 
 
 class Question(Section):
@@ -145,6 +152,15 @@ class Question(Section):
         return None
 
     @property
+    def read_from(self) -> tuple[str, ...]:
+        """Columns of the input that the answers are in, in place of the private column; empty for that one."""
+        return ()
+
+    def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+        """Answers with the last category in the place of those that are missing."""
+        return np.where(missing, len(self.targets) - 1, values)
+
+    @property
     def clips(self) -> bool:
         """Whether answers outside a range are moved to its nearer end."""
         return False
@@ -196,6 +212,10 @@ class Question(Section):
         """The categories of each private column, in the order of their numbers; empty for other answers."""
         return ()
 
+    def typed_answers(self, columns: Sequence[str]) -> tuple[tuple[object, ...], ...]:
+        """What can be typed as the answer in each column, in words; empty where that is any number."""
+        return self.categories_of_answers or ((),) * len(columns)
+
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
         """Fields of the page for respondents, one for each column: what its script reads; none where it cannot ask."""
         del columns
@@ -214,11 +234,11 @@ class Question(Section):
 
     def named(self, reports: "pa.Table") -> "pa.Table":
         """Reports as a file holds them: categories by name, packed bits as binary strings, all else unchanged."""
-        return _FORMS[self.mechanism.file_form][0](reports, self.targets)
+        return FORMS[self.mechanism.file_form][0](reports, self.targets)
 
     def numbered(self, reports: "pa.Table") -> "pa.Table":
         """Inverse of `named`; a column that `named` cannot have written becomes no valid report."""
-        return _FORMS[self.mechanism.file_form][1](reports, self.targets)
+        return FORMS[self.mechanism.file_form][1](reports, self.targets)
 
     @abstractmethod
     def with_missing_category(self) -> "Question":
@@ -336,57 +356,3 @@ def section_of(family: type[Any], kind: str, mechanism: type[Mechanism]) -> type
         further = [each for name, each in keywords_of(mechanism).items() if name not in known]
         _MADE[family, kind, mechanism] = family.for_kind(kind, further, mechanism=mechanism)
     return _MADE[family, kind, mechanism]
-
-
-# ---- forms of reports in files, and the way back ---------------------------------------------------------------------
-
-
-def _with_names(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
-    """The column ``value`` dictionary-encoded, with the categories as dictionary."""
-    import pyarrow as pa
-
-    codes = reports.column("value").combine_chunks().cast(pa.int32())
-    named = pa.DictionaryArray.from_arrays(codes, pa.array(targets))
-    return reports.set_column(reports.column_names.index("value"), "value", named)
-
-
-def _with_numbers(reports: "pa.Table", targets: tuple[str, ...]) -> "pa.Table":
-    """The column ``value`` as numbers of categories; an unknown name becomes a number out of range."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    known = pa.array(targets)
-    names = reports.column("value").cast(known.type)
-    codes = pc.index_in(names, known).fill_null(len(known))
-    return reports.set_column(reports.column_names.index("value"), "value", codes)
-
-
-def _with_binary_strings(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
-    """The column ``bits`` as binary strings of one width; category v is bit v % 8 of byte v // 8."""
-    import pyarrow as pa
-
-    lists = reports.column("bits").combine_chunks()
-    memory = pa.py_buffer(np.ascontiguousarray(lists.flatten()))
-    binary = pa.FixedSizeBinaryArray.from_buffers(pa.binary(lists.type.list_size), len(lists), [None, memory])
-    return reports.set_column(reports.column_names.index("bits"), "bits", binary)
-
-
-def _with_lists(reports: "pa.Table", _: tuple[str, ...]) -> "pa.Table":
-    """The column ``bits`` as lists of bytes; a column of another type stays as it is, and is no valid report."""
-    import pyarrow as pa
-
-    binary = reports.column("bits").combine_chunks()
-    if not pa.types.is_fixed_size_binary(binary.type) or binary.null_count:
-        return reports
-    width = binary.type.byte_width
-    memory = np.frombuffer(binary.buffers()[1] or b"", dtype=np.uint8)
-    flat = memory[binary.offset * width : (binary.offset + len(binary)) * width]
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(flat), width)
-    return reports.set_column(reports.column_names.index("bits"), "bits", lists)
-
-
-_FORMS: dict[str, tuple[Callable[["pa.Table", tuple[str, ...]], "pa.Table"], ...]] = {
-    "columns": (lambda reports, _: reports,) * 2,
-    "category": (_with_names, _with_numbers),
-    "bits": (_with_binary_strings, _with_lists),
-}

@@ -54,6 +54,7 @@ QUESTIONS: dict[str, Listed] = {
     "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
     "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),
     "open": Listed("shuffledp.survey.questions.open_answer.OpenAnswer"),
+    "multi-select": Listed("shuffledp.survey.questions.multi_select.MultiSelect"),
 }
 
 

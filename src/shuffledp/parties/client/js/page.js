@@ -86,13 +86,14 @@ async function whenAnswered(event) {
     return;
   }
   at("wrong").textContent = "";
-  reports = await Promise.all(DATA.questions.map(({ model }, place) => randomized(model, answers[place])));
+  const own = await Promise.all(DATA.questions.map(({ model }, place) => randomized(model, answers[place])));  // messages
+  reports = own.flat();
   if (memory.held && !await kept()) {
     return;
   }
   at("questions").reset();
   at("randomized").replaceChildren(...DATA.questions.flatMap((each, place) => [
-    element("dt", THEIRS, each.text), element("dd", {}, ...inWords(each, reports[place], THEIRS, WORDS)),
+    element("dt", THEIRS, each.text), element("dd", {}, ...inWords(each, own[place], THEIRS, WORDS)),
   ]));
   at("notice").replaceChildren();
   show("review", ...(memory.held ? ["sending"] : ["questions"]));

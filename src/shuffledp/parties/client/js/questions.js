@@ -1,7 +1,7 @@
 // The questions as a form, and the answers as numbers.
 //
-// A question has fields: one, or two whose answers are randomized jointly. A field has `answers`, or the ends of a range
-// of numbers, of which `edges` may make bins. What is asked is in a language of its own (`theirs`, an attribute), which
+// A question has fields: one, or two whose answers are randomized jointly. A field has `answers`, `ticks` (options, of
+// which any may be ticked), or the ends of a range of numbers, of which `edges` may make bins. What is asked is in a language of its own (`theirs`, an attribute), which
 // may be another than that of the page's `words`.
 
 import { contentOf } from "./randomizers.js";
@@ -36,7 +36,7 @@ export function shownQuestion(question, place, theirs, words) {
   const group = element("fieldset", { id: `question-${place}` }, element("legend", theirs, question.text));
   question.fields.forEach((field, part) => {
     const name = `answer-${place}-${part}`;
-    const shown = field.answers ? choices : field.code ? text : number;
+    const shown = field.answers ? choices : field.ticks ? ticks : field.code ? text : number;
     group.append(shown(question, field, name, theirs, words));
   });
   return group;
@@ -102,6 +102,31 @@ function writtenDown(field, name, form) {
   return own === "" ? null : bitsOf(field, own);
 }
 
+// Options to tick, and one that excludes them: none of these, or no answer.
+function ticks(question, field, name, theirs, words) {
+  const most = field.at_most < field.ticks.length ? field.at_most : 0;
+  const how = filled(most ? words.ticks_at_most : words.ticks, { number: most }).join("");
+  const over = element("p", { class: "note", role: "status" });
+  const alone = [["nothing", words.none_of_these], ...(question.has_missing ? [["none", words.rather_not]] : [])];
+  const group = element("div", {}, element("p", { class: "note" }, how));
+  for (const [value, text, of] of [...field.ticks.map((text, number) => [number, text, theirs]), ...alone.map(([value, text]) => [value, text, OURS])]) {
+    group.append(element("label", { class: "choice" }, element("input", { type: "checkbox", name, value }), element("span", of, text)));
+  }
+  const boxes = [...group.querySelectorAll("input")];
+  const isAlone = (box) => !/^\d+$/.test(box.value);
+  group.addEventListener("change", ({ target }) => {
+    for (const box of boxes) {
+      if (target.checked && box !== target && (isAlone(target) || isAlone(box))) {
+        box.checked = false;
+      }
+    }
+    const isOver = most && boxes.filter((box) => box.checked && !isAlone(box)).length > most;
+    over.textContent = isOver ? filled(words.ticks_over, { number: most }).join("") : "";
+  });
+  group.append(over);
+  return group;
+}
+
 function number(question, { lower, upper, clip }, name, theirs, words) {
   const said = [filled(words.range, { lower: written(lower), upper: written(upper) }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
   const input = element("input", { type: "number", name, id: name, step: "any", inputmode: "decimal" });
@@ -112,6 +137,9 @@ function number(question, { lower, upper, clip }, name, theirs, words) {
 export function answerOf(question, place, form) {
   if (question.fields[0].code) {
     return writtenDown(question.fields[0], `answer-${place}-0`, form);
+  }
+  if (question.fields[0].ticks) {
+    return ticked(question, new FormData(form).getAll(`answer-${place}-0`));
   }
   const found = question.fields.map((field, part) => {
     const text = new FormData(form).get(`answer-${place}-${part}`) ?? "";
@@ -129,6 +157,15 @@ export function answerOf(question, place, form) {
   const numbers = question.fields.map(({ edges }, part) => (edges ? bin(found[part], edges) : found[part]));
   const last = question.fields.at(-1);
   return numbers.length === 1 ? numbers[0] : numbers[0] * last.answers.length + numbers[1];
+}
+
+// An array of 0 and 1, one for each option, the last of which may stand for no answer; null without any tick.
+function ticked({ fields, has_missing: hasMissing }, values) {
+  if (values.length === 0) {
+    return null;
+  }
+  const told = fields[0].ticks.map((_, option) => (values.includes(String(option)) ? 1 : 0));
+  return hasMissing ? [...told, values.includes("none") ? 1 : 0] : told;
 }
 
 function chosen(text) {
@@ -153,9 +190,12 @@ function bin(number, edges) {
 
 // A randomized report in words, each in its language.
 export function inWords(question, report, theirs, words) {
-  const { categories, number, part, parts } = contentOf(question.model, report);
+  const { categories, number, part, parts, option, ticked: isTicked } = contentOf(question.model, report);
   if (part !== undefined) {
     return filled(words.text_part, { part, parts, number });
+  }
+  if (option !== undefined) {
+    return filled(isTicked ? words.ticked : words.not_ticked, { option: named(question, option, theirs) });
   }
   if (categories === undefined) {
     return [written(number)];
@@ -163,7 +203,8 @@ export function inWords(question, report, theirs, words) {
   const some = categories.slice(0, MOST_CHOICES);
   const shown = some.flatMap((place, index) => [index ? "; " : "", named(question, place, theirs)]);
   const more = categories.length - some.length;
-  return [...(shown.length ? shown : [words.nothing]), more ? `; ${filled(words.more, { number: more }).join("")}` : ""];
+  const nothing = question.fields[0].ticks ? words.none_of_these : words.nothing;
+  return [...(shown.length ? shown : [nothing]), more ? `; ${filled(words.more, { number: more }).join("")}` : ""];
 }
 
 // An answer by its number: a person's own words but for bins, and for none, which the page names.

@@ -2,8 +2,8 @@
 // threshold out of 2^64, and no float decides anything. The same words give the same reports, to the bit.
 //
 // A model is the public description of a randomizer as Python writes it, with its integers as text, since numbers of
-// JavaScript hold 53 bits. A function takes the model, the number of an answer (or a number in the model's range), and
-// `words(count)`, an array of that many random words as BigInt; it returns the bytes of the report.
+// JavaScript hold 53 bits. A function takes the model, the number of an answer (a number in the model's range, or ticks),
+// and `words(count)`, an array of that many random words as BigInt; it returns the bytes of the report.
 
 import { integer, joined, sha256 } from "./wire.js";
 
@@ -148,6 +148,76 @@ function bytesOf(value, width) {
   return Uint8Array.from({ length: width }, (_, byte) => Number((value >> BigInt(8 * (width - 1 - byte))) & 255n));
 }
 
+// ---- ticks: which options a person ticked, as an array of 0 and 1
+
+// At most so many of the ticks: of more, those with the least words are kept.
+function kept(ticks, most, words) {
+  if (ticks.filter(Boolean).length <= most) {
+    return ticks;
+  }
+  const drawn = words(ticks.length);
+  const ticked = ticks.map((_, place) => place).filter((place) => ticks[place]);
+  ticked.sort((one, other) => (drawn[one] < drawn[other] ? -1 : drawn[one] > drawn[other] ? 1 : one - other));
+  const chosen = new Set(ticked.slice(0, most));
+  return ticks.map((_, place) => (chosen.has(place) ? 1 : 0));
+}
+
+// A whole number below a bound, each equally likely: the upper half of the product of a word, which is drawn anew where
+// the lower half is below 2^64 mod bound.
+function uniform(bound, words) {
+  for (;;) {
+    const product = words(1)[0] * bound;
+    if (product % WORDS >= WORDS % bound) {
+      return product >> WORD_BITS;
+    }
+  }
+}
+
+function aboutOption(model, option, ticked) {
+  return joined(numberOf(BigInt(option), BigInt(model.num_options) - 1n), Uint8Array.of(ticked));
+}
+
+// A message about every option: each is turned into its opposite by as many words as `share`.
+function tickColumns(model, ticks, words) {
+  const told = kept(ticks, Number(model.at_most), words);
+  const drawn = words(told.length);
+  return told.map((tick, option) => aboutOption(model, option, tick ^ (drawn[option] < BigInt(model.share) ? 1 : 0)));
+}
+
+// A message about one option, drawn by chance.
+function oneOption(model, ticks, words) {
+  const told = kept(ticks, Number(model.at_most), words);
+  const option = Number(uniform(BigInt(model.num_options), words));
+  return aboutOption(model, option, told[option] ^ (words(1)[0] < BigInt(model.share) ? 1 : 0));
+}
+
+// All sets of options, in the order of their numbers: by size, and then by their options.
+function sets(size, most) {
+  const found = [];
+  const grow = (chosen, from, left) => {
+    if (left === 0) {
+      found.push(chosen);
+      return;
+    }
+    for (let option = from; option <= size - left; option += 1) {
+      grow([...chosen, option], option + 1, left - 1);
+    }
+  };
+  for (let count = 0; count <= most; count += 1) {
+    grow([], 0, count);
+  }
+  return found;
+}
+
+// k-ary randomized response on the number of the set of ticks.
+function allSets(model, ticks, words) {
+  const told = kept(ticks, Number(model.at_most), words);
+  const every = sets(told.length, Number(model.at_most));
+  const own = told.map((_, place) => place).filter((place) => told[place]).join();
+  const answer = every.findIndex((each) => each.join() === own);
+  return karyResponse({ domain_size: every.length, share: model.share }, answer, words);
+}
+
 // ---- what a report looks like
 
 // A number in the fewest of 1, 2, 4 or 8 bytes that hold the largest, the most significant one first.
@@ -197,6 +267,24 @@ function partOfText(model, report) {
   return { part: report[0] + 1, parts: Math.ceil(Number(model.num_bits) / bits) + 1, number: Number(numberIn(report.slice(9))) };
 }
 
+function optionIn(message) {
+  return Number(numberIn(message.slice(0, -1)));
+}
+
+// The options that messages say were ticked.
+function tickedOptions(model, messages) {
+  return { categories: messages.filter((each) => each.at(-1) === 1).map(optionIn) };
+}
+
+// The option that a message is about, and whether it says that it was ticked.
+function oneTick(model, message) {
+  return { option: optionIn(message), ticked: message.at(-1) === 1 };
+}
+
+function oneSet(model, report) {
+  return { categories: sets(Number(model.num_options), Number(model.at_most))[Number(numberIn(report))] };
+}
+
 // By kind: how an answer is randomized, and what a report says (the numbers of `categories`, or a `number`).
 export const KINDS = {
   "k-rr": [karyResponse, oneCategory],
@@ -205,9 +293,13 @@ export const KINDS = {
   "one-bit-mean": [oneBit, oneEnd],
   "rounded-mean": [rounded, gridPoint],
   "masked-prefix": [maskedPrefix, partOfText],
+  "columns": [tickColumns, tickedOptions],
+  "one-option": [oneOption, oneTick],
+  "all-sets": [allSets, oneSet],
 };
 
-// The bytes of a report on an answer, by the randomizer that a model describes; of a text, a promise of them.
+// The bytes of a report on an answer, by the randomizer that a model describes; an array of them for several messages,
+// and of a text a promise of them.
 export function randomized(model, answer, words = secureWords) {
   const [randomize] = KINDS[model.kind];
   return randomize(model, answer, words);

@@ -1,0 +1,79 @@
+"""Public descriptions of randomizers of ticks: the options that a person ticks on a list, of which few are kept.
+
+Ticks are a row of truth values for each person, one for each option. A report may be about one option, or about all.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.validate import invalid
+
+MOST_OPTIONS = 4096
+
+
+class Supports(NamedTuple):
+    """Counts of the reports about each option, shape (num_options,): those that support a tick, and all of them."""
+
+    support: NDArray[np.int64]
+    about: NDArray[np.int64]
+
+
+class TicksModel(LocalModel):
+    """Base of the descriptions of randomizers of ticks.
+
+    A report about an option *supports* a tick with probability ``p`` where the person ticked it, and with ``q`` where
+    not. Of more ticks than ``at_most`` so many are sent; which ones does not matter to privacy.
+    """
+
+    __slots__ = ()
+    num_options: int
+    at_most: int
+
+    @property
+    @abstractmethod
+    def p(self) -> float:
+        """Probability that a report about an option supports a tick that is there."""
+
+    @property
+    @abstractmethod
+    def q(self) -> float:
+        """Probability that a report about an option supports a tick that is not there."""
+
+    @property
+    def share_asked(self) -> float:
+        """Expected share of the people who send a report about a given option, a random sample of all if below 1."""
+        return 1.0
+
+    @property
+    def most_differing(self) -> int:
+        """Largest number of options in which two answers differ: min(2 at_most, num_options)."""
+        return min(2 * self.at_most, self.num_options)
+
+    @property
+    def separate(self) -> LocalModel | None:
+        """Model of one of the independent messages that a person sends, one for each option; None for other ways."""
+        return None
+
+    @abstractmethod
+    def counted(self, columns: Mapping[str, NDArray[Any]]) -> Supports:
+        """Counts of reports about each option."""
+
+    def noise_variance(self, share: float) -> float:
+        """Variance that randomizing adds to the estimated share of an option, times the number of people."""
+        p, q, asked = self.p, self.q, self.share_asked
+        noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+        return noise / asked + share * (1 - share) * (1 / asked - 1)
+
+    def _check_options(self) -> None:
+        """Refuse numbers of options and of ticks that make no list."""
+        validate.integer_at_least(1, num_options=self.num_options, at_most=self.at_most)
+        if self.num_options > MOST_OPTIONS:
+            raise invalid(f"at most {MOST_OPTIONS}", num_options=self.num_options)
+        if self.at_most > self.num_options:
+            raise invalid(f"at most num_options={self.num_options}", at_most=self.at_most)
