@@ -48,7 +48,9 @@ def test_what_cannot_be_asked_so_is_refused_in_a_line_and_leaves_nothing(inside,
 def test_a_folder_that_is_there_is_never_replaced(inside):
     (inside / "made").mkdir()
     (inside / "made" / "letters").touch()
-    assert "must be a folder that does not exist yet" in refused(2, *ASKED, "--local")
+    told = refused(2, *ASKED, "--local")
+    assert "--output must be a folder that does not exist yet; got " in told
+    assert "--force" not in told  # there is none
     assert [each.name for each in (inside / "made").iterdir()] == ["letters"]
 
 
@@ -154,6 +156,9 @@ def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_
         (("--people", 30, "--page-at", "http://paper.example"), "--page-at must be an https address"),
         (("--people", 30, "--code", "no code"), "--code must be one that a mix's operator handed out"),
         (("--people", 1001), "--people must be at most 1000, which https://mix.example.org takes"),
+        (("--people", 30, "--closes", "2999-01-01"), "--closes must be at most 31 days from now, which https://mix"),
+        (("--people", 30, "--page-at", f"{URL}:8443/it"), "--page-at must be at another host than https://mix.example"),
+        (("--people", 30, "--page-at", "https://a.mix.example.org"), "--page-at must be at another host than"),
     ],
 )
 def test_what_a_mix_cannot_do_is_refused_and_leaves_nothing(inside, played, arguments, why):

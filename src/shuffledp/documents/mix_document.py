@@ -26,9 +26,10 @@ _TOKENS = (
 )
 _COULD = (
     "Its operator could serve another page, which sends answers as they are, and so read them. That is why every link "
-    "names the digest of its page: `shuffledp survey check LINK`, from any other machine, compares them. Who wants to "
-    "trust nobody with that lets a third party serve the page."
+    "names the digest of its page: {check}, from any other machine, compares them. Whoever asks can let a third party "
+    "serve the page instead, and then that party is trusted with it."
 )
+_CHECK = "shuffledp survey check LINK"
 _TOGETHER = (
     "Together with whoever asked, its operator could tell whose randomized answer is whose. Then only the chance in "
     "each browser protects."
@@ -86,13 +87,14 @@ def mix_document(terms: MixTerms) -> Document:
     )
     sees = (*_SEES, *([_TOKENS] if terms.tokens else []))
     contact = "" if terms.contact is None else f"Contact of the operator: {printable(terms.contact)}"
-    ask = Code(("shuffledp survey new", '"A question?"', "--people 30", f"--mix {terms.url}", "--output survey"))
+    code = {"codes": ["--code CODE"], "keys": ["--key FILE"]}.get(terms.register, [])
+    ask = Code(("shuffledp survey new", '"A question?"', "--people 30", f"--mix {terms.url}", *code, "--output survey"))
     return Document(
         title=f"A mix for surveys at {terms.url}",
         kicker="Mix host",
         summary="What this host does and sees.",
         sections=(
-            Section(anchor="danger", title="What it could do", blocks=told(_COULD, _TOGETHER, role=Role.LEAD)),
+            Section(anchor="danger", title="What it could do", blocks=_dangers()),
             Section(anchor="does", title="What it does", blocks=told(*_DOES)),
             Section(
                 anchor="sees",
@@ -107,3 +109,8 @@ def mix_document(terms: MixTerms) -> Document:
             Section(anchor="keys", title="Its keys", blocks=(keys,)),
         ),
     )
+
+
+def _dangers() -> tuple[Text, Text]:
+    """What the operator of a mix could do, alone and together with whoever asks."""
+    return Text(_COULD.format(check=_CHECK), Role.LEAD, code=(_CHECK,)), Text(_TOGETHER, Role.LEAD)

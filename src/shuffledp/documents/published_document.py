@@ -6,6 +6,7 @@ from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import shown
+from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import Block, Fold, Listing, Role, Table, Text, told
 from shuffledp.documents.blocks import Column as TableColumn
@@ -29,7 +30,7 @@ def published_document(collection: Collection, results: Sequence[Result], promis
     Args:
         collection: the collection.
         results: published results, the first one first; one or more.
-        promised: what was promised to those who answered, a sentence each.
+        promised: what was promised to those who answered, a sentence each; it is shown with whom it trusts.
 
     Raises:
         InvalidParameterError: if one is no result of this collection.
@@ -37,14 +38,22 @@ def published_document(collection: Collection, results: Sequence[Result], promis
     *before, (day, statement) = results
     contact = collection.task.release.contact
     corrected = f"This is a correction, signed on {day}. What was published before stands below." if before else ""
-    first = (*told(corrected, role=Role.LEAD), *_blocks(collection, statement))
+    trust = _trusted(collection)
+    beware = [f"Beware. What was promised holds only as long as {each}." for each in trust.bold] if promised else []
+    first = (
+        *(Text(each, bold=(each,)) for each in beware),
+        *told(corrected, role=Role.LEAD),
+        *_blocks(collection, statement),
+    )
     earlier = tuple(
         Fold(f"Published on {when}, and corrected since", _blocks(collection, what)) for when, what in reversed(before)
     )
     about = [
-        *told(_SIGNED, f"People could answer from {shown(collection.opens)} to {shown(collection.closes)}."),
+        *told("" if statement is None else _SIGNED),
+        *told(f"People could answer from {shown(collection.opens)} until {shown(collection.closes)} at the latest."),
         *told("This was promised to everybody who answered:" if promised else ""),
         *([Listing(tuple(map(printable, promised)))] if promised else []),
+        *([Text("It holds, above all, only as long as"), trust] if promised else []),
     ]
     return Document(
         title=printable(collection.task.name),
@@ -56,6 +65,14 @@ def published_document(collection: Collection, results: Sequence[Result], promis
             Section(anchor="about", title="What this is", blocks=tuple(about)),
         ),
     )
+
+
+def _trusted(collection: Collection) -> Listing:
+    """Trust that the promise takes for granted, dangers first, as far as the collection tells by itself."""
+    crowd = () if collection.task.people.unvouched else (Trust.SHUFFLER, Trust.NO_COLLUSION)
+    needed = sorted({Trust.OWN_DEVICE, *collection.trust, *crowd}, key=list(Trust).index)
+    dangers = tuple(each.text for each in needed if each.is_danger)
+    return Listing(tuple(each.text for each in needed), "trust", dangers)
 
 
 def _blocks(collection: Collection, statement: Mapping[str, Any] | None) -> tuple[Block, ...]:

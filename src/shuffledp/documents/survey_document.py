@@ -158,8 +158,9 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
 
 def _known(found: "Knowledge", people: int) -> str:
     """Sentences on what a loss lets the organizer learn, and what one report tells."""
+    points = min(found.half_width, 1) * _POINTS
     return (
-        f"with {count_of(people, 'answer')} a share is known to +-{found.half_width * _POINTS:.0f} points; a report by "
+        f"with {count_of(people, 'answer')} a share is known to +-{points:.0f} points; a report by "
         f"itself is true {found.truth:.0%} of the time"
     )
 

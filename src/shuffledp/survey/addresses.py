@@ -83,6 +83,16 @@ def same_host(url: str, other: str) -> bool:
     return host_of(url) == host_of(other)
 
 
+def is_below(url: str, other: str) -> bool:
+    """Whether an address is at the host of another, or at a name below it; the port does not matter.
+
+    Example:
+        >>> is_below("https://ab12.mix.example.org/", "https://mix.example.org")
+        True
+    """
+    return same_host(url, other) or host_of(url).endswith(f".{host_of(other)}")
+
+
 def host_of(url: str) -> str:
     """The host of an address in one spelling, which is `LOCAL` for every name of the caller's own machine."""
     host = (urlsplit(url).hostname or "").rstrip(".")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from shuffledp.core.statement_terms import Trust
-from shuffledp.survey.addresses import LOCAL, host_of, same_host
+from shuffledp.survey.addresses import LOCAL, host_of, is_below
 from shuffledp.survey.parties import on_one_host
 
 if TYPE_CHECKING:
@@ -62,4 +62,4 @@ def _is_at(url: str, shuffler: str) -> bool:
     """Whether an address is the shuffler's; on this machine, where all share the host, the port tells."""
     if host_of(shuffler) == LOCAL:
         return urlsplit(url).netloc == urlsplit(shuffler).netloc
-    return same_host(url, shuffler) or host_of(url).endswith(f".{host_of(shuffler)}")
+    return is_below(url, shuffler)

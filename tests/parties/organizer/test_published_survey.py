@@ -7,6 +7,7 @@ import pytest
 from parties.organizer.mix_in_thread import mix_in_thread
 from parties.organizer.test_mix_survey import LIST, terms
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
+from shuffledp.core.statement_terms import Trust
 from shuffledp.files.devices import randomize_each
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, finished, new_mix_survey, publish, remind
@@ -64,6 +65,9 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     assert collection.result == collection.page.url
     assert "Have you copied homework this year?" in page
     assert "3 answers" in page
+    assert page.index(f"holds only as long as {Trust.PAGE_AT_SHUFFLER.text}.") < page.index("3 answers")
+    assert f"<strong>{Trust.PAGE_AT_SHUFFLER.text}</strong>" in page
+    assert Trust.NO_COLLUSION.text in page
     (result,) = mix.results(collection)
     assert result.statement == json.loads((survey.release / "statement.json").read_text())
     publish(survey, mix, finished(survey))  # by somebody who is not sure
@@ -79,7 +83,11 @@ def test_where_a_third_party_serves_the_page_the_result_is_at_the_mix(mix, tmp_p
     assert "The result of this survey will be here" in shown(survey)
     mix.close(collection, survey.analyst_key())
     publish(survey, mix, BatchTooSmallError("fewer"))
-    assert "Nothing was released" in shown(survey)
+    page = shown(survey)
+    assert "Nothing was released" in page
+    assert f"<strong>{Trust.PAGE.text}</strong>" in page
+    assert Trust.PAGE_AT_SHUFFLER.text not in page
+    assert "carry the signature" not in page  # there are no numbers
 
 
 def test_of_too_few_answers_it_is_published_that_nothing_was_released(mix, tmp_path):

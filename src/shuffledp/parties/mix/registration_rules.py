@@ -8,7 +8,7 @@ from shuffledp.parties.service.collection_at_shuffler import terms_of
 from shuffledp.parties.service.http_messages import Problem
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.survey import Collection
-from shuffledp.survey.addresses import host_of, same_host
+from shuffledp.survey.addresses import is_below, same_host
 
 
 def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem | None:
@@ -39,10 +39,7 @@ def issued_here(collection: Collection, terms: MixTerms) -> bool:
 
 def at_mix(collection: Collection, terms: MixTerms) -> bool:
     """Whether the page of a collection is at the mix's host, or at a name below it."""
-    if collection.page is None:
-        return False
-    host, own = host_of(collection.page.url), host_of(terms.url)
-    return host == own or host.endswith(f".{own}")
+    return collection.page is not None and is_below(collection.page.url, terms.url)
 
 
 def has_place(collection: Collection, terms: MixTerms) -> bool:

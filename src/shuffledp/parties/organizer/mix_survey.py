@@ -22,6 +22,7 @@ from shuffledp.parties.service.invitations import new_invitations
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, PartyNames, Service, Task
+from shuffledp.survey.addresses import is_below
 from shuffledp.survey.survey_terms import SurveyTerms
 
 _DAYS_OPEN, _DAYS_TO_FETCH = 7, 30
@@ -73,11 +74,16 @@ def new_mix_survey(
         reserve: reserves the release in a privacy ledger, before the mix knows of the collection.
 
     Raises:
-        InvalidParameterError: if the mix does not take so many people, or the collection could not be kept apart.
+        InvalidParameterError: if the mix does not take so many people or days, or the page is to be at its own host.
         RemoteProtocolError: if the mix refuses; then there is no folder.
     """
     if terms.people > found.policy.people:
         raise invalid(f"at most {found.policy.people}, which {mix.url} takes", people=terms.people)
+    latest = datetime.now(UTC) + timedelta(days=found.policy.days)
+    if plan.closes is not None and instant(closes=plan.closes) > latest:
+        raise invalid(f"at most {found.policy.days} days from now, which {mix.url} takes", closes=plan.closes)
+    if plan.page_at is not None and is_below(plan.page_at, found.url):
+        raise invalid(f"at another host than {mix.url}, which serves the page by itself", page_at=plan.page_at)
     if plan.invited is not None and not found.tokens:
         raise InvalidParameterError(f"--invite must be left out: {mix.url} gives no tokens.")
     issuer = None if plan.invited is None else Service(url=mix.url, key=mix.issuer_key())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import written
+from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key, write_key
 from shuffledp.files.writing import new_folder
 from shuffledp.parties.client.link_codes import link_code
@@ -128,6 +129,8 @@ def new_survey(terms: SurveyTerms, output: Path, setting: Setting) -> SurveyFold
     Raises:
         InvalidParameterError: if the folder exists, or the task does not fit.
     """
+    if output.exists():
+        raise invalid("a folder that does not exist yet", output=str(output))
     with new_folder(output, is_ours=lambda _: False) as folder:
         os.chmod(folder, _PRIVATE)
         made = SurveyFolder(folder)

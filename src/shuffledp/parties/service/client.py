@@ -41,9 +41,9 @@ _IN_WORDS = {
     "invitationUsed": "the invitation has been used on another device. Send the answer from there; if it was somebody "
     "else's, tell whoever asked you",
     "unauthorizedRequest": "the collection is closed, or knows no such invitation",
-    "notRegistered": "the mix takes no collection without a code or key that its operator knows",
+    "notRegistered": "the mix takes no collection without a code (--code) or a key (--key) that its operator knows",
     "otherMix": "the collection names other keys, addresses or a shuffle that are not this mix's",
-    "otherPage": "the mix would make another page of this collection: is its software of another version than this?",
+    "otherPage": "the mix would make another page of this collection: its software must be of the same version as this",
     "placeTaken": "another collection has this page's address already",
     "tooManyPeople": "the mix takes no collection of so many people",
     "tooManyBytes": "the mix takes no collection whose answers are so long",
