@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cli.running import refused, shuffledp, task_with, toml, write_answers
+from shuffledp.core.errors import BudgetExceededError
 from shuffledp.core.instants import written
 from shuffledp.files.ledger_file import read_ledger_file
 from shuffledp.files.ledger_use import charge_collection, inviting, spend_own
@@ -48,7 +49,7 @@ def test_the_cap_is_told_first_and_is_what_may_be_quoted(year):
     assert told[2].startswith("Quote this cap, and not the running total")
 
 
-def test_a_run_is_reserved_released_and_marked(year):
+def test_a_run_is_reserved_released_and_marked(year, real_page):
     out = run(year, "one", "--ledger", year / "year.ledger").out
     assert "lose together at most epsilon = 3 at delta = 1e-05" in " ".join(out.split())
     (entry,) = shown(year)["entries"]
@@ -137,6 +138,34 @@ def test_a_plan_reserves_its_weeks_at_once_and_later_runs_use_them_up(year):
     assert [each["left"] for each in found["entries"]] == [2, 0, 0]
 
 
+def test_a_plan_about_one_population_pays_for_no_release_about_another(tmp_path):
+    ledger = tmp_path / "year.ledger"
+    parts = ("--population", "north", "--population", "south")
+    shuffledp("ledger", "new", "--cap", 3, "--delta", 1e-5, "--releases", 20, *parts, "--output", ledger)
+    write(tmp_path)
+    write_answers(tmp_path, ["No", "Yes"] * 15)
+    shuffledp("ledger", "plan", tmp_path / "task.toml", "--weeks", 4, "--ledger", ledger, "--population", "north")
+    for output, further in (("one", parts[2:]), ("two", ()), ("three", parts[:2])):
+        run(tmp_path, output, "--ledger", ledger, *further)
+    assert [each["population"] for each in shown(tmp_path)["entries"]] == ["north", "south", "", "north"]
+    run(tmp_path, "elsewhere")
+    shuffledp("ledger", "add", tmp_path / "elsewhere" / "statement.json", "--ledger", ledger)
+    found = shown(tmp_path)["entries"]
+    assert (found[0]["left"], found[-1]["population"]) == (3, "")
+
+
+def test_no_release_claims_a_cap_that_holds_no_more_even_if_it_was_planned(year):
+    shuffledp("ledger", "plan", year / "task.toml", "--weeks", 2, "--ledger", year / "year.ledger")
+    planned = (year / "task.toml").read_text()
+    write(year, epsilon0=8.0)
+    run(year, "elsewhere")
+    refused(7, "ledger", "add", year / "elsewhere" / "statement.json", "--ledger", year / "year.ledger")
+    (year / "task.toml").write_text(planned)
+    command = ("run", year / "task.toml", "--input", year / "answers.csv", "--output", year / "week")
+    assert "holds no more" in refused(7, *command, "--ledger", year / "year.ledger")
+    assert not (year / "week").exists()
+
+
 def test_the_page_of_a_ledger_draws_the_budget(year):
     run(year, "one", "--ledger", year / "year.ledger")
     shuffledp("ledger", "show", year / "year.ledger", "--page", year / "ledger.html")
@@ -195,6 +224,18 @@ def test_a_collection_counts_at_its_worst_until_it_is_released(year, tmp_path):
     before = shown(year)["taken"]
     charge_collection(year / "year.ledger", made, [])
     assert shown(year)["taken"] == before
+
+
+def test_all_releases_of_a_collection_are_counted_also_where_the_cap_holds_no_more(year):
+    """Mutant: the first that is above the cap keeps those after it from being counted."""
+    write(year, epsilon0=8.0)
+    for each in ("one", "two"):
+        run(year, each)
+        write_answers(year, ["Yes"] * 40)
+    statements = [year / each / "statement.json" for each in ("one", "two")]
+    with pytest.raises(BudgetExceededError, match="written down"):
+        charge_collection(year / "year.ledger", collection(), statements)
+    assert [each["state"] for each in shown(year)["entries"]] == ["released", "released"]
 
 
 def test_a_person_s_own_ledger_counts_each_collection_once_and_refuses_what_is_above_the_cap(year):

@@ -80,6 +80,24 @@ def test_a_plan_is_used_up_by_its_own_task_at_no_further_cost():
         ledger.take(reserved("fifth", 0.05, ledger=ledger, of_plan="plan"), "x")
 
 
+def test_a_plan_about_one_population_takes_no_release_about_another():
+    ledger = ledger_of(populations=("north", "south"))
+    ledger.take(reserved("plan", 0.05, ledger=ledger, count=4, population="north"), "a")
+    assert ledger.planned(TASK) is ledger.planned(TASK, "south") is None
+    assert ledger.planned(TASK, "north").reserved.id == "plan"
+    for population in ("south", ""):
+        with pytest.raises(LocalProtocolError):
+            ledger.take(reserved("one", 0.05, ledger=ledger, of_plan="plan", population=population), "b")
+    assert (taken(ledger, "north"), taken(ledger, "south")) == (0.2, 0)
+
+
+def test_nothing_fits_once_the_cap_holds_no_more():
+    ledger = ledger_of()
+    ledger.take(reserved("made elsewhere", 1.1, ledger=ledger), "a")
+    with pytest.raises(BudgetExceededError, match=r"which holds no more: .* Nothing was spent"):
+        ledger.require_room(Charge(), "", "this release")
+
+
 def test_a_planned_release_that_failed_can_be_tried_again():
     """Mutant: the plan forgets that one of its releases came back."""
     ledger = ledger_of()

@@ -21,7 +21,7 @@ from shuffledp.survey.data_flow import DEMONSTRATION
 from shuffledp.survey.earlier import EarlierRelease
 from shuffledp.survey.ledger import Entry, Ledger
 from shuffledp.survey.ledger_charges import Loss, loss_of_release, read_release, worst_loss
-from shuffledp.survey.ledger_lines import EVERYBODY, LedgerMark, Released, Reserved, Voided
+from shuffledp.survey.ledger_lines import EVERYBODY, Charge, LedgerMark, Released, Reserved, Voided
 from shuffledp.survey.outcome import Outcome
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
@@ -58,13 +58,14 @@ def reserve(
     ledger, now = file.ledger, file.now()
     if id_ is not None and id_ in ledger.entries:
         raise InvalidParameterError(f"the ledger must not hold {id_[:12]} yet; it does. Nothing was spent twice.")
-    plan = ledger.planned(task.sha256) if count == 1 else None
-    if plan is None:
+    plan = ledger.planned(task.sha256, population) if count == 1 else None
+    if plan is not None:
+        ledger.require_room(Charge(), population, "this release")
+        people, charge = plan.reserved.people, plan.reserved.charge
+    else:
         worst = worst_loss(task, ledger.terms.remainder_each)
         ledger.require_room(worst.charge.times(count), population, f"{count} releases" if count > 1 else "this release")
         people, charge = worst.people, worst.charge
-    else:
-        people, charge, population = plan.reserved.people, plan.reserved.charge, plan.reserved.population
     reserved = Reserved(
         id=id_ or secrets.token_hex(_ID_BYTES),
         name=task.name,
@@ -206,11 +207,22 @@ def inviting(path: Path, *, population: str = EVERYBODY) -> Iterator[Callable[[C
 
 
 def charge_collection(path: Path, collection: Collection, statements: Iterable[Path]) -> None:
-    """Count the releases of a collection, each once, however often it is fetched."""
+    """Count the releases of a collection, each once, however often it is fetched.
+
+    Raises:
+        InvalidParameterError: if one cannot be believed; those before it are counted.
+        BudgetExceededError: if the cap holds no more; all of them are counted.
+    """
+    exceeded: BudgetExceededError | None = None
     with opened_ledger(path) as file:
         for statement in statements:
             if read_release(statement).file_sha256 not in file.ledger.statements:
-                charge_release(file, statement, entry=collection.id.hex())
+                try:
+                    charge_release(file, statement, entry=collection.id.hex())
+                except BudgetExceededError as error:
+                    exceeded = error
+    if exceeded is not None:
+        raise exceeded
 
 
 def spend_own(path: Path, collection: Collection) -> None:
@@ -312,7 +324,6 @@ def _made_elsewhere(file: LedgerFile, release: EarlierRelease, loss: Loss, now: 
         people=loss.people,
         charge=loss.charge,
         of_plan="" if plan is None else plan.reserved.id,
-        population=EVERYBODY if plan is None else plan.reserved.population,
         at=now,
     )
     file.append(reserved)

@@ -132,10 +132,11 @@ class Ledger:
                     found[release.order_groups] = found.get(release.order_groups, 0.0) + release.order_alpha
         return found
 
-    def planned(self, task_sha256: str) -> Entry | None:
-        """Entry of a declared plan of this task of which releases are left; None if there is none."""
+    def planned(self, task_sha256: str, population: str = EVERYBODY) -> Entry | None:
+        """Entry of a declared plan of this task, about this population, of which releases are left; None if none is."""
         for entry in self.entries.values():
-            if entry.left and entry.is_plan and entry.reserved.task_sha256 == task_sha256:
+            of = entry.reserved
+            if entry.left and entry.is_plan and (of.task_sha256, of.population) == (task_sha256, population):
                 return entry
         return None
 
@@ -143,12 +144,17 @@ class Ledger:
         """Refuse a reservation that does not fit.
 
         Raises:
-            BudgetExceededError: if the cap would not hold any more.
+            BudgetExceededError: if the cap would not hold any more, or does not already.
             InvalidParameterError: for a population that the ledger does not name.
         """
         if population not in (EVERYBODY, *self.terms.populations):
             named = ", ".join(self.terms.populations) or "none: its releases are about everybody"
             raise invalid(f"one that the ledger names ({named})", population=population)
+        if self.is_exceeded:
+            raise BudgetExceededError(
+                f"{what} must be within the ledger's cap, epsilon = {self.terms.cap:g}, which holds no more: releases "
+                "made elsewhere were added that did not fit. Nothing was spent."
+            )
         budget, before = self.budget, self.total(population)
         after = before + charge
         if after.fits(budget):
@@ -192,7 +198,8 @@ class Ledger:
                 return Entry(event)
             case Reserved(count=1) if entry is None:
                 plan = self.entries.get(event.of_plan)
-                if plan is not None and plan.left and event.charge.fits(plan.reserved.charge):
+                is_of = plan is not None and event.population == plan.reserved.population
+                if plan is not None and plan.left and is_of and event.charge.fits(plan.reserved.charge):
                     return Entry(event)
             case Released() if entry is not None and entry.takes_release:
                 if event.statement_sha256 not in self.statements and event.charge.fits(entry.reserved.charge):
