@@ -207,6 +207,7 @@ KEYS_OF_QUESTIONS = {
     "number": {"lower": 0, "upper": 10},
     "vector": {"dimension": 3},
     "multi-select": {"options": ["a", "b", "c"], "at_most": 2},
+    "open": {},
 }
 ASKED = [(name, kind) for name in QUESTIONS for kind in question_type(name).members()]
 
