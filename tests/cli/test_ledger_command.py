@@ -8,11 +8,14 @@ import pytest
 from cli.running import refused, shuffledp, task_with, toml, write_answers
 from shuffledp.core.errors import BudgetExceededError
 from shuffledp.core.instants import written
+from shuffledp.files import ledger_use
 from shuffledp.files.ledger_file import read_ledger_file
 from shuffledp.files.ledger_use import charge_collection, inviting, spend_own
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
+from shuffledp.survey.ledger_charges import Loss, loss_of_release, read_release
+from shuffledp.survey.ledger_lines import Charge
 
 NOW = datetime.now(UTC)
 
@@ -75,6 +78,25 @@ def test_a_run_that_fails_gives_back_what_it_reserved(year):
             "--ledger", year / "year.ledger")  # fmt: skip
     (entry,) = shown(year)["entries"]
     assert (entry["state"], entry["taken"]) == ("void", 0)
+
+
+def test_a_release_above_its_reservation_counts_in_full(year, monkeypatch):
+    """Mutant: it is lowered to what was reserved, without a word."""
+    small = Loss(Charge(squared=1, remainder=10**9), 20)
+    monkeypatch.setattr(ledger_use, "worst_loss", lambda _task, _remainder: small)
+    run(year, "one", "--ledger", year / "year.ledger")
+    statement = read_release(year / "one" / "statement.json")
+    found = read_ledger_file(year / "year.ledger")
+    assert found.total().squared >= loss_of_release(statement, found.terms.remainder_each).charge.squared
+
+
+def test_an_analysis_that_fails_keeps_its_reservation_as_the_view_was_seen(year):
+    """Mutant: it is taken back, although the analyst has the reports."""
+    (year / "view.parquet").write_bytes(b"no view")
+    refused(3, "analyze", year / "task.toml", "--input", year / "view.parquet", "--output", year / "one",
+            "--ledger", year / "year.ledger")  # fmt: skip
+    (entry,) = shown(year)["entries"]
+    assert entry["state"] == "reserved"
 
 
 def test_a_seeded_run_is_refused_beside_a_ledger(year):

@@ -143,7 +143,9 @@ def void(
 
 
 @contextmanager
-def counting(ledger: Path | None, task: "Task", population: str) -> "Iterator[Callable[[Outcome, Path], Outcome]]":
+def counting(
+    ledger: Path | None, task: "Task", population: str, *, are_seen: bool = False
+) -> "Iterator[Callable[[Outcome, Path], Outcome]]":
     """Context of a run whose release a ledger counts, if there is one: reserved before, and taken back if it fails.
 
     Yields:
@@ -154,7 +156,7 @@ def counting(ledger: Path | None, task: "Task", population: str) -> "Iterator[Ca
         return
     from shuffledp.files.ledger_use import spending
 
-    with spending(ledger, task, population=population) as counted:
+    with spending(ledger, task, population=population, are_seen=are_seen) as counted:
         yield counted
 
 

@@ -138,7 +138,7 @@ def analyze(
     asked = Task.read(task)
     with new_folder(output, force=force) as folder:
         _warn_of_release(output, asked)
-        with counting(ledger, asked, population) as counted:
+        with counting(ledger, asked, population, are_seen=True) as counted:
             if engine is Engine.SPARK:
                 outcome = _on_spark("analyze_on", asked, input, folder, earlier=earlier or ())
             else:

@@ -28,6 +28,7 @@ from shuffledp.survey.task import Task
 
 _ID_BYTES = 16
 _LARGEST = 1 << 30
+_ROUNDING = 1e-6  # relative; a charge may differ by this between machines
 
 
 def reserve(
@@ -115,7 +116,7 @@ def charge_release(file: LedgerFile, statement: Path, *, entry: str | None = Non
     release, content = read_release(statement), _content(statement)
     _require_known(ledger, release.file_sha256, [each.statement_sha256 for each in release.earlier], content)
     loss = loss_of_release(release, ledger.terms.remainder_each)
-    found = _entry_of(ledger, entry, content, release.task_sha256) or _made_elsewhere(file, release, loss, now)
+    found = _entry_of(ledger, entry, content, loss, release.task_sha256) or _made_elsewhere(file, release, loss, now)
     released = Released(
         id=found.reserved.id,
         statement_sha256=release.file_sha256,
@@ -160,10 +161,13 @@ def void(file: LedgerFile, id_: str, *, reason: str) -> Entry:
 
 
 @contextmanager
-def spending(path: Path, task: Task, *, population: str = EVERYBODY) -> Iterator[Callable[[Outcome, Path], Outcome]]:
+def spending(
+    path: Path, task: Task, *, population: str = EVERYBODY, are_seen: bool = False
+) -> Iterator[Callable[[Outcome, Path], Outcome]]:
     """Context of a run whose release is reserved before it begins.
 
-    If the block ends by an error, nothing has left it, and the reservation is taken back; a killed process leaves it.
+    If the block ends by an error, nothing has left it, and the reservation is taken back, unless the reports
+    ``are_seen`` by then, as by an analyst who was given them; a killed process leaves it.
 
     Yields:
         Function that is given the outcome and its folder, before the folder gets its name: it adds the ledger's mark to
@@ -181,7 +185,8 @@ def spending(path: Path, task: Task, *, population: str = EVERYBODY) -> Iterator
     try:
         yield counted
     except BaseException:
-        _take_back(path, mark.entry, "the run failed before it released anything")
+        if not are_seen:
+            _take_back(path, mark.entry, "the run failed before it released anything")
         raise
 
 
@@ -299,15 +304,22 @@ def require_recent(ledger: Ledger, mark: Mapping[str, Any]) -> None:
         )
 
 
-def _entry_of(ledger: Ledger, given: str | None, content: Mapping[str, Any], task_sha256: str) -> Entry | None:
-    """Reservation of a release: the given one, or the one of its mark or of its collection; None if there is none."""
+def _entry_of(
+    ledger: Ledger, given: str | None, content: Mapping[str, Any], loss: Loss, task_sha256: str
+) -> Entry | None:
+    """Reservation of a release: the given one, or the one of its mark or of its collection; None if there is none.
+
+    A release that loses more than was reserved for it has none, and counts in full beside it.
+    """
     mark, flow = content.get("ledger"), content.get("flow")
     marked = mark.get("entry") if isinstance(mark, dict) else None
     collected = flow.get("collected") if isinstance(flow, dict) else None
     collection = collected.get("collection") if isinstance(collected, dict) else None
     for each in filter(None, (given, marked, collection)):
         entry = ledger.entries.get(str(each))
-        if entry is not None and entry.takes_release and entry.reserved.task_sha256 == task_sha256:
+        if entry is None or not entry.takes_release or entry.reserved.task_sha256 != task_sha256:
+            continue
+        if loss.charge.squared <= entry.reserved.charge.squared * (1 + _ROUNDING):
             return entry
     return None
 

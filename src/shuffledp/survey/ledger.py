@@ -24,6 +24,8 @@ from shuffledp.survey.ledger_lines import (
     digest_of,
 )
 
+_FAR = 1000  # budgets, above which a share of one is told in words
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -261,4 +263,6 @@ def read_ledger(lines: Sequence[bytes], parsed: Sequence[dict[str, Any]]) -> Led
 
 
 def _share(charge: Charge, budget: Charge) -> str:
+    if charge.squared > _FAR * budget.squared:
+        return "far more than all of it"
     return f"{charge.squared / budget.squared:.1%}" if budget.squared else "all"
