@@ -146,7 +146,9 @@ def test_what_has_happened_counts_even_where_it_does_not_fit(year):
     error = refused(7, "ledger", "add", year / "one" / "statement.json", "--ledger", year / "year.ledger")
     assert "written down" in error
     assert shown(year)["is_exceeded"]
-    assert "THE CAP HOLDS NO MORE" in shuffledp("ledger", "show", year / "year.ledger").out
+    told = shuffledp("ledger", "show", year / "year.ledger", "--page", year / "ledger.html").out
+    assert "THE CAP HOLDS NO MORE" in told
+    assert "THE CAP HOLDS NO MORE" in (year / "ledger.html").read_text()
 
 
 def test_a_plan_reserves_its_weeks_at_once_and_later_runs_use_them_up(year):

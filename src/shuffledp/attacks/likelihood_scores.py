@@ -67,8 +67,8 @@ def worst_inputs(model: LocalModel) -> tuple[NeighboringInputs, ...]:
     The audit tries both roles of the two answers, so that "others = second" would repeat "others = first".
     """
     if isinstance(model, FrequencyModel):
-        third = [2] if model.domain_size > 2 else []
-        return tuple(NeighboringInputs(first=0, second=1, others=others) for others in (*third, 0))
+        rest = [2] if model.domain_size > 2 else []
+        return tuple(NeighboringInputs(first=0, second=1, others=others) for others in (*rest, 0))
     if isinstance(model, PrefixModel):  # codes in chunks that differ from the first one on
         first, second, third = ((chunk, *[0] * (model.num_levels - 1)) for chunk in range(3))
         crowds = (third, first) if model.hash_range > 2 else (first,)

@@ -82,8 +82,13 @@ def top_of(document: Document) -> str:
 
 
 def _arranged(document: Document) -> list[Section]:
-    """Sections in the order of a page: promise and results, meaning, details, grounds, origin."""
-    first, dangers = list[Section](), [each for each in document.dangers if PAGE in each.on]
+    """Sections in the order of a page: promise and results, meaning, details, grounds, origin.
+
+    Dangers stand beside the promise, and only there; a document without one keeps them in their places.
+    """
+    first, dangers = list[Section](), list[Text]()
+    if document.promise is not None:
+        dangers = [each for each in document.dangers if PAGE in each.on]
     further = {place: [each for each in document.sections if each.place is place] for place in Place}
     promise, why = document.promise, list[Section]()
     if promise is not None:
