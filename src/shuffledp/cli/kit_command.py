@@ -87,7 +87,9 @@ def doctor(
         typer.Option(metavar="FILE", readable=False, help="Certificates to trust, in place of the system's."),
     ] = None,
 ) -> None:
-    """Examine a service from outside, or all parties of a kit: names, certificates, clocks, and the way of a report.
+    """Examine a service, or all parties of a kit.
+
+    Names, certificates, clocks, and the way of a report, as seen from outside.
 
     Each failure says what was seen, and what to change. No report is sent, and nothing is counted.
     """
