@@ -58,8 +58,8 @@ def charge_of(model: ProtocolModel, *, remainder: float) -> float:
 
     Example:
         >>> from shuffledp.accounting.account import protocol_of
-        >>> model = protocol_of("k-rr", epsilon0=2.0, num_users=10_000, domain_size=16)
-        >>> 0.01908 < charge_of(model, remainder=1e-10) < 0.01912
+        >>> model = protocol_of(None, epsilon0=1.0, num_users=100)
+        >>> 0.1 < charge_of(model, remainder=1e-10) < pure_charge(1.0)
         True
     """
     open_probability(remainder=remainder)

@@ -133,7 +133,7 @@ def plan_weeks(
         ...     "release": {"delta": 1e-6},
         ... })
         >>> found = plan_weeks(task, num_weeks=4, target_epsilon=0.5)
-        >>> found.epsilon <= 0.5, 1.5 < found.columns[0].epsilon0 < 1.9
+        >>> found.epsilon <= 0.5, 2.1 < found.columns[0].epsilon0 < 2.3
         (True, True)
     """
     num_users = planned_people(task, num_users)

@@ -19,6 +19,9 @@ SIZES = {  # of small and of large reports
     "num_steps": (16, 10**6),
     "num_levels": (3, 300),
     "dimension": (2, 40),
+    "num_options": (3, 300),
+    "at_most": (1, 1),
+    "num_bits": (16, 80),
 }
 PROTOCOLS = {
     "split-and-mix": (
@@ -37,6 +40,10 @@ LENGTHS = {
     "one-bit-mean": (1, 1),
     "rounded-mean": (1, 2),
     "priv-unit": (16, 320),
+    "columns": (2, 3),
+    "one-option": (2, 3),
+    "all-sets": (1, 2),
+    "masked-prefix": (10, 10),
     "split-and-mix": (3, 6),
 }
 EVERY = [(kind, size) for kind in KINDS for size in (0, 1)]
@@ -57,7 +64,12 @@ def reports_of(kind, size, people=40, seed=3):
     randomizer = randomizer_of(kind, size)
     model, numbers = randomizer.model, np.random.default_rng(seed)
     dimension = getattr(model, "dimension", 1)
-    if randomizer.answers == "category":
+    if randomizer.answers == "multi-select":
+        values = np.zeros((people, model.num_options), dtype=np.int64)
+        values[np.arange(people), numbers.integers(model.num_options, size=people)] = 1
+    elif randomizer.answers == "open":
+        values = numbers.integers(2, size=(people, model.num_levels))
+    elif randomizer.answers == "category":
         values = numbers.integers(model.domain_size, size=people)
     elif randomizer.answers == "vector":
         values = numbers.normal(size=(people, dimension))
