@@ -5,7 +5,6 @@ The kit holds public keys only: each private key is made on the machine that use
 
 import json
 import shutil
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from shuffledp.parties.kit.proxies import caddyfile_of, nginx_of
 from shuffledp.parties.kit.units import unit_of
 from shuffledp.parties.wire.keys import Role as KeyRole
 from shuffledp.survey import Collection, WebPage
+from shuffledp.survey.section import read_toml
 
 _FILE = "kit.toml"
 _VERSION = 1
@@ -103,8 +103,8 @@ def parties_of(folder: Path) -> Parties:
         InvalidParameterError: if the folder is no kit, or one of another version.
     """
     try:
-        found = tomllib.loads((folder / _FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = read_toml(folder / _FILE, "the kit")
+    except InvalidParameterError:
         raise InvalidParameterError(
             f"the kit must be a folder with {_FILE}, as `kit new` writes it; {folder} is none."
         ) from None
