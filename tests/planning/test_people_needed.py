@@ -98,7 +98,7 @@ def test_a_task_is_asked_how_many_people_an_error_takes(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--epsilon", 1), "--error must be given beside --epsilon"),
+        (("--epsilon", 1), "--error or --weeks must be given beside --epsilon"),
         (("--error", 0.1, "--users", 50), "--users must be left out beside --error"),
     ],
 )
