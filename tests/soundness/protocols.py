@@ -51,6 +51,15 @@ LOCAL = {
             randomizers.SubsetSelection,
         )
     },
+    **{
+        name: lambda epsilon0, kind=kind: kind(epsilon0=epsilon0, num_options=5, at_most=2).model
+        for name, kind in (
+            ("columns", randomizers.TickColumns),
+            ("one-option", randomizers.OneOption),
+            ("all-sets", randomizers.AllSets),
+        )
+    },
+    "masked-prefix": lambda epsilon0: randomizers.MaskedPrefixes(epsilon0=epsilon0, num_bits=12).model,
     "one-bit-mean": lambda epsilon0: randomizers.OneBitMean(epsilon0=epsilon0, **NUMBERS).model,
     "rounded-mean": lambda epsilon0: randomizers.RoundedMean(epsilon0=epsilon0, num_levels=4, **NUMBERS).model,
     "laplace-mean": lambda epsilon0: randomizers.DiscreteLaplaceMean(epsilon0=epsilon0, num_steps=8, **NUMBERS).model,

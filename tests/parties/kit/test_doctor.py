@@ -72,7 +72,7 @@ def test_nothing_is_wrong_with_a_good_service_and_a_good_relay():
         ({"/metrics": (200, "counts")}, {}, "/metrics is reached from outside"),
         ({}, {"server": "nginx/1.22.1"}, "tell the version of the proxy -> server_tokens off"),
         ({}, {"set-cookie": "a=b"}, "answers set a cookie"),
-        ({}, {"date": format_datetime(datetime.now(UTC) - timedelta(hours=1))}, "its clock and this one differ by 3"),
+        ({}, {"date": format_datetime(datetime.now(UTC) - timedelta(days=1))}, "its clock and this one differ by"),
     ],
 )
 def test_each_fault_of_a_service_is_found_alone(answers, fields, found):
