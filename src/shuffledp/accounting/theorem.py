@@ -11,9 +11,10 @@ import numpy as np
 from shuffledp.accounting.numerics import ROUND_UP, SMALLEST, rounded_up
 from shuffledp.core.errors import HypothesisError
 from shuffledp.core.guarantees import CentralDP, Guarantee
-from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel, SumModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, ProtocolModel
 from shuffledp.core.statement_terms import ASSUMED, FAKE_SENDERS, Basis, Hypothesis, Kind, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.sum_models import SumModel
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import nonnegative, open_probability
 

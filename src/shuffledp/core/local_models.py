@@ -7,7 +7,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +22,6 @@ from shuffledp.core.shuffle_models import DummyReports, ShuffleModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.validate import integer_at_least, invalid
 
-LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
 LEAST_CURVATURE = -0.5  # reports that carry half of the values' spread tell it well enough
 
 
@@ -299,65 +297,6 @@ class MeanModel(LocalModel):
     def tells_spread(self) -> bool:
         """Whether the spread of the values can be told from the variance of the reports."""
         return self.noise_curvature >= LEAST_CURVATURE
-
-
-class SumModel(LocalModel):
-    """Randomizer whose reports are additive shares modulo q; only the sum over all people is meaningful.
-
-    Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
-    c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
-    """
-
-    __slots__ = ()
-    num_users: int  # planned; fewer may come
-    epsilon: float  # loss of the noise of ``noise_users`` people, in all coordinates together
-    lower: float
-    upper: float
-    dimension: int  # coordinates, 1 for numbers
-    l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
-    num_shares: int
-    precision: int  # steps of the grid, the most by which a coordinate can change
-    modulus: int
-    noise_users: int  # whose noise adds up to one discrete Laplace
-
-    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
-        """Column ``round`` of the reports."""
-        return columns["round"]
-
-    @property
-    def trust(self) -> tuple[Trust, ...]:
-        """Trust that no party adds up the messages of one person, and thereby reads the answer."""
-        return (Trust.ALL_SHARES,)
-
-    @property
-    @abstractmethod
-    def rate(self) -> Fraction:
-        """Privacy loss of the noise for one step of one coordinate."""
-
-    @property
-    @abstractmethod
-    def sampler_error(self) -> float:
-        """Total variation between drawn and ideal noise, of one person in one coordinate."""
-
-    @property
-    @abstractmethod
-    def wrap_probability(self) -> float:
-        """Bound on the probability that a coordinate's noise wraps around the modulus, so that the sum is wrong."""
-
-    @abstractmethod
-    def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
-        """Sums of the participants' values, from each coordinate's sum of shares modulo q."""
-
-    @abstractmethod
-    def sum_variance(self, people: int) -> float:
-        """Variance of each coordinate of a sum over ``people``, in squared units; rounding enters as a bound."""
-
-    @abstractmethod
-    def sum_margin(self, people: int, level: float) -> float:
-        """Half-width of the interval of each coordinate of a sum over ``people``, in units of the values.
-
-        The coverage ``level`` is reached by the law of the noise, which is not normal.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

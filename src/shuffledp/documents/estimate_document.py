@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core.estimates import Estimate
-from shuffledp.core.local_models import MeanModel, SumModel
+from shuffledp.core.local_models import MeanModel
+from shuffledp.core.sum_models import SumModel
 from shuffledp.core.text import count_of
 from shuffledp.documents.blocks import (
     DETAIL,

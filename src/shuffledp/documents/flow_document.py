@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from shuffledp.core.local_models import FrequencyModel, ProtocolModel, SumModel
+from shuffledp.core.local_models import FrequencyModel, ProtocolModel
+from shuffledp.core.sum_models import SumModel
 from shuffledp.core.text import count_of, factor_in_digits, percent, plural, printable
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Role, Text, told
 from shuffledp.documents.document import Document, Section
@@ -159,11 +160,7 @@ def _one_report(outcome: ColumnOutcome) -> str:
             f"answer with {percent(local.q)}."
         )
     if isinstance(local, SumModel):
-        return (
-            "All but one of a person\N{RIGHT SINGLE QUOTATION MARK}s messages for a number are uniform, whatever was "
-            "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
-            "hidden before the shuffles."
-        )
+        return local.alone
     if local.guarantee.is_trivial:
         return "Nothing limits what a report tells about its sender."
     what = "a report" if local.num_messages == 1 else "all that one person sends"

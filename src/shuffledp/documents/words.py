@@ -11,9 +11,10 @@ import numpy as np
 
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee, LocalDP
-from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel, SumModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.sum_models import SumModel
 from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.planning.mechanism_choice import ExpectedError

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
-from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel, SumModel
+from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
+from shuffledp.core.sum_models import SumModel
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.core.validate import integer_at_least, nonnegative, positive
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
@@ -104,8 +105,7 @@ def _sensitivities(local: LocalModel) -> tuple[float, float]:
         raise UnsupportedModelError(
             f"a trusted curator needs a known statistic; {local.kind!r} reports do not state theirs."
         )
-    width, moved = local.upper - local.lower, min(local.dimension, 2) if local.l1_bounded else local.dimension
-    return width * moved, width * math.sqrt(moved)
+    return local.sensitivities
 
 
 def _laplace(sensitivity: float, epsilon: float, *, discrete: bool) -> float:

@@ -10,7 +10,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Summary, View
-from shuffledp.core.local_models import LARGEST_WRAP_PROBABILITY, SumModel
+from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, ShareModel
 from shuffledp.core.validate import invalid
 
 _HALF = np.uint64(32)
@@ -29,7 +29,7 @@ class ShareSummary(Summary):
         InvalidParameterError: if there is not one residue for each coordinate and one count for each round.
     """
 
-    model: SumModel
+    model: ShareModel
     residues: tuple[int, ...]
     messages: tuple[int, ...]
 
@@ -63,7 +63,7 @@ class ShareSummary(Summary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumAnalyzer:
-    """Sums or means of numbers or vectors, for randomizers whose shares add up to them (`SumModel`).
+    """Sums or means of numbers or vectors, for randomizers whose shares add up to them (`ShareModel`).
 
     One row, named "value", for numbers; one per coordinate for vectors. If fewer people came than planned, the sum and
     the mean are those of the people who came, with the noise of those people.
@@ -104,7 +104,7 @@ class SumAnalyzer:
             UnsupportedModelError: if the reports are not shares of numbers.
         """
         model = view.reports.model
-        if not isinstance(model, SumModel):
+        if not isinstance(model, ShareModel):
             raise UnsupportedModelError(f"sums need shares of numbers; got reports of {model.kind!r}.")
         rounds = view.reports["round"]
         messages = np.bincount(rounds, minlength=model.num_messages)
@@ -159,7 +159,7 @@ def _people(summary: ShareSummary) -> int:
 
 
 def _residues(
-    shares: NDArray[np.unsignedinteger], coordinates: NDArray[np.integer] | None, model: SumModel
+    shares: NDArray[np.unsignedinteger], coordinates: NDArray[np.integer] | None, model: ShareModel
 ) -> tuple[int, ...]:
     """Sum of the shares of each coordinate modulo q, in halves of 32 bits, whose sums cannot overflow."""
     if coordinates is None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.local_models import LARGEST_WRAP_PROBABILITY, SumModel
+from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, LaplaceShareModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.shares.randomizers import polya
 from shuffledp.randomizers.families import Columns, RangeRandomizer
@@ -29,7 +29,7 @@ _LARGEST_DIMENSION = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitAndMixModel(SumModel):
+class SplitAndMixModel(LaplaceShareModel):
     """Description of split and mix.
 
     Args:

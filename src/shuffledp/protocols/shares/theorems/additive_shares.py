@@ -22,9 +22,10 @@ import numpy as np
 from shuffledp.accounting.numerics import exp, rounded_up, smallest_below
 from shuffledp.accounting.theorem import Theorem, oblivious
 from shuffledp.core.guarantees import Guarantee
-from shuffledp.core.local_models import ProtocolModel, SumModel
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Status
 from shuffledp.core.statements import PrivacyStatement
+from shuffledp.core.sum_models import LaplaceShareModel
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, log_binomial, mixing_distance
@@ -60,7 +61,7 @@ class SplitAndMixRounds(Theorem):
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Whether the reports are additive shares."""
-        return isinstance(model.local, SumModel)
+        return isinstance(model.local, LaplaceShareModel)
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
         """Least epsilon whose delta is small enough, at most the loss of the noise; infinite if there is none."""
@@ -143,7 +144,9 @@ class _Bound:
     @classmethod
     def of(cls, model: ProtocolModel) -> "_Bound":
         """Bound for a model that has the shape of the theorem."""
-        return _bound(cast(SumModel, model.local), model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
+        return _bound(
+            cast(LaplaceShareModel, model.local), model.shuffle.num_honest, cast(float, model.shuffle.imperfection)
+        )
 
     @property
     def turning(self) -> float:
@@ -169,13 +172,13 @@ class _Bound:
 
 
 @lru_cache(maxsize=128)
-def _bound(local: SumModel, num_honest: int, imperfection: float) -> _Bound:
+def _bound(local: LaplaceShareModel, num_honest: int, imperfection: float) -> _Bound:
     mixing = mixing_distance(num_honest, local.num_shares, imperfection, local.modulus)
     distance = local.dimension * (mixing + num_honest * local.sampler_error)
     return _Bound(_noise(local), min(1.0, distance * (1 + 1e-14)))
 
 
-def _noise(local: SumModel) -> _Step | _Coordinates:
+def _noise(local: LaplaceShareModel) -> _Step | _Coordinates:
     if local.l1_bounded and local.dimension > 1:
         return _Coordinates(local.epsilon, 1)
     exact = local.rate * local.precision * local.dimension
@@ -188,9 +191,12 @@ def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     """Hypotheses without the certificate, as far as they make sense."""
     local, shuffle = model.local, model.shuffle
     shares = Hypothesis(
-        "additive-shares", "additive shares of noisy numbers", f"{local.kind!r} reports", isinstance(local, SumModel)
+        "additive-shares",
+        "additive shares of noisy numbers",
+        f"{local.kind!r} reports",
+        isinstance(local, LaplaceShareModel),
     )
-    if not isinstance(local, SumModel):
+    if not isinstance(local, LaplaceShareModel):
         return (shares,)
     buffer = shuffle.is_uniform and shuffle.num_rounds == 1
     requirement = "a round of its own for each of a user's messages (or one uniform shuffle of all of them)"

@@ -1,0 +1,123 @@
+"""Public descriptions of randomizers of which only the sum over all people is meaningful.
+
+A `SumModel` says what every such sum has: a range, and how many people's noise suffices. Its messages are additive
+shares modulo q (`ShareModel`), with discrete Laplace noise (`LaplaceShareModel`), or bits that are counted
+(`BitSumModel`).
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.local_models import LocalModel
+from shuffledp.core.statement_terms import Trust
+
+LARGEST_WRAP_PROBABILITY = 0.05  # of a sum modulo q: above it, it may well be decoded as a quite different one
+
+
+class SumModel(LocalModel):
+    """Randomizer whose reports hide nothing until they are shuffled; only their sum over all people is meaningful."""
+
+    __slots__ = ()
+    alone: ClassVar[str]  # what a person's messages tell before the shuffles, in words
+    num_users: int  # planned; fewer may come
+    lower: float
+    upper: float
+    dimension: int  # coordinates, 1 for numbers
+    noise_users: int  # whose noise suffices
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust that no party adds up the messages of one person, and thereby reads the answer."""
+        return (Trust.ALL_SHARES,)
+
+    @property
+    def sensitivities(self) -> tuple[float, float]:
+        """Sensitivities of the sum: the most that one answer moves it, in sum norm and in Euclidean norm."""
+        return self.upper - self.lower, self.upper - self.lower
+
+    @abstractmethod
+    def sum_variance(self, people: int) -> float:
+        """Variance of each coordinate of a sum over ``people``, in squared units; rounding enters as a bound."""
+
+
+class ShareModel(SumModel):
+    """Randomizer whose reports are additive shares modulo q.
+
+    Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
+    c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
+    """
+
+    __slots__ = ()
+    alone = (
+        "All but one of a person\N{RIGHT SINGLE QUOTATION MARK}s messages for a number are uniform, whatever was "
+        "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
+        "hidden before the shuffles."
+    )
+    num_shares: int
+    modulus: int
+
+    def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
+        """Column ``round`` of the reports."""
+        return columns["round"]
+
+    @property
+    @abstractmethod
+    def sampler_error(self) -> float:
+        """Total variation between drawn and ideal noise, of one person in one coordinate."""
+
+    @property
+    @abstractmethod
+    def wrap_probability(self) -> float:
+        """Bound on the probability that a coordinate's noise wraps around the modulus, so that the sum is wrong."""
+
+    @abstractmethod
+    def decode(self, residues: tuple[int, ...], people: int) -> NDArray[np.float64]:
+        """Sums of the participants' values, from each coordinate's sum of shares modulo q."""
+
+    @abstractmethod
+    def sum_margin(self, people: int, level: float) -> float:
+        """Half-width of the interval of each coordinate of a sum over ``people``, in units of the values.
+
+        The coverage ``level`` is reached by the law of the noise, which need not be normal.
+        """
+
+
+class LaplaceShareModel(ShareModel):
+    """Shares of numbers on a grid with Polya noise, which adds up to discrete Laplace noise."""
+
+    __slots__ = ()
+    epsilon: float  # loss of the noise of ``noise_users`` people, in all coordinates together
+    l1_bounded: bool  # whether coordinates are 0 or more and have a bounded sum
+    precision: int  # steps of the grid, the most by which a coordinate can change
+
+    @property
+    def sensitivities(self) -> tuple[float, float]:
+        """Sensitivities of the sum of whole ranges in all coordinates, or of vectors with a bounded sum."""
+        width, moved = self.upper - self.lower, min(self.dimension, 2) if self.l1_bounded else self.dimension
+        return width * moved, width * math.sqrt(moved)
+
+    @property
+    @abstractmethod
+    def rate(self) -> Fraction:
+        """Privacy loss of the noise for one step of one coordinate."""
+
+
+class BitSumModel(SumModel):
+    """Bits of which only the number of ones in one buffer is meaningful: each person's are some ones, zeros and coins.
+
+    Of ``value_bits + coins`` messages, ``coins`` are fair coins, and of the others as many are ones as the answer says.
+    """
+
+    __slots__ = ()
+    alone = (
+        "Whoever sees all messages of one person counts the ones, and reads the answer up to a few coins. So nothing "
+        "is hidden before the shuffle."
+    )
+    value_bits: int
+    coins: int
