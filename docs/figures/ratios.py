@@ -10,9 +10,9 @@ from pathlib import Path
 
 from shuffledp.accounting import SHARP_THEOREMS
 from shuffledp.core.local_models import LocalModel, ProtocolModel
-from shuffledp.documents.curves import Curves
-from shuffledp.documents.drawing import draw
-from shuffledp.documents.epsilon_charts import ratio_chart
+from shuffledp.documents.charts.curves import Curves
+from shuffledp.documents.charts.drawing import draw
+from shuffledp.documents.charts.epsilon_charts import ratio_chart
 from shuffledp.randomizers import LdpModel, OptimizedUnaryEncoding
 from shuffledp.shufflers import UniformShuffleModel
 

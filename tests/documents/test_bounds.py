@@ -16,10 +16,10 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Status
 from shuffledp.documents import account_document
 from shuffledp.documents.account_document import figure_of
-from shuffledp.documents.chart import Band, Dots, Line, Name, Note
-from shuffledp.documents.curve_names import apart
-from shuffledp.documents.curves import Along, Curve, Curves, shown
-from shuffledp.documents.epsilon_charts import band_chart, bounds_chart, ratio_chart, stacked_chart
+from shuffledp.documents.charts.chart import Band, Dots, Line, Name, Note
+from shuffledp.documents.charts.curve_names import apart
+from shuffledp.documents.charts.curves import Along, Curve, Curves, shown
+from shuffledp.documents.charts.epsilon_charts import band_chart, bounds_chart, ratio_chart, stacked_chart
 from shuffledp.documents.rendering import figure_of as figure_of_chart
 from shuffledp.randomizers import ChannelModel, KaryRandomizedResponseModel, LdpModel, family_of
 from shuffledp.shufflers import UniformShuffleModel

@@ -3,7 +3,7 @@ import pytest
 
 from documents.outcomes import make_outcome
 from shuffledp.accounting import THEOREMS, account
-from shuffledp.documents.curves import Curves
+from shuffledp.documents.charts.curves import Curves
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ import pytest
 from documents.outcomes import make_outcome
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.documents.blocks import Column, Table
-from shuffledp.documents.chart import Dots, Line, Spans
-from shuffledp.documents.estimate_charts import rows_chart
-from shuffledp.documents.house_style import NARROW, WIDE
-from shuffledp.documents.place_charts import PlacesDrawn, folded, place_charts
+from shuffledp.documents.charts.chart import Dots, Line, Spans
+from shuffledp.documents.charts.estimate_charts import rows_chart
+from shuffledp.documents.charts.house_style import NARROW, WIDE
+from shuffledp.documents.charts.place_charts import PlacesDrawn, folded, place_charts
 from shuffledp.documents.rendering import figure_of
 from shuffledp.documents.words import Scale
 from shuffledp.protocols.network.documents.walk_charts import rounds_chart

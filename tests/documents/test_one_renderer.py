@@ -7,8 +7,21 @@ import numpy as np
 import pytest
 
 import shuffledp
-from shuffledp.documents.chart import Axis, Band, Chart, Columns, Dots, Line, Mark, Name, Note, Panel, Rows, Spans
-from shuffledp.documents.house_style import NARROW, WIDE
+from shuffledp.documents.charts.chart import (
+    Axis,
+    Band,
+    Chart,
+    Columns,
+    Dots,
+    Line,
+    Mark,
+    Name,
+    Note,
+    Panel,
+    Rows,
+    Spans,
+)
+from shuffledp.documents.charts.house_style import NARROW, WIDE
 from shuffledp.documents.rendering import figure_of
 
 SOURCE = Path(shuffledp.__file__).parent

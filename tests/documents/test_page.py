@@ -158,14 +158,14 @@ def test_pictures_take_the_colors_of_the_page(page):
 
 
 def test_dark_and_light_name_the_same_colors():
-    from shuffledp.documents.house_style import DARK, LIGHT
+    from shuffledp.documents.charts.house_style import DARK, LIGHT
 
     assert DARK.keys() == LIGHT.keys()
 
 
 @pytest.mark.parametrize("scheme", ["LIGHT", "DARK"])
 def test_text_in_every_color_can_be_read_on_the_page(scheme):
-    from shuffledp.documents import house_style
+    from shuffledp.documents.charts import house_style
 
     colors = getattr(house_style, scheme)
     for name in ("ink", "soft", "blue", "vermilion", "green"):

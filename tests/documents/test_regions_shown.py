@@ -14,7 +14,7 @@ from documents.reading import Page
 from shuffledp.analyzers.exact_intervals import holders_between
 from shuffledp.core.estimates import SHARES, Estimate
 from shuffledp.documents.blocks import Picture
-from shuffledp.documents.chart import Spans
+from shuffledp.documents.charts.chart import Spans
 from shuffledp.documents.document import Document
 from shuffledp.documents.terminal import whole_lines
 from shuffledp.protocols.strata.documents.strata_document import strata_sections

@@ -9,7 +9,7 @@ import pytest
 from cli.networks import make_folder
 from cli.running import shuffledp, task_with, toml, write_csv
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.documents import drawing
+from shuffledp.documents.charts import drawing
 from shuffledp.files import new_folder
 from shuffledp.protocols.network.planning import network_plan
 

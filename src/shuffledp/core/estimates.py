@@ -193,7 +193,7 @@ class Estimate(Shown):
         """Chart of the estimates with their intervals: a notebook shows it, ``save`` writes it.
 
         Returns:
-            The `shuffledp.documents.drawing.Drawn`; its ``figure`` is matplotlib's own.
+            The `shuffledp.documents.charts.drawing.Drawn`; its ``figure`` is matplotlib's own.
 
         Raises:
             ModuleNotFoundError: if the extra ``cli`` is not installed.

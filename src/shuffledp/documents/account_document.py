@@ -22,7 +22,7 @@ from shuffledp.documents.words import NOTHING, count, number, said_alone, sent
 from shuffledp.randomizers import family_of
 
 if TYPE_CHECKING:
-    from shuffledp.documents.curves import Curve, Curves
+    from shuffledp.documents.charts.curves import Curve, Curves
     from shuffledp.planning.calibrate import Calibration
     from shuffledp.survey import ColumnOutcome
 
@@ -213,8 +213,8 @@ def theorems_table(curves: "Sequence[Curve]", caption: str) -> Table:
 
 def accounting_section(outcome: "ColumnOutcome") -> Section | None:
     """Promise for larger numbers of people, drawn; None for groups, graphs and reports that may tell everything."""
-    from shuffledp.documents.curves import Curves
-    from shuffledp.documents.epsilon_charts import band_chart
+    from shuffledp.documents.charts.curves import Curves
+    from shuffledp.documents.charts.epsilon_charts import band_chart
 
     task, least = outcome.column, outcome.model.shuffle.worst_off
     people, whole = least.num_honest, least is outcome.model.shuffle
@@ -263,8 +263,8 @@ def figure_of(found: Examination, ending: str, *, theorems: Sequence[Theorem] = 
     best possible, where a lower bound is among the theorems. Those that take seconds are drawn against the number of
     users alone. Refused where nobody loses anything, whatever changes.
     """
-    from shuffledp.documents.drawing import draw
-    from shuffledp.documents.epsilon_charts import stacked_chart
+    from shuffledp.documents.charts.drawing import draw
+    from shuffledp.documents.charts.epsilon_charts import stacked_chart
     from shuffledp.documents.page import page_of
 
     one_of(ENDINGS, figure=ending)
@@ -277,7 +277,7 @@ def figure_of(found: Examination, ending: str, *, theorems: Sequence[Theorem] = 
 
 def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document:
     """The promise, one picture per panel, and every theorem."""
-    from shuffledp.documents.epsilon_charts import bounds_chart, has_ratios, ratio_chart
+    from shuffledp.documents.charts.epsilon_charts import bounds_chart, has_ratios, ratio_chart
 
     pictures: list[Block] = []
     for curves in panels:
@@ -303,7 +303,7 @@ def _figure_document(found: Examination, panels: "Sequence[Curves]") -> Document
 
 def _panels(found: Examination, theorems: Sequence[Theorem]) -> "tuple[Curves, ...]":
     """Panels for users, local loss and delta, as far as each can change; the loss of a matrix cannot."""
-    from shuffledp.documents.curves import Curves
+    from shuffledp.documents.charts.curves import Curves
 
     model, wanted = found.counted, cast(dict[str, Any], {"delta": found.delta})
     describe = family_of(model.local)

@@ -10,7 +10,6 @@ from shuffledp.attacks.findings import outcome_of
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, plural, said_of
-from shuffledp.documents.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.documents.blocks import (
     DETAIL,
     PAGE,
@@ -27,6 +26,7 @@ from shuffledp.documents.blocks import (
     Text,
     told,
 )
+from shuffledp.documents.charts.audit_charts import bars_of, claims_chart, loss_and_delta, roc_chart
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.provenance_document import parameters_of, task_section
 from shuffledp.documents.words import NOTHING, count, listed, number

@@ -8,7 +8,7 @@ from enum import Flag, StrEnum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shuffledp.documents.chart import Chart
+    from shuffledp.documents.charts.chart import Chart
 
 
 class Medium(Flag):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shuffledp.documents.blocks import MUST_KNOW, TERMINAL, Block, Medium, Pairs, Picture, Text, told
 
 if TYPE_CHECKING:
-    from shuffledp.documents.chart import Chart
+    from shuffledp.documents.charts.chart import Chart
 
 
 class Place(IntEnum):

@@ -12,9 +12,9 @@ from shuffledp.analyzers import CrossTable, Histogram
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import LocalModel
 from shuffledp.documents.blocks import Block
-from shuffledp.documents.chart import Chart
+from shuffledp.documents.charts.chart import Chart
+from shuffledp.documents.charts.estimate_charts import rows_chart
 from shuffledp.documents.cross_table_document import cross_on_page, cross_on_terminal
-from shuffledp.documents.estimate_charts import rows_chart
 from shuffledp.documents.histogram_document import (
     histogram_chart,
     histogram_on_page,
@@ -24,7 +24,7 @@ from shuffledp.documents.histogram_document import (
 from shuffledp.documents.words import Scale
 
 if TYPE_CHECKING:
-    from shuffledp.documents.drawing import Drawn
+    from shuffledp.documents.charts.drawing import Drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def form_of(estimate: Estimate, scale: Scale) -> EstimateForm:
 
 def picture_of(estimate: Estimate) -> "Drawn":
     """The picture of an estimate by itself."""
-    from shuffledp.documents.drawing import draw
+    from shuffledp.documents.charts.drawing import draw
 
     form = form_of(estimate, Scale.of(estimate))
     return draw(form.chart(estimate.statistic) or rows_chart(estimate, form.scale, estimate.statistic))

@@ -9,7 +9,7 @@ import numpy as np
 from shuffledp.analyzers import Histogram
 from shuffledp.core.text import edge_names
 from shuffledp.documents.blocks import PAGE, TERMINAL, Block, Role, Text, told
-from shuffledp.documents.chart import Axis, Chart, Columns, Line, Panel, Spans
+from shuffledp.documents.charts.chart import Axis, Chart, Columns, Line, Panel, Spans
 from shuffledp.documents.words import MINUS, Scale, listed, shortened
 
 _MOST_BINS = 20  # on a terminal

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.blocks import PAGE, Block, Column, Picture, Role, Table, Text, told
-from shuffledp.documents.chart import Axis, Chart, Dots, Line, Note, Panel
+from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Note, Panel
 from shuffledp.documents.document import Document, Place, Section
 from shuffledp.survey.ledger import Entry, Ledger
 from shuffledp.survey.ledger_lines import EVERYBODY, Charge

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from shuffledp.documents.chart import Chart
-    from shuffledp.documents.drawing import Drawn
+    from shuffledp.documents.charts.chart import Chart
+    from shuffledp.documents.charts.drawing import Drawn
 
 _LONGEST_HEADING = 50
 _POWER = re.compile(r"\b\d[\d.]*e-\d+")
@@ -118,10 +118,10 @@ def _environment(drawings: "dict[str, Drawn]") -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    from shuffledp.documents.house_style import DARK, LIGHT
+    from shuffledp.documents.charts.house_style import DARK, LIGHT
 
     def drawn(chart: "Chart") -> Markup:
-        from shuffledp.documents.drawing import draw
+        from shuffledp.documents.charts.drawing import draw
 
         drawings[chart.name] = draw(chart)
         return Markup(drawings[chart.name].inline())  # noqa: S704 (matplotlib wrote it)

@@ -7,9 +7,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shuffledp.documents.chart import Axis, Band, Chart, Columns, Dots, Line, Mark, Name, Note, Panel, Rows, Spans
-from shuffledp.documents.curve_names import lines_of, name_curves
-from shuffledp.documents.house_style import LABEL, LIGHT, NARROW, POINTS_PER_INCH, annotate, text_width
+from shuffledp.documents.charts.chart import (
+    Axis,
+    Band,
+    Chart,
+    Columns,
+    Dots,
+    Line,
+    Mark,
+    Name,
+    Note,
+    Panel,
+    Rows,
+    Spans,
+)
+from shuffledp.documents.charts.curve_names import lines_of, name_curves
+from shuffledp.documents.charts.house_style import LABEL, LIGHT, NARROW, POINTS_PER_INCH, annotate, text_width
 from shuffledp.documents.words import MINUS, short_count, shortened
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from shuffledp.documents.blocks import (
     Text,
     told,
 )
-from shuffledp.documents.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
+from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
 from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.settings_tried import Exploration, Setting, Tried

@@ -2,9 +2,9 @@
 
 from shuffledp.core.text import count_of, percent
 from shuffledp.documents.blocks import PAGE, TERMINAL, Picture, Role, Text, told
+from shuffledp.documents.charts.place_charts import PlacesDrawn, every_place, place_charts, target_drawn
 from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_document import scale_of
-from shuffledp.documents.place_charts import PlacesDrawn, every_place, place_charts, target_drawn
 from shuffledp.documents.words import Scale, count, number
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of

@@ -3,9 +3,9 @@
 from functools import partial
 
 from shuffledp.core.text import count_of, percent
-from shuffledp.documents.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
-from shuffledp.documents.drawing import draw
-from shuffledp.documents.epsilon_charts import WITHDRAWN, here
+from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
+from shuffledp.documents.charts.drawing import draw
+from shuffledp.documents.charts.epsilon_charts import WITHDRAWN, here
 from shuffledp.documents.words import count, number, short_count
 from shuffledp.protocols.network.laws.overlay_loads import average_exposure
 from shuffledp.protocols.network.planning.network_plan import NetworkPlan

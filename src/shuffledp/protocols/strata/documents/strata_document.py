@@ -21,11 +21,11 @@ from shuffledp.documents.blocks import (
     Text,
     told,
 )
+from shuffledp.documents.charts.estimate_charts import MOST_DRAWN
+from shuffledp.documents.charts.place_charts import every_place, folded, place_name, rows_chart, target_drawn
 from shuffledp.documents.document import Place, Section
-from shuffledp.documents.estimate_charts import MOST_DRAWN
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.family_document import FamilyDocument
-from shuffledp.documents.place_charts import every_place, folded, place_name, rows_chart, target_drawn
 from shuffledp.documents.words import Scale, count, number, shortened, wide_intervals
 from shuffledp.protocols.strata.shufflers.stratified import StratifiedShuffleModel
 from shuffledp.protocols.strata.survey.stratified_section import StrataPlan, Stratified, StratifiedSection

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from shuffledp.core import validate
 from shuffledp.core.text import printable
-from shuffledp.documents.chart import Chart
-from shuffledp.documents.house_style import LIGHT, NARROW, TEXT, WIDE, house_style
+from shuffledp.documents.charts.chart import Chart
+from shuffledp.documents.charts.house_style import LIGHT, NARROW, TEXT, WIDE, house_style
 from shuffledp.documents.rendering import figure_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.table import Floats, Integers
 from shuffledp.core.text import count_of
 from shuffledp.documents.blocks import PAGE, Cell, Column, Fold, Table
-from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
-from shuffledp.documents.estimate_charts import MOST_DRAWN
+from shuffledp.documents.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
+from shuffledp.documents.charts.estimate_charts import MOST_DRAWN
 from shuffledp.documents.words import Scale, count, shortened
 
 _LONGEST_PLACE = 26

@@ -14,7 +14,7 @@ from shuffledp.analyzers.exact_intervals import simultaneous
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.text import count_of
-from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
+from shuffledp.documents.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
 from shuffledp.documents.words import Scale, count, shortened
 from shuffledp.survey.questions.question import MISSING_CATEGORY
 

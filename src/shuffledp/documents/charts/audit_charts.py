@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.attacks import Finding, Verdict
 from shuffledp.core.guarantees import DifferentialPrivacy, DSigmaPrivacy
 from shuffledp.core.text import in_digits
-from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Note, Panel, Rows, Spans
+from shuffledp.documents.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Note, Panel, Rows, Spans
 from shuffledp.survey.task_audit import LeakageFinding
 
 _ROW = 58  # pixels

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from shuffledp.accounting import Theorem
 from shuffledp.core.statement_terms import Status
 from shuffledp.core.text import in_digits
-from shuffledp.documents.chart import Axis, Band, Chart, Dots, Line, Mark, Name, Note, Panel, Rows, Spans
-from shuffledp.documents.curves import Along, Curve, Curves, shown
+from shuffledp.documents.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Name, Note, Panel, Rows, Spans
+from shuffledp.documents.charts.curves import Along, Curve, Curves, shown
 from shuffledp.documents.words import count, number
 
 _AT_ONCE = "The line leaves out the bounds that take seconds; with them, the dot is at {}."

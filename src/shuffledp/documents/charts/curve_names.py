@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from shuffledp.documents.chart import Name
-from shuffledp.documents.house_style import LABEL, LIGHT, annotate, text_width
+from shuffledp.documents.charts.chart import Name
+from shuffledp.documents.charts.house_style import LABEL, LIGHT, annotate, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
