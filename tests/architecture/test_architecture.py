@@ -106,7 +106,7 @@ MAY_MAKE_GENERATORS = {"attacks", "demo"}
 
 # First lines of docstrings are read once: they are phrases, and begin with no pronoun whose noun is elsewhere.
 LEAST_WORDS = 3
-RIDDLES = ("That of ", "Those of ", "The same ", "Themselves", "As ", "So many ", "What both ")
+RIDDLES = ("That of ", "Those ", "These ", "The same ", "Themselves", "As ", "So many ", "What ", "How ", "Ways of ")
 
 
 @dataclass(frozen=True)

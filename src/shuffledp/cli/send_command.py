@@ -205,7 +205,7 @@ def _crowd(collection: "Collection", table: Path, client: "httpx.Client", patien
 def answers_typed(
     collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool
 ) -> "CsvInMemory":
-    """This person's answers as a table of one row; missing ones are asked for if needed."""
+    """Answers of the person at the terminal as a table of one row; missing ones are asked for if needed."""
     from shuffledp.files.reading import CsvInMemory
 
     columns = collection.task.columns

@@ -251,7 +251,7 @@ def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | Non
 
 
 def _next(survey: "SurveyFolder", collection: "Collection", *, is_open: bool) -> Iterator[str]:
-    """What to do next with a survey, a sentence each."""
+    """Next steps of a survey, a sentence each."""
     from shuffledp.documents.release_document import RELEASE_PAGE
 
     publish = "" if collection.local else " --publish"

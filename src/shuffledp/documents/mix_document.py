@@ -66,7 +66,7 @@ def listed_document(found: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def mix_document(terms: MixTerms) -> Document:
-    """What a mix host does, sees and takes, and how to ask through it."""
+    """Page of a mix host for people: its work, what it sees and accepts, and the way to ask through it."""
     policy, is_one_place = terms.policy, terms.pages == "path"
     limits = Pairs(
         (
@@ -112,5 +112,5 @@ def mix_document(terms: MixTerms) -> Document:
 
 
 def _dangers() -> tuple[Text, Text]:
-    """What the operator of a mix could do, alone and together with whoever asks."""
+    """Dangers from the operator of a mix, alone and together with the organizer."""
     return Text(_COULD.format(check=_CHECK), Role.LEAD, code=(_CHECK,)), Text(_TOGETHER, Role.LEAD)

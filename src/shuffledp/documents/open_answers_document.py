@@ -22,7 +22,7 @@ class OpenAnswerPlan(ColumnPlanDocument):
 
     @property
     def words(self) -> WordPlan | None:
-        """What the plan says of words."""
+        """Part of a plan about words."""
         plan = self.column.of_question
         return plan if isinstance(plan, WordPlan) else None
 
@@ -66,7 +66,7 @@ class OpenAnswerPlan(ColumnPlanDocument):
 
 
 def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
-    """What the words of a release mean, and what is not shown; nothing of other estimates."""
+    """Meaning of the words of a release, and the rule for words that are not shown; empty for other estimates."""
     estimate, question = outcome.release.estimate, outcome.column.randomizer
     if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
         return
@@ -103,7 +103,7 @@ def not_shown(outcome: ColumnOutcome) -> str:
 
 
 def _fakes(fakes: int) -> str:
-    """How many fake senders plant a word."""
+    """Number of fake senders who plant a word, in a sentence."""
     return (
         f"About {count_of(fakes, 'fake sender')} together can plant one word, and several words if they search for "
         "seeds that serve them all."

@@ -97,7 +97,7 @@ def _blocks(collection: Collection, statement: Mapping[str, Any] | None) -> tupl
 def _question(
     collection: Collection, column: Column, number: Any, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[Block, ...]:
-    """What one column says; an error of any kind for anything else than estimates of it."""
+    """Published estimates of one column; any other data raises an error."""
     if type(number) is not int or not collection.minimum <= number < 1 << 53 or not 0 < len(rows) <= _MOST_ROWS:
         raise ValueError
     levels = {_number(each["level"]) for each in rows}

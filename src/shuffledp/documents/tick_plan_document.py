@@ -19,7 +19,7 @@ class TickPlanDocument(ColumnPlanDocument):
 
     @property
     def ways(self) -> TickWays:
-        """Ways of asking, the least error first."""
+        """Table of the ways of asking, the least error first."""
         return cast(TickWays, self.column.of_question)
 
     @property

@@ -20,7 +20,7 @@ _BEFOREHAND = (
 
 
 def weeks_document(plan: WeeksPlan) -> Document:
-    """What all weeks lose together, then the errors of each private column, and the lines for the task."""
+    """Total loss of all weeks, then the errors of each private column, and the lines for the task."""
     people = f"{count_of(plan.num_users, 'person', 'people')}, the same for {plan.num_weeks} weeks"
     unshuffled = (
         f"If nothing were shuffled, what one person sends in all weeks would lose {in_digits(plan.sent, 'at most')}."

@@ -47,7 +47,7 @@ class Sent:
 
 
 def _theirs(reports: Reports, people: slice | list[int]) -> Reports:
-    """All messages of these people."""
+    """Messages of these people, all of each person."""
     messages = reports.model.num_messages
     if messages == 1:
         return reports.take(people)

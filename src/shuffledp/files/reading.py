@@ -223,7 +223,7 @@ def open_parquet(path: Path, *, as_dictionaries: Sequence[str] = ()) -> pq.Parqu
 
 
 def parquet_batches(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """These columns (or all) in batches of bounded size.
+    """Batches of bounded size, of these columns or of all.
 
     One row group after the other: an iterator over several keeps what it has read of columns of lists.
     """

@@ -1,4 +1,4 @@
-"""What a release tells of one person whose household answers alike: k-ary response, uniform shuffle, exact.
+"""Leakage about one person whose household answers alike: k-ary response, uniform shuffle, exact.
 
 A block of h people, the target among them, all hold one value, drawn uniformly; the n - h others are independent and
 uniform. Given the histogram of reports the value of the fullest bin is the best guess, so that with L the load of the

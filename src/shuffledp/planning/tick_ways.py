@@ -1,4 +1,4 @@
-"""Ways of asking several answers of each person, at one central loss: what each errs, and what it loses by itself.
+"""Comparison of the ways to ask for several answers at one central loss: error and local loss of each.
 
 A message about each option errs least where many people answer, and one message in all has the least local loss;
 whole sets tell which options go together (docs/several-answers.md).
@@ -30,7 +30,7 @@ _CORRECTIONS = 2  # of the loss of columns, which takes up to a second each
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickWay(Described):
-    """Way of asking several answers.
+    """One way of asking several answers.
 
     Args:
         way: a kind of the table ``[randomizer]``.
@@ -55,7 +55,7 @@ class TickWay(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickWays(FamilyPlan):
-    """Ways of asking several answers at the ``central`` loss of the task, the least error first.
+    """Comparison of the ways of asking at the ``central`` loss of the task, the least error first.
 
     Args:
         central: epsilon of everything released; that of others is as large, to about one in a hundred.
@@ -85,7 +85,7 @@ class TickWays(FamilyPlan):
 
 @lru_cache(maxsize=32)
 def tick_ways(protocol: ProtocolModel, delta: float, local_at_most: float | None = None) -> TickWays | None:
-    """Ways of asking that lose as much as a protocol; None for other protocols, and where it has no finite loss."""
+    """Comparison of ways to ask that lose as much as a protocol; None for others, and where it has no finite loss."""
     own, stated = protocol.local, account(protocol, delta=delta).guarantee
     if not isinstance(own, TicksModel) or not isinstance(stated, DifferentialPrivacy):
         return None

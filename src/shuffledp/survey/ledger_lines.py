@@ -204,7 +204,7 @@ class Voided(LedgerEvent):
 
 @dataclass(frozen=True, slots=True)
 class LedgerMark:
-    """Where a release is counted: the ledger's nonce and terms, the entry, and the ledger's head at that time.
+    """Place of a release in a ledger: the ledger's nonce and terms, the entry, and the ledger's head at that time.
 
     A release that carries it shows a reader later whether a ledger's file is an older copy, or another one.
     """

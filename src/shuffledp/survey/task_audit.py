@@ -288,7 +288,7 @@ def audit_task(
 
 
 def _tracers_of(task: Task) -> Callable[..., Any] | None:
-    """What audits the task's shuffle by reports that can be followed; None where its family has nothing such."""
+    """Audit of the task's shuffle by reports that can be followed; None where its family has none."""
     family = family_of(task.shuffler.kind, task.shuffler)
     games = () if family is None else family.games()
     return next((game.follow for game in games if game.follows), None)

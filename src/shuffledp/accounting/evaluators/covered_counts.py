@@ -123,7 +123,7 @@ class CoveredCounts:
         return np.asarray(np.interp(np.expm1(inside), np.expm1(nodes), deltas), dtype=np.float64)
 
     def _directions(self) -> Sequence["CoveredCounts"]:
-        """This direction, and the other one where it is not the same: of an asymmetric channel up to twice as much."""
+        """Directions of a pair of inputs, one where both are equal: an asymmetric channel has twice the work."""
         return (self,) if self.channel.is_symmetric else (self, replace(self, channel=self.channel.mirrored))
 
     def _narrowed(self, epsilon: float, known: float, tolerance: float) -> tuple[float, float]:
@@ -253,7 +253,7 @@ class _TiltedCrowds:
 
 
 def _frequencies(least: float, reach: int) -> Floats:
-    """Those at which the characteristic function of a sum of at least this variance is above e^-40."""
+    """Frequencies at which the characteristic function of a sum of at least this variance is above e^-40."""
     number = reach
     if least > _NEGLIGIBLE / 2:
         last = 2 * math.asin(math.sqrt(_NEGLIGIBLE / 2 / least)) / math.pi

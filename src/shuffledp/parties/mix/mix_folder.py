@@ -76,13 +76,13 @@ class Registered:
         return _of_kind(IssuerKey, self.folder / _ISSUER_KEY, Role.ISSUER)
 
     def remains(self) -> list[str]:
-        """What is left of it on the disk, in words."""
+        """Kinds of files of the collection that are left on the disk, in words."""
         return ["collection", *(word for name, word in _IN_WORDS.items() if (self.folder / name).exists())]
 
     # ---- what comes later -------------------------------------------------------------------------------------------
 
     def ended(self) -> dict[str, Any] | None:
-        """How it stood at its end, as the shuffler told it; None before."""
+        """Status of the collection at its end, as the shuffler told it; None before the end."""
         return _json(self.folder / _ENDED)
 
     def write_ended(self, status: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Registered:
         write(self.folder / _INVITED, json.dumps(listed).encode())
 
     def asked(self) -> int:
-        """How often the organizer was told who is absent."""
+        """Number of times that the organizer was told who is absent."""
         return len(_content(self.folder / _ASKED) or b"")
 
     def write_asked(self) -> None:

@@ -20,7 +20,7 @@ _MOST_MEMORY = 6 << 30  # bytes of address space, of which most is never touched
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What was found in a file.
+    """Findings about a page's file.
 
     Args:
         is_collection: whether it is a collection that is as this software writes it.
@@ -40,7 +40,7 @@ class Inspector:
         self._process: AnsweringProcess | None = None
 
     def inspect(self, content: bytes) -> Inspected:
-        """What is found in a file; nothing if the inspection takes too long, or too much memory.
+        """Findings about a file; none if the inspection takes too long, or too much memory.
 
         Call it from a thread: it waits.
         """
@@ -77,7 +77,7 @@ def id_of(content: bytes) -> bytes:
 
 
 def inspected(content: bytes) -> Inspected:
-    """What is found in a file, as the process of an `Inspector` answers."""
+    """Findings about a file, as the process of an `Inspector` answers."""
     try:
         collection = collection_in(content)
         told = tuple(each.sentence_of(each.guarantee) for each in collection.promised() if each.kind.promises)

@@ -64,7 +64,7 @@ async def follow_pair(context: ssl.SSLContext, certificate: str, key: str, *, to
 
 
 def _state_of(*files: str) -> tuple[tuple[int, int, int] | None, ...]:
-    """What changes where a file does: its number, size and time; None for a file that is not there."""
+    """State of a file that changes with its content: number, size and time; None for a file that is not there."""
     found: list[tuple[int, int, int] | None] = []
     for each in files:
         try:

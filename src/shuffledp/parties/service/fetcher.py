@@ -119,7 +119,7 @@ def _refusal(collection: Collection, status: int) -> RemoteProtocolError:
 
 
 async def _kept(parts: AsyncIterator[bytes], head: bytearray) -> AsyncIterator[bytes]:
-    """These parts as they come; the first bytes, which hold the manifest, are added to ``head``."""
+    """Parts of a body as they come; the first bytes, which hold the manifest, are added to ``head``."""
     async for part in parts:
         if len(head) < LONGEST_MANIFEST:
             head += part

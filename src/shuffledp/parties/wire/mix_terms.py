@@ -46,7 +46,7 @@ class MixPolicy(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixTerms(Described):
-    """What a mix host tells everybody at ``/mix``.
+    """Terms of a mix host, public at ``/mix``.
 
     Args:
         url: its address, which collections name as their shuffler's.

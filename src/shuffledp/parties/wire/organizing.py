@@ -17,7 +17,7 @@ _CONTEXT = b"shuffledp-1 organizer "
 
 
 class Asked(StrEnum):
-    """What an organizer asks for; its name is the last part of the path, and is signed."""
+    """Kind of an organizer's request; its name is the last part of the path, and is signed."""
 
     INVITED = "invited"
     ABSENT = "absent"

@@ -226,7 +226,7 @@ class MultiSelect(Question):
 
 
 def usual_way(data: Mapping[str, Any]) -> str:
-    """Way that is taken where none is named: all sets for pairs, one option where columns lose too much by themselves.
+    """Default way: all sets for pairs, one option where columns lose too much by themselves.
 
     Example:
         >>> asked = {"options": ["a", "b", "c"], "at_most": 3, "epsilon0": 2.0}

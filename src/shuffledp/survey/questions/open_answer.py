@@ -117,7 +117,7 @@ class OpenAnswer(Question):
         return None
 
     def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> WordPlan:
-        """What words to expect, what a fake sender can do, and what a report by itself gives away."""
+        """Expected words, the power of a fake sender, and the leakage of a report by itself."""
         return plan_words(protocol, delta=delta, alone=alone, alpha=self.alpha, symbol_bits=self.text_code.symbol_bits)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -148,7 +148,7 @@ class Question(Section):
 
     @property
     def most_people(self) -> int | None:
-        """Most people for a release; None for any number."""
+        """Largest number of people of a release; None for any number."""
         return None
 
     @property
@@ -213,7 +213,7 @@ class Question(Section):
         return ()
 
     def typed_answers(self, columns: Sequence[str]) -> tuple[tuple[object, ...], ...]:
-        """What can be typed as the answer in each column, in words; empty where that is any number."""
+        """Answers that can be typed for each column, in words; empty where that is any number."""
         return self.categories_of_answers or ((),) * len(columns)
 
     def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:

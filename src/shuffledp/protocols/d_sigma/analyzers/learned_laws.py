@@ -1,4 +1,4 @@
-"""What can be learned about places from a view with slots: calibrated laws by place, and how far off they are."""
+"""Laws of answers by place, learned from a view with slots, and their distance from the true ones."""
 
 from collections.abc import Sequence
 from typing import Any

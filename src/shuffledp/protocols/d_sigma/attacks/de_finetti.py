@@ -45,7 +45,7 @@ class DeFinettiAttack:
         return found
 
     def posterior(self, view: View, side_information: SideInformation) -> Floats:
-        """How likely each answer is for each person, shape (people, values). Arguments as in `infer`."""
+        """Probability of each answer for each person, shape (people, values). Arguments as in `infer`."""
         # Numbers of categories may be large: only those that occur count, so that tables stay small.
         features = [np.unique(column, return_inverse=True)[1] for column in needed(side_information, "features").T]
         blocks = np.unique(needed(side_information, "blocks"), return_inverse=True)[1]

@@ -113,7 +113,7 @@ class NeighborhoodBayes:
         return found
 
     def posterior(self, view: View, side_information: SideInformation) -> Floats:
-        """How likely each answer is for each person, shape (people, values). Arguments as in `infer`."""
+        """Probability of each answer for each person, shape (people, values). Arguments as in `infer`."""
         neighbors = needed(side_information, "neighbors")
         channel = _matrix(view, len(neighbors))
         said = np.eye(channel.shape[1])[reports_by_slot(view, len(neighbors))]
@@ -220,7 +220,7 @@ def _peaked(counts: Floats, channel: Floats, mean: Floats) -> tuple[Neighborhood
 
 
 def _smoothed(seen: _Seen, channel: Floats, base: Floats) -> Floats:
-    """How likely each answer is if laws are draws from a Dirichlet law; each report's answer is fitted to the others'.
+    """Probability of each answer if laws are draws from a Dirichlet law; each report's answer is fitted to the others'.
 
     Args:
         seen: the reports looked at.

@@ -277,7 +277,7 @@ def _chance(share: float) -> str:
 
 
 def _reading(explored: Exploration, groups: GroupsSection) -> Iterable[Block]:
-    """What each number means, in sentences."""
+    """Meaning of each number, in sentences."""
     naive, chance = percent(explored.naive), percent(explored.uniform.rho)
     return told(
         f"A person\u2019s group is {groups.words}. alpha bounds how much the order inside a group shows: it is what "

@@ -23,7 +23,7 @@ _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement
 
 
 def sought_document(sought: GroupsSought, *, name: str, digest: str, groups: GroupsSection) -> Document:
-    """What to take, or why nothing does; then every mechanism and reach with its limits.
+    """Setting that meets the requirements, or the reason why none does; then each mechanism and reach with its limits.
 
     Args:
         sought: the result.

@@ -140,7 +140,7 @@ class Bench:
         return found
 
     def _placement(self, stars: list[Integers]) -> Floats:
-        """How often the slots looked at held a person's own report, in draws that are the attacker's own."""
+        """Share of the attacker's own draws in which the slots looked at held a person's own report."""
         people, there = np.arange(len(self.neighbors))[:, None], self.neighbors >= 0
         found = np.zeros(self.neighbors.shape)
         for star in stars:

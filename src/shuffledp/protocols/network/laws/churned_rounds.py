@@ -66,7 +66,7 @@ class ChurnedWays:
         return tuple(ChurnedRound(each, self.schedule[place], self.schedule.rule) for place, each in enumerate(walked))
 
     def first(self, num_rounds: int) -> "ChurnedWays":
-        """These rounds, truncated to the first ``num_rounds``."""
+        """Rounds truncated to the first ``num_rounds``."""
         return replace(self, schedule=self.schedule.first(num_rounds))
 
 

@@ -260,7 +260,7 @@ class SplitAndMixSection(Ranged, ProtocolSection):
 
     @property
     def most_people(self) -> int:
-        """Most people: those planned for."""
+        """Number of people planned for, which no release may exceed."""
         return self.randomizer().model.num_users
 
     @property
