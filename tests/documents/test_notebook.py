@@ -119,7 +119,7 @@ def test_every_value_is_on_one_line(values):
 def test_lines_say_what_matters(release, values):
     lines = {name.split()[0]: repr(value) for name, value in values.items()}
     number = f"{release.estimate.estimate[0]:.4g}"
-    assert lines["Estimate"].startswith(f"Estimate(frequency from 1,000 reports: No {number}, Yes ")
+    assert lines["Frequencies"].startswith(f"Frequencies(frequency from 1,000 reports: No {number}, Yes ")
     assert lines["Release"].startswith(f"Release(frequency from 1,000 reports: No {number}, Yes ")
     assert re.search(
         r"; central-dp exact: epsilon = 0\.3234, delta = 1e-06 \(binary-worst\); 2 more\)$", lines["Release"]
@@ -132,7 +132,7 @@ def test_lines_say_what_matters(release, values):
     many = replace(
         release.estimate, target=tuple("abcdef"), estimate=np.zeros(6), standard_error=np.ones(6), sampling_error=None
     )
-    assert repr(many) == "Estimate(frequency from 1,000 reports: a 0, b 0, c 0, d 0, 2 more)"
+    assert repr(many) == "Frequencies(frequency from 1,000 reports: a 0, b 0, c 0, d 0, 2 more)"
 
 
 def test_a_release_shows_the_numbers_of_its_page(release):

@@ -1,10 +1,11 @@
 """Analyzers: estimates with errors, from views.
 
 In reading order: frequencies, exact_intervals (of few reports), frequency_sums (of frequencies, with exact errors),
-cross_tables (of two answers), histograms (of a number in bins, with quantiles), tick_shares (of options that people
-tick), means, word_shares (of open answers, over prefix_search), sums (of split and mix), regional (frequencies at
-places), post_stratification (of each stratum, added up), group_preservation (how much of a group's answers stays in its
-slots). Each name is imported when it is first used.
+cross_tables (of two answers), independence_tests (of both), histograms (of a number in bins, with quantiles),
+tick_shares (of options that people tick), means, word_shares (of open answers, over prefix_search), sums (of split and
+mix), regional (frequencies at places), post_stratification (of each stratum, added up), group_preservation (how much of
+a group's answers stays in its slots), differences (between two numbers, with intervals that hold together). Each name
+is imported when it is first used.
 """
 
 from shuffledp.protocols import face

@@ -1,12 +1,15 @@
 # The public names of analyzers, in the order of the files that `__init__.py` lists.
 # isort: skip_file
 
+from .frequencies import Frequencies as Frequencies
 from .frequencies import FrequencyAnalyzer as FrequencyAnalyzer
 from .frequencies import FrequencySummary as FrequencySummary
 from .frequencies import project_to_simplex as project_to_simplex
 from .frequency_sums import FrequencySums as FrequencySums
 from .cross_tables import CrossTable as CrossTable
 from .cross_tables import CrossTableAnalyzer as CrossTableAnalyzer
+from .independence_tests import Independence as Independence
+from .independence_tests import independence as independence
 from .histograms import Histogram as Histogram
 from .histograms import HistogramAnalyzer as HistogramAnalyzer
 from .tick_shares import TickAnalyzer as TickAnalyzer
@@ -21,3 +24,9 @@ from .word_shares import OTHERS as OTHERS
 from .word_shares import WordAnalyzer as WordAnalyzer
 from .word_shares import WordEstimate as WordEstimate
 from .word_shares import WordSummary as WordSummary
+from .differences import About as About
+from .differences import Contrast as Contrast
+from .differences import Differences as Differences
+from .differences import between as between
+from .differences import compared as compared
+from .differences import within as within

@@ -61,6 +61,22 @@ def holders_between(counts: Integers, num_reports: int, p: float, q: float, leve
     return lowest[place], highest[place]
 
 
+def chances_between(counts: Integers, num_reports: int | Integers, level: float) -> tuple[Floats, Floats]:
+    """Ends of the intervals for the chance that a report supports each value, given its count; shape (k,) each.
+
+    They are about a population that all people are drawn from.
+
+    References:
+        Clopper and Pearson 1934.
+    """
+    from scipy.special import betaincinv
+
+    tail, others = (1 - level) / 2, num_reports - counts
+    low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), others + 1, tail), 0.0)
+    high = np.where(others > 0, betaincinv(counts + 1, np.maximum(others, 1), 1 - tail), 1.0)
+    return low, high
+
+
 def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
     """Same estimate with wider intervals, which hold simultaneously with the same probability (Bonferroni).
 
@@ -76,7 +92,8 @@ def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimat
     level = 1 - (1 - estimate.level) / len(estimate.target)
     if estimate.interval is None:
         return None if estimate.half_width is not None else cast(Estimate, replace(cast(Any, estimate), level=level))
-    if type(estimate) is not Estimate or estimate.statistic != "frequency" or not isinstance(model, FrequencyModel):
+    derived = bool(estimate.derived) or estimate.statistic != "frequency"
+    if derived or not isinstance(model, FrequencyModel):
         return None
     total, p, q = estimate.num_reports, model.p, model.q
     supports = (estimate.estimate * (p - q) + q) * total

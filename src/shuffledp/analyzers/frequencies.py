@@ -1,11 +1,13 @@
 """Frequencies of values from randomized reports: unbiased, with errors from the randomizer and from sampling."""
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers.exact_intervals import holders_between, needs_exact
+from shuffledp.analyzers.exact_intervals import chances_between, holders_between, needs_exact
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import SHARES, Estimate
@@ -55,6 +57,59 @@ class FrequencySummary(Summary):
             raise invalid("a summary of one report or more", num_reports=self.num_reports)
         p, q = self.model.p, self.model.q
         return np.asarray((self.counts / self.num_reports - q) / (p - q))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Frequencies(Estimate):
+    """Estimated frequencies from reports of everybody, without dummies, with the model that they were made by.
+
+    So it is known how the errors of two values go together, and exact intervals of any level follow.
+    """
+
+    model: FrequencyModel
+
+    @property
+    def compared_targets(self) -> tuple[str, ...]:
+        """All values; of two the last, since the share of the other one is what is left."""
+        return self.target[-1:] if len(self.target) == 2 else self.target
+
+    def covariances(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Floats, Floats | None]:
+        """Covariances of the errors of pairs of values.
+
+        A difference of the values i and j is a sum over reports, whose variance for the people asked is
+        (v_0 + (f_i + f_j) (v - v_0)) / (n (p - q)^2), with v the variance of what one report of i or j adds, and v_0 of
+        what one of a third value does. Of k-RR that is (s_i + s_j - (p-q)^2 (f_i + f_j)) / (n (p-q)^2), with s the
+        shares of reports.
+        """
+        try:
+            own, third = self._steps()
+        except UnsupportedModelError:
+            return super(Frequencies, self).covariances(first, second)
+        unit = self.num_reports * (self.model.p - self.model.q) ** 2
+        inside = np.clip(self.estimate, *SHARES)
+        apart = (third + (inside[first] + inside[second]) * (own - third)) / unit
+        randomizing = (self.standard_error[first] ** 2 + self.standard_error[second] ** 2 - apart) / 2
+        return randomizing, -inside[first] * inside[second] / self.num_reports
+
+    def _steps(self) -> tuple[float, float]:
+        """Variances of a report's support of one value less another: from holders of either, and from others."""
+        apart = np.zeros(self.model.domain_size)
+        apart[:2] = 1.0, -1.0
+        variances = self.model.support_variance(apart)
+        return float(variances[0]), float(variances[-1])
+
+    def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
+        """Intervals of another level; exact where those of the estimate are."""
+        if self.interval is None:
+            return super(Frequencies, self).reaches(level, population=population)
+        p, q, total = self.model.p, self.model.q, self.num_reports
+        counts = np.rint((self.estimate * (p - q) + q) * total).astype(np.int64)
+        if population:
+            low, high = (np.clip((end - q) / (p - q), *SHARES) for end in chances_between(counts, total, level))
+        else:
+            low, high = (end / total for end in holders_between(counts, total, p, q, level))
+        nearest = self.nearest
+        return nearest, np.maximum(nearest - low, 0.0), np.maximum(high - nearest, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +191,9 @@ class FrequencyAnalyzer:
         inside = np.clip(frequency, 0, 1)
         sampling = inside * (1 - inside) / people
         lost_variance = sampling * (1 - summary.arrival_share)  # of a sample of the people, without replacement
-        return Estimate(
+        plain = summary.dummies is None and summary.arrival_share == 1
+        made: Any = partial(Frequencies, model=summary.model) if plain else Estimate
+        found: Estimate = made(
             statistic="frequency",
             target=tuple(str(value) for value in range(summary.model.domain_size)),
             estimate=frequency,
@@ -147,6 +204,7 @@ class FrequencyAnalyzer:
             level=self.level,
             num_reports=total,
         )
+        return found
 
     def _exact_interval(self, summary: FrequencySummary, nearest: Floats) -> Floats | None:
         """Exact intervals, shape (values, 2), extended to the nearest shares; None where normal intervals are used."""

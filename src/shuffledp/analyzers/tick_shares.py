@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers.exact_intervals import holders_between, needs_exact
+from shuffledp.analyzers.exact_intervals import chances_between, holders_between, needs_exact
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import SHARES, Estimate
@@ -61,7 +61,21 @@ class TickSummary(Summary):
 class TickEstimate(Estimate):
     """Estimated share of each option, with those of pairs of options that are ticked together, where they are known."""
 
+    model: TicksModel
     pairs: Estimate | None = field(default=None)
+
+    def covariances(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Floats, Floats | None]:
+        """Covariances of the errors of pairs of options.
+
+        Of columns they are 0 given the answers, and how ticks go together in a population is not seen. About an option
+        each, other people are asked: as samples of a population they are independent.
+        """
+        if self.model.share_asked < 1 and self.sampling_error is not None:
+            drawn = self.sampling_error[first] * self.sampling_error[second]
+            return -drawn, drawn
+        if self.model.separate is not None:
+            return np.zeros(len(first)), None
+        return super(TickEstimate, self).covariances(first, second)
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
@@ -154,7 +168,7 @@ class TickAnalyzer:
         if self.pairs and summary.sets is not None:
             pairs = self._pairs(summary, summary.sets)
         shown = {name: getattr(found, name) for name in Estimate.__dataclass_fields__}
-        return TickEstimate(**shown, pairs=pairs)
+        return TickEstimate(**shown, model=model, pairs=pairs)
 
     def _shares(
         self, summary: TickSummary, names: tuple[str, ...], counted: Supports, chances: tuple[float, float]
@@ -188,7 +202,8 @@ class TickAnalyzer:
         if not needs_exact(int(about.min()), p, q):
             return None
         if (about < people).any():
-            ends = np.array([_of_sample(*each, p, q, self.level) for each in zip(support, about, strict=True)])
+            likely = np.stack(chances_between(support, about, self.level), axis=1)
+            ends = np.clip((likely - q) / (p - q), *SHARES)
         else:
             total = int(about[0])
             low, high = holders_between(support, total, p, q, self.level)
@@ -205,13 +220,3 @@ class TickAnalyzer:
         about = np.full(len(first), summary.num_reports, dtype=np.int64)
         found = self._shares(summary, names, Supports(both[first, second], about), (chances.p, chances.q))
         return replace(found, statistic="frequency of pairs")
-
-
-def _of_sample(support: int, about: int, p: float, q: float, level: float) -> tuple[float, float]:
-    """Ends of Clopper and Pearson's interval for the chance of a supporting report, as shares of ticks."""
-    from scipy.special import betaincinv
-
-    tail = (1 - level) / 2
-    low = 0.0 if support == 0 else float(betaincinv(support, about - support + 1, tail))
-    high = 1.0 if support == about else float(betaincinv(support + 1, about - support, 1 - tail))
-    return min(max((low - q) / (p - q), 0.0), 1.0), min(max((high - q) / (p - q), 0.0), 1.0)

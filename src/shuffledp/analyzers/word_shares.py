@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers.exact_intervals import chances_between
 from shuffledp.analyzers.prefix_search import search
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
@@ -192,13 +193,9 @@ class WordAnalyzer:
         self, counts: NDArray[np.int64], people: int, p: float, q: float, shares: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Clopper-Pearson intervals that hold together, mapped to shares and extended to the nearest ones."""
-        from scipy.special import betaincinv
-
         if not people:
             return np.tile([0.0, 1.0], (len(counts), 1))
-        tail = (1 - self.level) / max(len(counts), 1) / 2
-        low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), people - counts + 1, tail), 0.0)
-        high = np.where(counts < people, betaincinv(counts + 1, np.maximum(people - counts, 1), 1 - tail), 1.0)
-        ends = np.clip((np.stack([low, high], axis=1) - q) / (p - q), *SHARES)
+        chances = chances_between(counts, people, 1 - (1 - self.level) / max(len(counts), 1))
+        ends = np.clip((np.stack(chances, axis=1) - q) / (p - q), *SHARES)
         nearest = np.clip(shares, *SHARES)
         return np.stack([np.minimum(ends[:, 0], nearest), np.maximum(ends[:, 1], nearest)], axis=1)

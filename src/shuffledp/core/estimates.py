@@ -146,6 +146,85 @@ class Estimate(Shown):
             return self.standard_error
         return np.hypot(self.standard_error, self.sampling_error)
 
+    @property
+    def compared_targets(self) -> tuple[str, ...]:
+        """Different targets that are worth comparing: all of them, but for what follows from others."""
+        return tuple(dict.fromkeys(self.target))
+
+    def covariances(
+        self, first: NDArray[np.intp], second: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Covariances of the errors of pairs of rows, shape (pairs,): what randomizing adds, and what sampling does.
+
+        Where what randomizing adds is not known, it is the one with which a difference of the two errs most; what
+        sampling does is None then.
+        """
+        if self.covariance is not None:
+            return np.asarray(self.covariance[first, second]), None
+        return -self.standard_error[first] * self.standard_error[second], None
+
+    def reaches(
+        self, level: float, *, population: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Intervals of another level: their centers, and how far they reach below and above these; shape (rows,) each.
+
+        They are about the people asked, or about a ``population`` that these are a random sample of. Intervals that do
+        not lie evenly are scaled as normal ones would be.
+        """
+        z = normal_half_width(level)
+        if self.interval is None:
+            error = self.population_error if population else self.standard_error
+            wider = (
+                z * error
+                if self.half_width is None
+                else np.hypot(z / self._z * self.half_width, z * self._drawn(population))
+            )
+            return self.estimate, wider, wider
+        ends = (self.nearest - self.interval[:, 0], self.interval[:, 1] - self.nearest)
+        below, above_it = (np.hypot(z / self._z * each, z * self._drawn(population)) for each in ends)
+        return self.nearest, below, above_it
+
+    @property
+    def _z(self) -> float:
+        return normal_half_width(self.level)
+
+    def _drawn(self, population: bool) -> NDArray[np.float64]:
+        """Sampling error where a population is meant and it is known, else 0."""
+        return self.sampling_error if population and self.sampling_error is not None else np.zeros(len(self.target))
+
+    def difference(self, *targets: str, other: "Estimate | None" = None, same_people: bool = False) -> "Estimate":
+        """Differences between targets of this estimate, or between it and an ``other`` one, with intervals together.
+
+        They are made from what is released, and cost no privacy. Of several comparisons the intervals are longer, so
+        that all of them hold together with the probability ``level`` of this estimate.
+
+        Args:
+            targets: which of them are compared; all, if none is given. Without another estimate all their pairs are,
+                or, where rows are about regions, all pairs of regions for each target.
+            other: of another release of the same targets, such as another region or week: this one less the other.
+            same_people: whether the same people are in both. That is a claim of yours: the differences are then about
+                those asked, since how their answers of both times go together cannot be seen for a population.
+
+        Returns:
+            The `shuffledp.analyzers.Differences`.
+
+        Raises:
+            InvalidParameterError: if a target is in none, fewer than two can be compared, or there are too many pairs.
+
+        Example:
+            >>> import numpy as np
+            >>> north, south = (
+            ...     Estimate(statistic="mean", target=("hours",), estimate=np.array([mean]),
+            ...              standard_error=np.array([0.3]), num_reports=500)
+            ...     for mean in (8.0, 7.0)
+            ... )
+            >>> found = north.difference(other=south)
+            >>> float(found.estimate[0]), [round(float(end[0]), 2) for end in (found.lower, found.upper)]
+            (1.0, [0.17, 1.83])
+        """
+        found: Estimate = above("difference")(self, targets, other=other, same_people=same_people)
+        return found
+
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per target, in the schema that every command prints; derived estimates come last.
 

@@ -17,6 +17,7 @@ ABOVE = {
     "html": "shuffledp.documents.page.top_of",
     "picture": "shuffledp.documents.estimate_forms.picture_of",
     "folder": "shuffledp.files.writing.new_folder",
+    "difference": "shuffledp.analyzers.differences.difference_of",
 }
 # The document of a value, by the name of its class or the nearest base of it: what a notebook shows.
 DOCUMENTS = {

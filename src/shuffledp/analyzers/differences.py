@@ -1,0 +1,266 @@
+"""Differences between two numbers of releases, with intervals that hold for all comparisons together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.table import Floats
+from shuffledp.core.validate import invalid
+
+LESS = " - "  # between the two that are compared
+MOST_COMPARISONS = 1000
+
+Places = NDArray[np.intp]
+
+
+class About(StrEnum):
+    """People that a difference is about: a population that those asked are a random sample of, or those asked."""
+
+    POPULATION = "population"
+    ASKED = "people asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contrast:
+    """Pairs of rows that are compared, with how their errors go together.
+
+    Args:
+        first: has the rows from which those of ``second`` are taken.
+        second: the same estimate, or that of another release.
+        places: rows of the first and of the second one, shape (pairs,) each.
+        target: a name for each pair.
+        randomizing: covariances of what randomizing adds to the two, shape (pairs,).
+        sampling: those of what sampling adds; None if unknown, and then differences are about those asked.
+    """
+
+    first: Estimate
+    second: Estimate
+    places: tuple[Places, Places]
+    target: tuple[str, ...]
+    randomizing: Floats
+    sampling: Floats | None
+
+    @property
+    def about(self) -> About:
+        """People that the differences are about."""
+        return About.ASKED if self.sampling is None else About.POPULATION
+
+    def intervals(self, level: float) -> Floats:
+        """Ends of the intervals of this coverage each, shape (pairs, 2).
+
+        With intervals (l, u) around f of both, a difference reaches sqrt((f1 - l1)^2 + (u2 - f2)^2 - 2 r (f1 - l1) (u2
+        - f2)) below itself, with r the correlation of both errors; and above likewise. Of normal intervals that is the
+        normal one.
+        """
+        population = self.sampling is not None
+        center, below, above = self._reaches(self.first, self.places[0], level, population=population)
+        other, under, over = self._reaches(self.second, self.places[1], level, population=population)
+        r = self._correlation(population=population)
+        apart = center - other
+        low = apart - np.sqrt(np.maximum(below**2 + over**2 - 2 * r * below * over, 0.0))
+        high = apart + np.sqrt(np.maximum(above**2 + under**2 - 2 * r * above * under, 0.0))
+        return np.stack([low, high], axis=1)
+
+    def _reaches(
+        self, estimate: Estimate, places: Places, level: float, *, population: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        center, below, above = estimate.reaches(level, population=population)
+        return center[places], below[places], above[places]
+
+    def _correlation(self, *, population: bool) -> Floats:
+        """Correlation of both errors, shape (pairs,)."""
+        errors = [each.population_error if population else each.standard_error for each in (self.first, self.second)]
+        scale = errors[0][self.places[0]] * errors[1][self.places[1]]
+        together = self.randomizing + (self.sampling if self.sampling is not None else 0.0)
+        return np.clip(np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0), -1.0, 1.0)
+
+    def variances(self) -> tuple[Floats, Floats | None]:
+        """Variances of the differences for those asked, and what sampling adds to them, if it is known."""
+        (first, second), (one, other) = self.places, (self.first, self.second)
+        asked = one.standard_error[first] ** 2 + other.standard_error[second] ** 2 - 2 * self.randomizing
+        drawn = [each.sampling_error for each in (one, other) if each.sampling_error is not None]
+        if self.sampling is None or len(drawn) < 2:
+            return np.maximum(asked, 0.0), None
+        return np.maximum(asked, 0.0), np.maximum(drawn[0][first] ** 2 + drawn[1][second] ** 2 - 2 * self.sampling, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Differences(Estimate):
+    """Differences between pairs of numbers, with intervals that hold for all comparisons together.
+
+    Args:
+        about: people that they are about.
+        differs: for each, whether it is told from 0 by Holm's procedure over all comparisons, at ``level``.
+        num_comparisons: comparisons that intervals and decisions hold for together, with probability ``level``; these
+            rows are some of them, or all.
+        others: as an `Estimate` has them; ``standard_error`` is about those asked, ``sampling_error`` the further error
+            about a population, and intervals are for whom the differences are about.
+    """
+
+    about: About
+    differs: tuple[bool, ...]
+    num_comparisons: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of an estimate, each with ``about`` and ``differs``."""
+        own = zip(super(Differences, self).rows(), self.differs, strict=True)
+        return [row | {"about": self.about.value, "differs": told} for row, told in own]
+
+
+def difference_of(
+    estimate: Estimate, targets: Sequence[str], *, other: Estimate | None = None, same_people: bool = False
+) -> Differences:
+    """Differences inside an estimate or between two; see `Estimate.difference`."""
+    if other is None and same_people:
+        raise invalid("left out without another estimate", same_people=same_people)
+    contrast = (
+        within(estimate, targets) if other is None else between(estimate, other, targets, same_people=same_people)
+    )
+    (found,) = compared([contrast], level=estimate.level)
+    return found
+
+
+def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
+    """All pairs of these targets of an estimate; where rows are about regions, all pairs of regions for each of them.
+
+    Raises:
+        InvalidParameterError: for unknown targets, or fewer than two rows to compare.
+    """
+    names = estimate.names
+    if estimate.where is None:
+        chosen = _known(estimate, targets or tuple(dict.fromkeys(estimate.target)))
+        pairs = list(combinations([estimate.target.index(each) for each in chosen], 2))
+        labels = [LESS.join((estimate.target[one], estimate.target[two])) for one, two in pairs]
+    else:
+        chosen = _known(estimate, targets or estimate.compared_targets)
+        rows = [[place for place, each in enumerate(estimate.target) if each == name] for name in chosen]
+        pairs = [pair for each in rows for pair in combinations(each, 2)]
+        labels = [LESS.join((names[one], names[two])) for one, two in pairs]
+    if not pairs:
+        raise invalid("two or more that can be compared", targets=", ".join(chosen))
+    _require_few(len(pairs))
+    first, second = (np.array(each, dtype=np.intp) for each in zip(*pairs, strict=True))
+    randomizing, sampling = estimate.covariances(first, second)
+    return Contrast(
+        first=estimate,
+        second=estimate,
+        places=(first, second),
+        target=tuple(labels),
+        randomizing=randomizing,
+        sampling=sampling,
+    )
+
+
+def between(first: Estimate, second: Estimate, targets: Sequence[str] = (), *, same_people: bool = False) -> Contrast:
+    """Differences of one release less another one, for all targets that both have.
+
+    Errors of two releases are independent, given all answers: each randomized anew.
+
+    Raises:
+        InvalidParameterError: for estimates of different kinds, or targets that are not in both.
+    """
+    validate.instance_of(Estimate, other=second)
+    if first.statistic != second.statistic:
+        raise invalid(f"of the same statistic, {first.statistic!r}", other=second.statistic)
+    others = set(second.names)
+    wanted = _known(first, targets or first.compared_targets)
+    rows = [place for place, name in enumerate(first.names) if name in others and first.target[place] in wanted]
+    left_out = sorted(set(targets) - {first.target[place] for place in rows})
+    if not rows or left_out:
+        raise invalid("in both", targets=", ".join(left_out or wanted))
+    _require_few(len(rows))
+    places = np.array(rows, dtype=np.intp), np.array([second.names.index(first.names[each]) for each in rows])
+    apart = np.zeros(len(rows))
+    return Contrast(
+        first=first,
+        second=second,
+        places=places,
+        target=tuple(first.names[each] for each in rows),
+        randomizing=apart,
+        sampling=None if same_people else apart,
+    )
+
+
+def compared(contrasts: Sequence[Contrast], *, level: float) -> tuple[Differences, ...]:
+    """Differences of all these pairs, with intervals and decisions that hold together with probability ``level``.
+
+    Guarantees:
+        1. The intervals are those of coverage 1 - (1 - level) / K each, for the K pairs of all contrasts (Bonferroni).
+        2. Of the pairs that do not differ, one is said to with chance 1 - level at most (Holm): those are told apart
+           whose interval at 1 - (1 - level) / m holds no 0, with m the number of pairs that are not told apart yet.
+
+    References:
+        Newcombe 1998, Zou and Donner 2008 (intervals of differences from those of both); Holm 1979.
+    """
+    validate.open_probability(level=level)
+    total = sum(len(each.target) for each in contrasts)
+    _require_few(total)
+    told = [np.zeros(len(each.target), dtype=np.bool_) for each in contrasts]
+    while True:
+        left = total - sum(int(each.sum()) for each in told)
+        if not left:
+            break
+        apart = [_apart(each.intervals(_each_of(left, level))) for each in contrasts]
+        now = [one | two for one, two in zip(told, apart, strict=True)]
+        if all((one == two).all() for one, two in zip(told, now, strict=True)):
+            break
+        told = now
+    return tuple(
+        _differences(each, each.intervals(_each_of(total, level)), differs, total, level)
+        for each, differs in zip(contrasts, told, strict=True)
+    )
+
+
+def _each_of(comparisons: int, level: float) -> float:
+    """Level of each of several intervals that hold together."""
+    return 1 - (1 - level) / comparisons
+
+
+def _apart(ends: Floats) -> NDArray[np.bool_]:
+    """Mask of the intervals without 0."""
+    return np.asarray((ends[:, 0] > 0) | (ends[:, 1] < 0))
+
+
+def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], total: int, level: float) -> Differences:
+    first, second = contrast.first, contrast.second
+    asked, drawn = contrast.variances()
+    possible = None
+    if first.possible is not None and second.possible is not None:
+        possible = first.possible[0] - second.possible[1], first.possible[1] - second.possible[0]
+    return Differences(
+        statistic=f"difference of {first.statistic}",
+        target=contrast.target,
+        estimate=first.estimate[contrast.places[0]] - second.estimate[contrast.places[1]],
+        standard_error=np.sqrt(asked),
+        sampling_error=None if drawn is None else np.sqrt(drawn),
+        interval=ends,
+        possible=possible,
+        level=level,
+        num_reports=first.num_reports if first is second else first.num_reports + second.num_reports,
+        about=contrast.about,
+        differs=tuple(differs.tolist()),
+        num_comparisons=total,
+    )
+
+
+def _known(estimate: Estimate, targets: Sequence[str]) -> tuple[str, ...]:
+    """These targets, once each; refused if one is none of the estimate."""
+    unknown = [each for each in targets if each not in estimate.target]
+    if unknown:
+        raise invalid("targets of the estimate", targets=", ".join(unknown))
+    return tuple(dict.fromkeys(targets))
+
+
+def _require_few(comparisons: int) -> None:
+    if comparisons > MOST_COMPARISONS:
+        raise invalid(
+            f"at most {MOST_COMPARISONS:,}, so that intervals that hold together tell something",
+            comparisons=comparisons,
+        )
