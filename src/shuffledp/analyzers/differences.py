@@ -251,7 +251,7 @@ def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], t
 
 
 def _known(estimate: Estimate, targets: Sequence[str]) -> tuple[str, ...]:
-    """These targets, once each; refused if one is none of the estimate."""
+    """Targets to compare, once each; refused if one is none of the estimate."""
     unknown = [each for each in targets if each not in estimate.target]
     if unknown:
         raise invalid("targets of the estimate", targets=", ".join(unknown))
