@@ -8,6 +8,8 @@ import pytest
 from cli.running import refused, shuffledp
 from parties.organizer.played_mix import URL, PlayedMix
 from shuffledp.parties.organizer import local_survey
+from shuffledp.parties.organizer.mix_client import MixClient
+from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
 ASKED = ("survey", "new", "Really?", "--people", 30, "--output", "made", "--address", "127.0.0.1")
 
@@ -122,6 +124,13 @@ def test_through_a_mix_every_step_says_what_to_do_next_and_a_changed_page_is_tol
     assert "it is ANOTHER ONE" in refused(2, "survey", "status", "made")
     assert "3 reminders, for all" in shuffledp("survey", "remind", "made").out
     assert "Next: shuffledp survey finish made --publish" in shuffledp("survey", "close", "made").out
+    assert "must be of a survey that is open, so that people can still answer" in refused(2, "survey", "remind", "made")
+    assert len(list((inside / "made").glob("reminder-*"))) == 1
+    survey = SurveyFolder(inside / "made")
+    MixClient(URL, played.client()).publish(survey.read(), survey.analyst_key(), None)
+    told = shuffledp("survey", "status", "made").out
+    assert f"That nothing was released is published: {survey.read().result}" in told
+    assert "finish" not in told
     assert "--wait must be left out where a mix takes" in refused(2, "survey", "finish", "made", "--wait")
 
 

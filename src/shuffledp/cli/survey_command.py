@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
     from shuffledp.parties.service.fetched_release import FetchedRelease
+    from shuffledp.parties.wire.published_result import PublishedResult
     from shuffledp.survey import Collection
 
 survey_app = typer.Typer(
@@ -55,7 +56,8 @@ def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -
     if json:
         print_json({"collection": collection.id.hex()} | found)
         return
-    show_document(lambda: survey_status_document(collection, found, *_next(survey, collection, is_open=is_open)))
+    next_ = list(_next(survey, collection, found["phase"], ca))
+    show_document(lambda: survey_status_document(collection, found, *next_))
 
 
 def check(
@@ -109,6 +111,11 @@ def remind(
             f"FOLDER must be of a survey with --invite, where people are known by name; of another one, send {link} "
             "again."
         )
+    if status_of(collection, ca)["phase"] != "open":
+        raise InvalidParameterError(
+            "FOLDER must be of a survey that is open, so that people can still answer; this one is closed. Next comes "
+            f"shuffledp survey finish {survey.path} --publish."
+        )
     with _mix(collection, ca) as mix:
         made, count = mix_survey.remind(survey, mix, everybody=everybody)
     chosen = collection.reminders and not everybody
@@ -125,7 +132,8 @@ def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
     collection = survey.read()
     _close(survey, collection, ca)
     found = status_of(collection, ca)
-    show_document(lambda: survey_status_document(collection, found, *_next(survey, collection, is_open=False)))
+    next_ = list(_next(survey, collection, found["phase"], ca))
+    show_document(lambda: survey_status_document(collection, found, *next_))
 
 
 def finish(
@@ -250,34 +258,46 @@ def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | Non
             raise RemoteProtocolError(f"{error} Put {survey.page_file} there, as it is.") from None
 
 
-def _next(survey: "SurveyFolder", collection: "Collection", *, is_open: bool) -> Iterator[str]:
+def _next(survey: "SurveyFolder", collection: "Collection", phase: str, ca: Path | None) -> Iterator[str]:
     """Next steps of a survey, a sentence each."""
     from shuffledp.documents.release_document import RELEASE_PAGE
 
     publish = "" if collection.local else " --publish"
-    if is_open:
+    if phase == "open":
         yield "People are served the page that the link names."
         if collection.issuer is not None:
             yield f"Remind people: shuffledp survey remind {survey.path}"
         if not collection.local:
             yield f"Close it, and publish the result: shuffledp survey finish {survey.path}{publish}"
-    elif survey.release.is_dir():
+        return
+    released = survey.release.is_dir()
+    if released:
         yield f"It is released: {survey.release / RELEASE_PAGE}"
-        if publish:
-            yield f"To publish it, if that was not done: shuffledp survey finish {survey.path}{publish}"
-    else:
+    if publish and (results := _results(collection, ca)):
+        what = "That nothing was released" if results[-1].statement is None else "The result"
+        yield f"{what} is published: {collection.result}"
+    elif publish or not released:
         yield f"Next: shuffledp survey finish {survey.path}{publish}"
 
 
+def _results(collection: "Collection", ca: Path | None) -> "Sequence[PublishedResult]":
+    """Results that are published at the mix."""
+    with _mix(collection, ca) as mix:
+        return mix.results(collection)
+
+
 def _show_release(survey: "SurveyFolder", found: "FetchedRelease", ledger: Path | None) -> None:
-    """Count a release in the ledger, if there is one, and print it."""
+    """Count a release in the ledger, if there is one, and print it: its numbers, then its promise."""
     from shuffledp.documents.sending_document import fetched_document
+    from shuffledp.documents.survey_document import numbers_document
 
     collection = survey.read()
     if ledger is not None:
         from shuffledp.files.ledger_use import charge_collection
 
         charge_collection(ledger, collection, (folder / "statement.json" for folder in found.releases))
+    *_, told = found.releases.values()
+    show_document(lambda: numbers_document(collection, told))
     show_document(
         lambda: fetched_document(collection, found.releases, has_ended=found.has_ended, missing=found.missing)
     )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError
@@ -11,12 +12,13 @@ from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import Block, Fold, Listing, Role, Table, Text, told
 from shuffledp.documents.blocks import Column as TableColumn
 from shuffledp.documents.document import Document, Section
+from shuffledp.documents.words import MINUS, OUTSIDE_SHARES, decimals_for
 from shuffledp.survey import Collection, Column
 
 Result = tuple[str, Mapping[str, Any] | None]  # the day of its signature, and the statement; None: nothing was released
 
 _MOST_ROWS = 2000
-_SHARE = "frequency"
+_SHARE, _POINTS, _MOST_SHARE = "frequency", 100, 1e6
 _SIGNED = (
     "The numbers are the analyst's: they carry the signature of the key that the collection names, and nobody else has "
     "checked them."
@@ -43,10 +45,11 @@ def published_document(collection: Collection, results: Sequence[Result], promis
     first = (
         *(Text(each, bold=(each,)) for each in beware),
         *told(corrected, role=Role.LEAD),
-        *_blocks(collection, statement),
+        *result_blocks(collection, statement),
     )
     earlier = tuple(
-        Fold(f"Published on {when}, and corrected since", _blocks(collection, what)) for when, what in reversed(before)
+        Fold(f"Published on {when}, and corrected since", result_blocks(collection, what))
+        for when, what in reversed(before)
     )
     about = [
         *told("" if statement is None else _SIGNED),
@@ -75,8 +78,16 @@ def _trusted(collection: Collection) -> Listing:
     return Listing(tuple(each.text for each in needed), "trust", dangers)
 
 
-def _blocks(collection: Collection, statement: Mapping[str, Any] | None) -> tuple[Block, ...]:
-    """Blocks of one result."""
+def result_blocks(collection: Collection, statement: Mapping[str, Any] | None) -> tuple[Block, ...]:
+    """Blocks of one result: each question with the number of its answers, and a table of its estimates.
+
+    Args:
+        collection: the collection.
+        statement: content of the release's ``statement.json``; None: nothing was released.
+
+    Raises:
+        InvalidParameterError: if it is no result of this collection.
+    """
     if statement is None:
         return told(_NOTHING, role=Role.LEAD)
     try:
@@ -100,28 +111,32 @@ def _question(
     """Published estimates of one column; any other data raises an error."""
     if type(number) is not int or not collection.minimum <= number < 1 << 53 or not 0 < len(rows) <= _MOST_ROWS:
         raise ValueError
-    levels = {_number(each["level"]) for each in rows}
+    levels, shares = {_number(each["level"]) for each in rows}, [each for each in rows if each["statistic"] == _SHARE]
+    decimals = decimals_for(_POINTS * _number(each["standard_error"]) for each in shares)
     table = Table(
         f"Estimates with {100 * min(levels):.4g}% intervals",
         (TableColumn("Answer", left=True, folds=True), TableColumn("Estimate"), TableColumn("Interval")),
-        tuple(_row(each) for each in rows),
+        tuple(_row(each, decimals) for each in rows),
     )
     asked = " & ".join(column.inputs) if column.question is None else column.question
+    is_outside = any(not 0 <= each["estimate"] <= 1 for each in shares)
     return (
         Text(printable(asked), Role.SUBHEADING),
         Text(f"{count_of(number, 'answer')}, each of them changed by chance on the device before it was sent."),
         table,
+        *told(OUTSIDE_SHARES if is_outside else ""),
     )
 
 
-def _row(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Name, estimate and interval of one row."""
-    target, written = row["target"], _percent if row["statistic"] == _SHARE else _plain
+def _row(row: Mapping[str, Any], decimals: int) -> tuple[str, str, str]:
+    """Name, estimate and interval of one row; a share has so many digits after the point."""
+    target = row["target"]
     if not isinstance(target, str | int | float | bool):
         raise ValueError
     lower, estimate, upper = (_number(row[name]) for name in ("lower", "estimate", "upper"))
     if not lower <= upper:
         raise ValueError
+    written = partial(_percent, decimals=decimals) if row["statistic"] == _SHARE else _plain
     return printable(str(target)), written(estimate), f"{written(lower)} to {written(upper)}"
 
 
@@ -131,8 +146,10 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _percent(value: float) -> str:
-    return f"{min(max(value, 0.0), 1.0):.1%}"
+def _percent(value: float, decimals: int) -> str:
+    if abs(value) > _MOST_SHARE:
+        raise ValueError
+    return f"{round(_POINTS * value, decimals) + 0.0:.{decimals}f}%".replace("-", MINUS)  # no negative zero
 
 
 def _plain(value: float) -> str:

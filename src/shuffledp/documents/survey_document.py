@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import Block, Role, Text, told
 from shuffledp.documents.collection_document import collection_document
 from shuffledp.documents.document import Document, Section
+from shuffledp.documents.published_document import result_blocks
 from shuffledp.documents.sending_document import status_document
 from shuffledp.survey import LOCAL_NETWORK, Collection, WebPage
 from shuffledp.survey.trusted_parties import serves_page
@@ -114,6 +115,11 @@ def reminders_document(collection: Collection, folder: Path, count: int, *, chos
         f"It closes at {shown(collection.closes)}.",
     )
     return Document(sections=(Section(anchor="reminders", title="", blocks=told(*lines)),))
+
+
+def numbers_document(collection: Collection, statement: Mapping[str, Any]) -> Document:
+    """Estimates of a release, from the content of its ``statement.json``, as people will read them at the mix."""
+    return Document(sections=(Section(anchor="numbers", title="", blocks=result_blocks(collection, statement)),))
 
 
 def published_document(collection: Collection, *, released: bool) -> Document:

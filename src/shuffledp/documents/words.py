@@ -1,7 +1,7 @@
 """Numbers and guarantees in words, with the same digits in the text, tables and pictures of a page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -28,6 +28,7 @@ NO_CURATOR = (
     "No trusted curator is compared with this: where people count by weights, the noise of a curator depends on the "
     "largest weight, and its error is not worked out."
 )
+OUTSIDE_SHARES = "Estimates are unbiased, so that one may lie outside 0% to 100%; intervals end where shares do."
 _WIDE = 0.05  # half-width of a share's interval from which on a warning is given
 _TELLS_NOTHING = 0.5  # length above which a share's interval tells nothing
 _MOST_NAMED = 3
@@ -190,8 +191,7 @@ class Scale:
             unit = estimate.num_reports // model.num_messages if estimate.statistic == "sum" else 1
             bounds, noun = (unit * model.lower, unit * model.upper), _noun(model.dimension)
         factor = 100.0 if share else 1.0
-        positive = [factor * float(error) for error in estimate.standard_error if error > 0]
-        decimals = min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1
+        decimals = decimals_for(factor * float(error) for error in estimate.standard_error)
         whole = estimate.statistic == "sum" and bool((estimate.estimate == np.rint(estimate.estimate)).all())
         return cls(
             factor=factor,
@@ -227,7 +227,7 @@ class Scale:
         if not self.lies_outside(estimate):
             return ""
         if self.is_share:
-            return f"Estimates are unbiased, so that one may lie outside {self.range}; intervals end where shares do."
+            return OUTSIDE_SHARES
         return (
             f"The estimates are unbiased and shown as they are. Values outside {self.range} are impossible: an "
             "interval that reaches beyond an end only says that the data do not exclude that end."
@@ -241,6 +241,12 @@ class Scale:
         """A number of the estimate with its unit, in ASCII letters."""
         shown = round(self.factor * float(value), self.decimals) + 0.0  # no negative zero
         return f"{shown:,.{self.decimals}f}{self.unit if unit else ''}"
+
+
+def decimals_for(errors: Iterable[float]) -> int:
+    """Digits after the point that show two digits of the smallest of these errors that is no 0; at most six."""
+    positive = [error for error in errors if error > 0]
+    return min(max(1 - math.floor(math.log10(min(positive))), 0), 6) if positive else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

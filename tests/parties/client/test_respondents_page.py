@@ -94,8 +94,10 @@ def test_the_promise_names_the_page_and_whoever_serves_it_first(made):
         assert f"{ADDRESS}, SHA-256 {collection.page.sha256}" in str(statement)
     assert Trust.PAGE.is_danger
     needed = data_of(page)["trust"]
-    assert [text for text, is_danger in needed if is_danger] == [text for text, _ in needed[:2]]
     assert needed[0][0].startswith(f"whoever serves the page ({ADDRESS}) serves this one")
+    assert [is_danger for _, is_danger in needed[:2]] == [False, True]  # the first one is the danger on top, said once
+    assert data_of(page)["dangers"][0].startswith(f"Whoever serves this page, {ADDRESS}, could serve another one")
+    assert "could serve" not in " ".join(data_of(page)["check"])
 
 
 def test_the_numbers_of_the_page_are_those_of_the_statement(made):
@@ -169,7 +171,7 @@ def test_a_shuffler_that_serves_the_page_and_gives_the_tokens_is_named_for_both_
     (served,) = said["dangers"]
     assert served.startswith(f"{url} ")
     assert said["trust"][0][0].startswith(f"the shuffler ({url}), which serves the page")
-    assert said["trust"][0][1]
+    assert not said["trust"][0][1]  # it is the danger on top
     assert any("tells nobody which report came by which invitation" in needed for needed, _ in said["trust"])
     assert any("real people, none of them the analyst" in needed for needed, _ in said["trust"])
     with_tokens = said["sentences"][1]

@@ -76,7 +76,7 @@ class Mixing:
 
 
 @asynccontextmanager
-async def mixing(folder, *, policy=None, registrants=(), clock=time.time, **further):
+async def mixing(folder, *, policy=None, registrants=(), clock=time.time, opened=True, **further):
     """A mix on a folder, without its background work; opened again, it goes on where it was."""
     state, logged = MixFolder(folder / "mix"), Logged()
     log = EventLog(logged.write)
@@ -85,7 +85,8 @@ async def mixing(folder, *, policy=None, registrants=(), clock=time.time, **furt
     terms = MixTerms(shuffler=published, gateway=gateway, policy=policy or MixPolicy(), **given)
     host = MixHost(terms, state, key, registrants=frozenset(registrants), log=log, clock=clock)
     try:
-        await host.open()
+        if opened:
+            await host.open()
         shuffler = shuffler_app(host.served, log=log, gateway_keys=[gateway_key], tries=[host.try_to_store])
         transport = httpx.ASGITransport(app=MixApp(host, shuffler, log=log), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url=terms.url) as client:

@@ -95,7 +95,8 @@ async def released(folder, mix, survey):
 
 def like_a_statement(collection):
     """What a page shows of a ``statement.json``."""
-    row = {"value": "smokes", "statistic": "frequency", "estimate": 0.5, "lower": 0.25, "upper": 0.75, "level": 0.95}
+    interval = {"lower": 0.25, "upper": 0.75, "level": 0.95}
+    row = {"value": "smokes", "statistic": "frequency", "estimate": 0.5, "standard_error": 0.05} | interval
     flow = {"collected": {"collection": collection.id.hex()}}
     return {
         "estimates": [row | {"target": target} for target in ("No", "Yes")],
@@ -306,6 +307,7 @@ BAD = {
     "another collection": lambda data: data["columns"][0]["flow"]["collected"].update(collection="0" * 64),
     "no number": lambda data: data["estimates"][0].update(estimate="<b>"),
     "too few": lambda data: data["columns"][0].update(num_reports=9),
+    "no share": lambda data: data["estimates"][0].update(estimate=1e7),
     "a share of nothing": lambda data: data["estimates"][0].update(lower=1.0, upper=0.0),
     "no estimates": lambda data: data.update(estimates=[]),
     "a list": lambda data: data["estimates"][0].update(target=["a"]),

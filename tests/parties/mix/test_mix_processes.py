@@ -86,7 +86,7 @@ def send(http, collection, submissions):
 @pytest.mark.parametrize("kills", [1, pytest.param(100, marks=pytest.mark.deep)])
 def test_whatever_moment_the_mix_is_killed_at_what_is_acknowledged_is_released_once(tmp_path, kills):
     """Answers go on while the mix is killed, and devices without an answer send the same again: nothing is doubled."""
-    with place(tmp_path) as (where, mix, http):
+    with place(tmp_path, policy=f"people = {10 * (kills + 1)}") as (where, mix, http):
         where.start()
         survey = Survey(mix.terms())
         mix.register(survey.collection)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -348,6 +349,28 @@ def test_of_one_registrant_one_collection_is_inspected_at_a_time(tmp_path, monke
             return second, kind(await first)
 
     assert run(test) == ((503, "unavailable"), (400, "invalidMessage"))
+
+
+def test_what_has_ended_counts_too_until_it_is_forgotten_so_that_the_disk_has_an_end(tmp_path):
+    now = [time.time()]
+
+    async def test():
+        policy = MixPolicy(collections=1, result_days=5)
+        async with mixing(tmp_path, policy=policy, clock=lambda: now[0]) as mix:
+            first = []
+            for _ in range(10):
+                survey = Survey(mix.terms)
+                first.append((await mix.register(survey.collection)).status_code)
+                mix.host.folder.ask_to_end(survey.collection.id.hex())
+                await mix.host.look()
+            survey = Survey(mix.terms)
+            full = kind(await mix.register(survey.collection))
+            others = await mix.register(Survey(mix.terms).collection, shown=f"Bearer {mix.host.folder.new_code()}")
+            now[0] += timedelta(days=13.1).total_seconds()
+            await mix.host.look()
+            return first, full, others.status_code, (await mix.register(survey.collection)).status_code
+
+    assert run(test) == ([201] * 10, (403, "tooManyCollections"), 201, 201)
 
 
 # ---- the disk -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ from parties.organizer.mix_in_thread import mix_in_thread
 from parties.organizer.test_mix_survey import LIST, terms
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
 from shuffledp.core.statement_terms import Trust
+from shuffledp.documents.survey_document import numbers_document
+from shuffledp.documents.terminal import whole_lines
+from shuffledp.documents.words import OUTSIDE_SHARES
 from shuffledp.files.devices import randomize_each
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, finished, new_mix_survey, publish, remind
@@ -62,6 +65,15 @@ def test_the_link_asks_and_then_shows_the_result_that_the_folder_has(mix, tmp_pa
     found = finished(survey)
     publish(survey, mix, found)
     page = shown(survey)
+    ((told, rows),) = [(each, each["estimates"]) for each in found.releases.values()]
+    numbers = whole_lines(numbers_document(collection, told))
+    assert "Have you copied homework this year?\n3 answers, each of them changed by chance" in numbers
+    assert [f"{round(100 * row['estimate'])}%" in numbers.replace("\N{MINUS SIGN}", "-") for row in rows] == [True] * 2
+    rows[0].update(estimate=1.16, lower=0.83, upper=1.0, standard_error=0.11)  # as any release shows it
+    numbers = whole_lines(numbers_document(collection, told))
+    assert "116%" in numbers
+    assert "83% to 100%" in numbers
+    assert OUTSIDE_SHARES in numbers
     assert collection.result == collection.page.url
     assert "Have you copied homework this year?" in page
     assert "3 answers" in page

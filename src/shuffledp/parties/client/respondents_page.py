@@ -20,6 +20,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
 from shuffledp.core.local_models import MeanModel
 from shuffledp.core.lone_reports import lone_guess
+from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits, printable, weakness_grade
 from shuffledp.core.validate import invalid
@@ -31,6 +32,7 @@ from shuffledp.survey import Collection, Column, WebPage
 from shuffledp.survey.trusted_parties import gives_tokens, serves_page
 
 _MOST_BYTES = 150_000
+_SAID_FIRST = (Trust.PAGE, Trust.PAGE_AT_SHUFFLER, Trust.LOCAL_NETWORK)  # by a banner, or the first sentence
 _SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _MARK = b'<script type="application/json" id="data">'
 
@@ -138,11 +140,16 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "alone": _alone(draft, words),
         "promise": [first.sentence_of(first.guarantee), *(each.text for each in meaning_in_short(first)), *remains],
         "trust": [
-            [needed, any(each.is_danger and first.words_of(each) == needed for each in first.trust)]
+            [needed, any(_stands_out(each) and first.words_of(each) == needed for each in first.trust)]
             for needed in first.needs
         ],
         "check": [words.told("check"), words.told("check_how"), *claimed],
     }
+
+
+def _stands_out(needed: Trust) -> bool:
+    """Whether trust is a danger that the page does not say on top already."""
+    return needed.is_danger and needed not in _SAID_FIRST
 
 
 def _script_words(draft: Collection, words: PageWords) -> Mapping[str, Any]:

@@ -29,6 +29,7 @@ from shuffledp.parties.service.http_messages import (
 )
 from shuffledp.parties.service.issuer_app import LONGEST_TOKEN_REQUEST
 from shuffledp.parties.service.served_collections import MOST_BYTES
+from shuffledp.parties.service.shuffler_app import GATEWAY
 from shuffledp.parties.service.web_pages import HEADERS, UPLOADS, WithPages
 from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
@@ -96,7 +97,7 @@ class MixApp:
         if self._host.has_host(host):
             at = self._host.at_page(host, scope["path"])
             is_good = at is not None and scope["method"] in ("GET", "HEAD")
-            answer = self._shown(at) if at is not None and is_good else Problem.UNRECOGNIZED_COLLECTION.response()
+            answer = self._shown(at) if at is not None and is_good else self._host.unknown.response()
             await answer(scope, receive, send)
             return
         await self._called(scope, receive, send)
@@ -104,7 +105,10 @@ class MixApp:
     async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request by the shuffler, if it is an upload that it takes, and else by the mix."""
         is_upload = self._host.served.at_path(scope["path"], relayed=False)[0] is not None
-        await (self._shuffler if is_upload else self._app)(scope, receive, send)
+        if scope["path"] == GATEWAY and not self._host.is_open:  # nobody knows for whom a sealed request is
+            await Problem.UNAVAILABLE.response()(scope, receive, send)
+        else:
+            await (self._shuffler if is_upload else self._app)(scope, receive, send)
 
     def _changed(self, at: CollectionAtMix, comes: bool) -> None:
         change = self._called.add if comes else self._called.remove
@@ -129,7 +133,7 @@ class MixApp:
     async def _page(self, request: Request) -> Response:
         at = self._host.at_page("", request.url.path)
         if at is None:
-            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+            raise Refused(self._host.unknown)
         return self._shown(at)
 
     def _shown(self, at: CollectionAtMix) -> Response:

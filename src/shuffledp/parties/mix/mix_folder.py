@@ -5,6 +5,7 @@ Everything in it is for its owner alone. A registration is a folder that appears
 
 import hashlib
 import json
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ _IN_WORDS = {
     _ISSUER_KEY: "token key",
     _RESULTS: "results",
 }
-_PARTIAL = ".new-"
+_PARTIAL, _ID = ".new-", re.compile(r"[0-9a-f]{64}")
 _KEY_WAITS = timedelta(days=1)  # for its collection
 
 Key = TypeVar("Key", bound=PrivateKey)
@@ -222,34 +223,46 @@ class MixFolder:
             sync_folder(place.parent)
         except OSError:
             raise StorageError("the disk did not take the collection.") from None
-        if key is not None:
-            for each in (public_file(key), key):
-                each.unlink(missing_ok=True)
-        return Registered(collection, registrant, now, promised, place)
+        return self._settled(Registered(collection, registrant, now, promised, place))
 
     def registrations(self) -> Iterator[Registered]:
         """All registrations, after what a killed process left behind is removed."""
         for each in (self.path / _COLLECTIONS).glob(f"{_PARTIAL}*"):
             shutil.rmtree(each)
-        return self.look()
+        return map(self._settled, self.look())
 
     def look(self) -> Iterator[Registered]:
-        """All registrations, while another process may run the mix."""
+        """All registrations, while another process may run the mix; whatever else is beside them is left alone.
+
+        Raises:
+            InvalidParameterError: if a folder that is named as a registration is none.
+        """
         for each in sorted((self.path / _COLLECTIONS).iterdir()):
-            if not each.name.startswith(_PARTIAL):
+            if _ID.fullmatch(each.name):
                 yield self._read(each)
 
     def find(self, collection_id: bytes) -> Registered | None:
         """Registration of the collection with this id; None if there is none."""
         folder = self.path / _COLLECTIONS / collection_id.hex()
-        return self._read(folder) if folder.is_dir() else None
+        return self._settled(self._read(folder)) if folder.is_dir() else None
 
     def _read(self, folder: Path) -> Registered:
-        about = _json(folder / _ABOUT)
-        if about is None:
-            raise InvalidParameterError(f"state must hold whole registrations; {folder} is none.")
-        collection = collection_in((folder / _FILE).read_bytes())
-        return Registered(collection, about["registrant"], about["since"], tuple(about["promised"]), folder)
+        with suppress(OSError, ValueError, KeyError, TypeError, InvalidParameterError):
+            about, collection = json.loads((folder / _ABOUT).read_bytes()), collection_in((folder / _FILE).read_bytes())
+            if collection.id.hex() == folder.name:
+                return Registered(collection, about["registrant"], about["since"], tuple(about["promised"]), folder)
+        raise InvalidParameterError(
+            f"state must hold registrations as the mix wrote them; {folder} is none. Put it back from a copy, or move "
+            "it away: its survey is lost then."
+        )
+
+    def _settled(self, registered: Registered) -> Registered:
+        """The registration, after the key of its tokens waits no more: a second collection would share its tokens."""
+        issuer = registered.collection.issuer
+        if issuer is not None and (key := self.waiting_issuer_key(registered.registrant, issuer.key.key)) is not None:
+            for each in (public_file(key), key):
+                each.unlink(missing_ok=True)
+        return registered
 
     def remove(self, registered: Registered) -> None:
         """Remove all that is left of a collection."""

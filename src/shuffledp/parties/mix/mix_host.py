@@ -24,6 +24,7 @@ from shuffledp.survey import Collection
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _MOST_WAITING = 32  # registrations that wait for the inspector
+_KEPT = 10  # collections of a registrant of which something is left, for each that the policy allows at a time
 _ANYBODY = "anybody"
 
 
@@ -33,7 +34,8 @@ class MixHost:
     Guarantees:
         1. A registration that is acknowledged is on the disk, as a whole; the same one again changes nothing.
         2. A page is served only if this software makes the same one, to the byte, of the collection.
-        3. No registrant has more collections at a time than the policy says, or more than one that is inspected.
+        3. No registrant has more collections at a time than the policy says, more than ten times as many of which
+           something is left, or more than one that is inspected.
         4. Of a collection that has ended, its reports, invitations and token key are removed.
 
     Args:
@@ -62,12 +64,19 @@ class MixHost:
         self._known: dict[str, CollectionAtMix] = {}
         self._pages: dict[tuple[str, str], CollectionAtMix] = {}
         self._inspected: set[str] = set()
+        self.is_open = False
         self.changed: list[Callable[[CollectionAtMix, bool], None]] = []  # told of each that comes (True) or goes
 
     async def open(self) -> None:
-        """Take up the collections that an earlier process left."""
+        """Take up the collections that an earlier process left, while those taken up are served.
+
+        Raises:
+            InvalidParameterError: if one of them is not as this software wrote it.
+        """
         for registered in self.folder.registrations():
             await self._take(registered)
+            await asyncio.sleep(0)  # requests come first
+        self.is_open = True
 
     async def try_to_store(self) -> None:
         """Test whether the disk takes data.
@@ -84,12 +93,17 @@ class MixHost:
         """Collection with this id in base64url.
 
         Raises:
-            Refused: if there is none.
+            Refused: if there is none, or not yet.
         """
         found = self._known.get(collection_id)
         if found is None:
-            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+            raise Refused(self.unknown)
         return found
+
+    @property
+    def unknown(self) -> Problem:
+        """Refusal of what is not known, which may be known later as long as collections are taken up."""
+        return Problem.UNRECOGNIZED_COLLECTION if self.is_open else Problem.UNAVAILABLE
 
     def at_page(self, host: str, path: str) -> CollectionAtMix | None:
         """Collection whose page has this place."""
@@ -160,7 +174,10 @@ class MixHost:
         """
         if self._is_known(body):
             return
-        if self._number_of(registrant) >= self.terms.policy.collections:
+        if not self.is_open:
+            raise Refused(Problem.UNAVAILABLE)
+        theirs, most = [each for each in self if each.registrant == registrant], self.terms.policy.collections
+        if sum(not each.has_ended for each in theirs) >= most or len(theirs) >= _KEPT * most:
             raise Refused(Problem.TOO_MANY_COLLECTIONS)
         if registrant in self._inspected or len(self._inspected) >= _MOST_WAITING:
             raise Refused(Problem.UNAVAILABLE)
@@ -202,9 +219,6 @@ class MixHost:
 
     def _is_known(self, body: bytes) -> bool:
         return in_text(id_of(body)) in self._known
-
-    def _number_of(self, registrant: str) -> int:
-        return sum(each.registrant == registrant and not each.has_ended for each in self._known.values())
 
     # ---- until the end ----------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Run of a mix host, until the process is asked to end; and what its operator does beside it."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -30,7 +31,8 @@ async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], No
     Args:
         config: configuration of the mix.
         log: log of events.
-        ready: called with the address as soon as the service answers.
+        ready: called with the address as soon as the service serves all collections. It answers before: to requests
+            about a collection that it has not taken up yet, to come again.
 
     Raises:
         InvalidParameterError: if a file is invalid, or an address is in use.
@@ -43,12 +45,18 @@ async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], No
     async with AsyncExitStack() as stack:
         stack.push_async_callback(host.close)
         allow_files(_FILES)
-        await host.open()
+        answering = asyncio.get_running_loop().create_future()
         shuffler = shuffler_app(host.served, log=log, gateway_keys=[gateway_key], tries=[host.try_to_store])
         endpoints = [endpoint_of(config, MixApp(host, shuffler, log=log))]
         if config.metrics is not None:
             endpoints.append(Endpoint(app=mix_metrics_app(host), listening=listen(config.metrics)))
-        await serve_until_asked(endpoints, [host.run()], log, ready)
+
+        async def work() -> None:
+            await host.open()
+            ready(await answering)
+            await host.run()
+
+        await serve_until_asked(endpoints, [work()], log, answering.set_result)
 
 
 def terms_by(config: MixConfig, folder: MixFolder) -> MixTerms:

@@ -48,7 +48,8 @@ _IN_WORDS = {
     "tooManyPeople": "the mix takes no collection of so many people",
     "tooManyBytes": "the mix takes no collection whose answers are so long",
     "tooManyDays": "the mix takes no collection that lasts so long, or has ended",
-    "tooManyCollections": "the mix takes no more collections at a time of one registrant",
+    "tooManyCollections": "the mix takes no more collections of this registrant, until others have ended, or are "
+    "forgotten with their results",
     "askedTooOften": "the collection does not say that its organizer may ask who is absent, or it has been told "
     "three times",
     "notClosed": "the collection must close before its result is published",
@@ -260,7 +261,7 @@ def refusals_in_words(refused: Mapping[ReportError, int]) -> Sequence[str]:
         ReportError.TASK_NOT_STARTED: "the collection is not open yet",
         ReportError.OUTDATED_CONFIG: "the analyzer's key has expired, and no other that the collection names is taken",
         ReportError.TOKEN_SPENT: "the token has been spent: whoever had the invitation has answered already",
-        ReportError.REPORT_DROPPED: "the shuffler could not store it; send it again later",
+        ReportError.REPORT_DROPPED: "the collection is full: the shuffler takes no more answers",
     }
     return [
         f"{count:,}: {words.get(error, error.name.lower().replace('_', ' '))}"

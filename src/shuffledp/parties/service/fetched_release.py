@@ -3,13 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from shuffledp.core.errors import BatchTooSmallError, InputDataError
+from shuffledp.core.errors import BatchTooSmallError, InputDataError, RemoteProtocolError
 from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
@@ -21,6 +22,7 @@ from shuffledp.parties.wire.fetching import LONGEST_WAIT
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection
 
+_SECONDS_TO_ACKNOWLEDGE = 10.0
 STATE, RELEASE = "state", "release"  # folders in that of the command
 
 
@@ -78,9 +80,11 @@ async def fetch_release(
         at_analyzer = CollectionAtAnalyzer(collection, keys, store, folder / RELEASE, log=happened, earlier=earlier)
         await at_analyzer.release()  # of batches that an earlier process took
         has_ended = await at_analyzer.has_ended()
-        if not has_ended:
-            async with party_client(certificates, name="ca") as client:
-                fetcher = Fetcher(at_analyzer, key, client, log=happened)
+        async with party_client(certificates, name="ca") as client:
+            fetcher = Fetcher(at_analyzer, key, client, log=happened)
+            if has_ended:
+                await _acknowledge(fetcher)
+            else:
                 has_ended = await _fetched(fetcher, once=once, waiting=waiting) is Fetched.ENDED
         found = _released(collection, folder / RELEASE)
         if has_ended and not found:
@@ -124,6 +128,13 @@ async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], No
         is_reached = True
         if found is Fetched.ENDED or (once and found is Fetched.NOTHING):
             return found
+
+
+async def _acknowledge(fetcher: Fetcher) -> None:
+    """Acknowledge the last batch, if an earlier process was killed before it did; nobody has to be there."""
+    with suppress(httpx.HTTPError, RemoteProtocolError, TimeoutError):
+        async with asyncio.timeout(_SECONDS_TO_ACKNOWLEDGE):
+            await _fetched(fetcher, once=True, waiting=lambda _: None)
 
 
 def _released(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:

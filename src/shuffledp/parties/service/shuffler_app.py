@@ -46,7 +46,7 @@ from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_R
 _LENGTH_OF_STATUS = 64
 _LONGEST_FETCH = 1 << 10  # bytes of a request for a batch
 _MOST_AROUND = 1024  # bytes of a sealed request besides its content
-_GATEWAY = "/gateway"
+GATEWAY = "/gateway"
 _FAILURES = (Refused, RemoteProtocolError, StorageError)
 
 
@@ -115,7 +115,7 @@ class _Uploads:
         """Answer a request."""
         path = scope.get("path", "")
         at_shuffler, longest = self._served.at_path(path, relayed=False)
-        if at_shuffler is None and path != _GATEWAY:
+        if at_shuffler is None and path != GATEWAY:
             await self._rest(scope, receive, send)
             return
         try:

@@ -36,7 +36,7 @@ class ReportError(IntEnum):
 
     BATCH_COLLECTED = 1  # the batch of the submission has left the shuffler
     REPORT_REPLAYED = 2  # a report in it is already stored with another submission
-    REPORT_DROPPED = 3  # the submission could not be stored; send it again later
+    REPORT_DROPPED = 3  # the collection is full
     HPKE_UNKNOWN_CONFIG_ID = 4
     HPKE_DECRYPT_ERROR = 5  # at the analyzer, which counts the error and tells nobody else
     TASK_EXPIRED = 7  # the collection is closed

@@ -15,7 +15,7 @@ const COLLECTION = JSON.parse(DATA.collection);
 const IS_LOCAL = COLLECTION.local === true;  // of one operator, over plain http, for which browsers do not encrypt
 const THEIRS = { lang: DATA.language };  // of what is asked; all else is in the language of the page
 const SETTLED = ["stored", "answered", "late"];  // after which people only wait for the result
-const FINAL = ["late", "spent"];  // refusals that sending again does not change
+const FINAL = ["late", "spent", "full"];  // refusals that sending again does not change
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 const WORDS = DATA.words;

@@ -7,7 +7,7 @@ export const PLAIN_TYPE = "application/vnd.shuffledp.plain-upload";
 export const INVALID = Symbol("not as the protocol says");
 
 // Why a submission was refused, as far as a person can do something about it.
-export const ERRORS = { 1: "late", 3: "dropped", 4: "otherKey", 7: "late", 10: "early", 11: "otherKey", 131: "spent" };
+export const ERRORS = { 1: "late", 3: "full", 4: "otherKey", 7: "late", 10: "early", 11: "otherKey", 131: "spent" };
 
 export function joined(...parts) {
   const whole = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
