@@ -25,11 +25,11 @@ PEOPLE = 30
 class MixAtWork:
     """A mix in a process of its own, in a folder of its own."""
 
-    def __init__(self, folder):
-        self.folder, self.url = folder, f"http://127.0.0.1:{free_ports(1)[0]}"
-        self.running = []
+    def __init__(self, folder, origin="http://127.0.0.1", further=""):
+        (port,) = free_ports(1)
+        self.folder, self.url, self.running = folder, f"{origin}:{port}", []
         (folder / "mix.toml").write_text(
-            f'listen = "{self.url.removeprefix("http://")}"\nstate = "mix"\nurl = "{self.url}"\nregister = "anybody"\n'
+            f'listen = "127.0.0.1:{port}"\nstate = "mix"\nurl = "{self.url}"\nregister = "anybody"\n{further}'
         )
 
     def start(self):
@@ -50,8 +50,8 @@ class MixAtWork:
 
 
 @contextmanager
-def mix_at_work(folder):
-    mix = MixAtWork(folder)
+def mix_at_work(folder, **further):
+    mix = MixAtWork(folder, **further)
     mix.start()
     try:
         yield mix
