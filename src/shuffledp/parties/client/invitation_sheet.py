@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from html import escape
 
 from shuffledp.core.text import printable
-from shuffledp.parties.client.bundle import allowed, filled, source_of
+from shuffledp.parties.client.bundle import filled
 from shuffledp.parties.client.link_codes import printed_code
-from shuffledp.parties.client.page_words import LANGUAGES, PageWords
+from shuffledp.parties.client.printed_page import parts_of, template_of, words_of
 from shuffledp.survey import Collection
 
 _CARD = "<!-- card -->\n"  # stands before and after a person's card in the template
@@ -30,19 +30,10 @@ def invitation_sheet(collection: Collection, links: Iterable[tuple[str, str]], *
     Raises:
         InvalidParameterError: if a link is too long for a QR code.
     """
-    language = collection.task.written.language or LANGUAGES[0]
-    words, style, contact = PageWords.of(language), source_of("sheet.css"), collection.task.release.contact
-    parts = {name: escape(text) for name, text in words.table["sheet"].items()} | {
-        "policy": f"default-src 'none'; style-src {allowed(style)}",
-        "style": style,
-        "own": words.language,
-        "language": language,
-        "title": escape(printable(collection.task.name)),
-        "until": escape(words.told("until", date=collection.closes[:16].replace("T", " ") + " UTC")),
-        "contact": "" if contact is None else escape(words.told("contact", contact=printable(contact))),
-    }
+    texts = words_of(collection).table["sheet"]
+    parts = {name: escape(text) for name, text in texts.items()} | parts_of(collection)
     parts["reminder"] = parts["reminder"] if again else ""
-    top, card, bottom = source_of("sheet.html").split(_CARD)
+    top, card, bottom = template_of("sheet.html").split(_CARD)
     cards = (
         filled(card, parts | {"name": escape(printable(name)), "link": escape(link), "code": printed_code(link)})
         for name, link in links

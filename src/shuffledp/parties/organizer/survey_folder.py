@@ -12,7 +12,7 @@ from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key, write_key
 from shuffledp.files.writing import new_folder
 from shuffledp.parties.client.link_codes import link_code
-from shuffledp.parties.client.poster import poster
+from shuffledp.parties.client.printed_page import poster
 from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.service.fetched_release import RELEASE
 from shuffledp.parties.wire.keys import AnalyzerKey, PrivateKey, ShufflerKey
