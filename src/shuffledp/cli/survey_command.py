@@ -105,16 +105,16 @@ def remind(
 
     survey = SurveyFolder(folder)
     collection = survey.read()
+    if status_of(collection, ca)["phase"] != "open":
+        raise InvalidParameterError(
+            "FOLDER must be of a survey that is open, so that people can still answer; this one is closed. Next comes "
+            f"shuffledp survey finish {survey.path} --publish."
+        )
     if collection.issuer is None:
         link = "" if collection.page is None else collection.page.link
         raise InvalidParameterError(
             f"FOLDER must be of a survey with --invite, where people are known by name; of another one, send {link} "
             "again."
-        )
-    if status_of(collection, ca)["phase"] != "open":
-        raise InvalidParameterError(
-            "FOLDER must be of a survey that is open, so that people can still answer; this one is closed. Next comes "
-            f"shuffledp survey finish {survey.path} --publish."
         )
     with _mix(collection, ca) as mix:
         made, count = mix_survey.remind(survey, mix, everybody=everybody)

@@ -113,9 +113,14 @@ def _question(
         raise ValueError
     levels, shares = {_number(each["level"]) for each in rows}, [each for each in rows if each["statistic"] == _SHARE]
     decimals = decimals_for(_POINTS * _number(each["standard_error"]) for each in shares)
+    level = f"{100 * min(levels):.4g}%"
     table = Table(
-        f"Estimates with {100 * min(levels):.4g}% intervals",
-        (TableColumn("Answer", left=True, folds=True), TableColumn("Estimate"), TableColumn("Interval")),
+        f"Estimates with {level} intervals",
+        (
+            TableColumn("Answer", left=True, folds=True),
+            TableColumn("Estimate"),
+            TableColumn("Interval", brief=f"{level} interval"),
+        ),
         tuple(_row(each, decimals) for each in rows),
     )
     asked = " & ".join(column.inputs) if column.question is None else column.question

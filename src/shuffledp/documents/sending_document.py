@@ -155,8 +155,9 @@ def status_document(collection: Collection, status: Mapping[str, object]) -> Doc
     phase = _PHASES.get(str(status["phase"]), "in a state that is not known here")
     if collection.analyzer.fetches and status["phase"] == "closed":
         phase = "closed; what it had waits for the analyst to fetch it"
+    name = collection.task.name
     lines = (
-        f"{collection.task.name}: {phase}.",
+        f"{name} {phase.capitalize()}." if name.endswith("?") else f"{name}: {phase}.",
         f"{enough.capitalize()} {collection.minimum:,} reports wait to be shuffled. It closes at "
         f"{shown(collection.closes)}." * (status["phase"] == "open"),
     )
