@@ -28,6 +28,7 @@ from .randomizers import DiscreteLaplaceMean as DiscreteLaplaceMean
 from .randomizers import OneBitMean as OneBitMean
 from .randomizers import RoundedMean as RoundedMean
 from .randomizers import PrivUnit as PrivUnit
+from .protocols.shares import CountedBits as CountedBits
 from .protocols.shares import SplitAndMix as SplitAndMix
 
 # randomizing texts
@@ -63,6 +64,7 @@ from .analyzers import WordAnalyzer as WordAnalyzer
 from .protocols.d_sigma import RegionalAnalyzer as RegionalAnalyzer
 from .protocols.strata import StratifiedAnalyzer as StratifiedAnalyzer
 from .protocols.shares import SumAnalyzer as SumAnalyzer
+from .protocols.shares import BitSumAnalyzer as BitSumAnalyzer
 from .core.estimates import Estimate as Estimate
 
 # the whole

@@ -65,15 +65,15 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 FLOORS = re.compile(r"shuffledp\.protocols(\.\w+){0,2}")  # folders of families (a docstring) and their doors (names)
 LEAN = {
     "help": (["--help"], 28, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
-    "account": (ACCOUNT, 131, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
+    "account": (ACCOUNT, 133, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
     "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
-        220,
+        223,
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 249, NO_PICTURE),
+    "audit": (AUDIT, 251, NO_PICTURE),
     "graph": (["graph", "inspect", "edges.csv"], 198, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """

@@ -9,7 +9,9 @@ from contracts.analyzer import AnalyzerContract, bias_in_standard_errors, covera
 from contracts.numbers import NumberRandomizerContract, WithoutFiniteChannel
 from contracts.randomizer import SECRET, RandomizerContract
 from contracts.siblings import RoundShuffler
+from shuffledp.protocols.shares.analyzers.bit_counts import BitSumAnalyzer
 from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
+from shuffledp.protocols.shares.randomizers.counted_bits import CountedBits
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
@@ -79,6 +81,13 @@ class TestSplitAndMixOfShortVectors(TestSplitAndMixOfVectors):
         return super().wrong() | {"too long": [[0, 1, 2], [1, 1, 1.1]], "negative": [[0, 1, 2], [0, 0, -0.5]]}
 
 
+class TestCountedBits(WithoutContributions, WithoutFiniteChannel, NumberRandomizerContract):
+    test_any_share_but_one_of_two_equal_people_differs = None
+    randomizer = CountedBits(num_users=1000, lower=-1, upper=1, value_bits=5, coins=3)
+    clipping = CountedBits(num_users=1000, lower=-1, upper=1, value_bits=5, coins=3, clip=True)
+    values = tuple(np.linspace(-1, 1, PEOPLE).tolist())
+
+
 # ---- the analyzer ---------------------------------------------------------------------------------------------------
 
 
@@ -105,6 +114,12 @@ class TestMeanThroughRounds(Sums):
     analyzer = SumAnalyzer(statistic="mean")
     randomizer = SplitAndMix(num_users=100, epsilon=0.5, lower=-1, upper=1, num_shares=3)
     shuffler = RoundShuffler(3)
+    values = tuple(np.linspace(-1, 0.5, 100).tolist())
+
+
+class TestMeanOfCountedBits(Sums):
+    analyzer = BitSumAnalyzer(statistic="mean")
+    randomizer = CountedBits(num_users=100, lower=-1, upper=1, value_bits=3, coins=8)
     values = tuple(np.linspace(-1, 0.5, 100).tolist())
 
 

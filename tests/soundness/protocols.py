@@ -65,6 +65,7 @@ LOCAL = {
     "laplace-mean": lambda epsilon0: randomizers.DiscreteLaplaceMean(epsilon0=epsilon0, num_steps=8, **NUMBERS).model,
     "priv-unit": lambda epsilon0: randomizers.PrivUnit(epsilon0=epsilon0, dimension=20).model,
     "split-and-mix": lambda _: SHARES,
+    "counted-bits": lambda _: sdp.CountedBits(num_users=100_000, value_bits=4, coins=30, **NUMBERS).model,
 }
 
 GROUPS = sdp.Groups.from_lists([list(range(30))] * 30)

@@ -42,6 +42,7 @@ class _Wanted:
     by: tuple[str, ...]
     categories: tuple[str, ...] | None
     users: int | None
+    protocol: str
 
     @property
     def title(self) -> str:
@@ -89,7 +90,7 @@ class _Wanted:
             of_pair = self.values or ("first", "second")
             columns = [of_pair] if num_columns == 2 else [(name,) for name in self.values or ("answer",)]
             lists = (self.categories or ("No", "Yes"),) * num_lists
-            return [Asked(columns=each, form=form, categories=lists) for each in columns]
+            return [Asked(columns=each, form=form, categories=lists, protocol=self.protocol) for each in columns]
         if num_columns == 2:
             both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
             return [Asked(columns=self.values, form=form, categories=both, read=True, alike=alike)]
@@ -101,12 +102,26 @@ class _Wanted:
 
         is_open = self.kind != "survey" and self.categories is None
         form = form_of(self.title, many_numbers=is_open and found.wants_bins)
-        question = Asked(columns=(found.column,), form=form, integer=found.is_whole)
+        question = Asked(columns=(found.column,), form=form, integer=found.is_whole, protocol=self.protocol)
         if not columns_and_lists(form)[1]:
             return question
         if self.categories is not None:
             return replace(question, categories=(self.categories,))
         return replace(question, categories=(found.categories(),), read=True, alike=found.alike)
+
+
+def _sum_for(kind: str | None, chosen: str | None) -> str:
+    """The protocol of a sum: the chosen one, asked for at a terminal where none is, else the usual one."""
+    from shuffledp.survey.task_templates import SUMS
+
+    if chosen is not None and kind != "sum":
+        raise InvalidParameterError("--sum must be left out for another kind than 'sum'.")
+    if kind == "sum" and chosen is None and sys.stdin.isatty() and sys.stderr.isatty():
+        about = "split-and-mix: least error. counted-bits: few liars move it little.\nWhich sum"
+        chosen = str(typer.prompt(about, default=SUMS[0], err=True)).strip()
+    if chosen is not None and chosen not in SUMS:
+        raise InvalidParameterError(f"--sum must be one of {', '.join(SUMS)}; got {chosen!r}.")
+    return chosen or SUMS[0]
 
 
 def init(
@@ -124,6 +139,14 @@ def init(
             help="survey: shares of answers. histogram: of numbers in bins. cross: of two columns. mean: of numbers. "
             "words: frequent ones of open answers. regions, groups, places: shares by a public column. walk: without a "
             "shuffler. sum: exact, but for some noise. If left out, survey, or for a column of many numbers histogram.",
+        ),
+    ] = None,
+    sum_by: Annotated[
+        str | None,
+        typer.Option(
+            "--sum",
+            metavar="<split-and-mix|counted-bits>",
+            help="How to sum: with the least error, or so that few liars move it little. A terminal asks.",
         ),
     ] = None,
     value: Annotated[
@@ -145,25 +168,26 @@ def init(
 
     Every task that is written can be planned at once: `shuffledp plan TASK.toml`. One made from a table runs on it.
     """
-    from shuffledp.documents.flow_document import (
-        categories_were_read,
-        looked_alike,
-        put_into_bins,
-        range_to_set,
-        written_task,
-    )
+    from shuffledp.documents.flow_document import written_task
     from shuffledp.files.looked_through import looked_through
     from shuffledp.files.writing import new_file
-    from shuffledp.survey.task_templates import columns_and_lists, form_of
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
-    wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users)
+    wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users, _sum_for(kind, sum_by))
     wanted.check(answers)
     found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
     asked = wanted.asked(found)
     with new_file(output, force=force, is_ours=_is_task) as file:
         _write(file, wanted, asked, found, answers)
     show_document(lambda: written_task(str(output), needs_table=wanted.kind in ("places", "groups")))
+    _note(output, wanted, asked, found)
+
+
+def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]") -> None:
+    """Write to standard error what was read from the table, and what is still to be set."""
+    from shuffledp.documents.flow_document import categories_were_read, looked_alike, put_into_bins, range_to_set
+    from shuffledp.survey.task_templates import columns_and_lists, form_of
+
     note = put_into_bins if columns_and_lists(form_of(wanted.title))[1] == 1 else range_to_set
     notes = [note(each.columns[0]) for each in asked if found and not each.categories]
     notes += [looked_alike(names) for each in asked for names in each.alike]

@@ -46,6 +46,7 @@ class Trust(StrEnum):
     """Trust assumption about the world, which no computation can check; dangers come first."""
 
     ALL_SHARES = "all-shares"
+    ALL_BITS = "all-bits"
     FIRST_ROUND = "first-round"
     LOCAL_NETWORK = "local-network"
     PAGE_AT_SHUFFLER = "page-at-shuffler"
@@ -91,11 +92,13 @@ class Trust(StrEnum):
 
 _DANGERS = {
     *(Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER, Trust.PAGE),
-    Trust.ONE_ANSWER,
+    *(Trust.ALL_BITS, Trust.ONE_ANSWER),
 }
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
     "and no device lies, for a single one moves the mean by any amount",
+    Trust.ALL_BITS: "nobody but the shuffler has all messages of one person, for whoever has them counts the ones and "
+    "all but reads the answer",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
     Trust.LOCAL_NETWORK: "whoever can change what the local network carries, such as the owner of the router, leaves "
     "the page as it is; and whoever is on the network tells nobody which randomized answer came from which phone",
@@ -129,6 +132,7 @@ _TRUST_IN_WORDS = {
 
 _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
+    Trust.ALL_BITS: "bits only at the shuffler",
     Trust.FIRST_ROUND: "first receivers",
     Trust.LOCAL_NETWORK: "everybody on the local network",
     Trust.PAGE_AT_SHUFFLER: "shuffler (also of the page)",

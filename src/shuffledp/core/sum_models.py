@@ -111,7 +111,7 @@ class LaplaceShareModel(ShareModel):
 class BitSumModel(SumModel):
     """Bits of which only the number of ones in one buffer is meaningful: each person's are some ones, zeros and coins.
 
-    Of ``value_bits + coins`` messages, ``coins`` are fair coins, and of the others as many are ones as the answer says.
+    Of a person's messages ``coins`` are fair coins, and of ``value_bits`` others as many are ones as the answer says.
     """
 
     __slots__ = ()
@@ -121,3 +121,27 @@ class BitSumModel(SumModel):
     )
     value_bits: int
     coins: int
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust that no party counts the bits of one person."""
+        return (Trust.ALL_BITS,)
+
+    @property
+    def step(self) -> float:
+        """Worth of one bit, in units of the values."""
+        return (self.upper - self.lower) / self.value_bits
+
+    @property
+    def largest_shift(self) -> float:
+        """Most by which one person who sends any bits moves a sum, against the mean of an honest one's."""
+        return (self.upper - self.lower) * (1 + self.coins / (2 * self.value_bits))
+
+    def sum_of(self, ones: int, people: int) -> float:
+        """Sum of the participants' values, from the number of ones among their bits; unbiased."""
+        steps = Fraction(2 * ones - people * self.coins, 2 * self.value_bits)
+        return float(people * Fraction(self.lower) + (Fraction(self.upper) - Fraction(self.lower)) * steps)
+
+    def sum_variance(self, people: int) -> float:
+        """Variance of the coins, plus the most that rounding to whole bits can add: a quarter of a squared bit each."""
+        return self.step**2 * people * (1 + self.coins) / 4

@@ -12,13 +12,23 @@ Category = str | int | bool
 _FIRST = "# What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.\n"
 _EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact\n"
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
-_SUM = f"""\
+_SUMS = {  # the protocols of a sum, by kind
+    "split-and-mix": f"""\
 kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
 epsilon = 1.0  # the loss of everything released
 statistic = "sum"
 integer = $integer
 {RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away
-"""
+""",
+    "counted-bits": f"""\
+kind = "counted-bits"  # only the shuffler protects; few liars move the result little
+epsilon = 1.0  # the loss of everything released
+statistic = "mean"
+# error = 0.5  # the largest standard error of the mean: less takes more messages
+{RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away, or lie (see fakes)
+""",
+}
+SUMS = tuple(_SUMS)  # the first is the usual one
 _SHUFFLED = {  # the tables after the questions
     "places": """
 [groups]
@@ -112,6 +122,7 @@ class Asked:
         read: whether they were read from answers, which a comment then says.
         alike: categories that differ by case alone, which a comment then names.
         integer: of a sum, whether answers are whole numbers.
+        protocol: of a sum, one of ``SUMS``.
     """
 
     columns: tuple[str, ...]
@@ -120,6 +131,7 @@ class Asked:
     read: bool = False
     alike: tuple[tuple[str, ...], ...] = ()
     integer: bool = True
+    protocol: str = SUMS[0]
 
     @property
     def key(self) -> str:
@@ -138,7 +150,7 @@ class Asked:
         """The lines of the question's table."""
         if self.form == _SUM_OF_SHARES:
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
-            return _SUM.replace("$integer", whole)
+            return _SUMS[self.protocol].replace("$integer", whole)
         lines = question_type(self.form).template.replace("$epsilon0", _EPSILON0)
         if not self.categories:
             return lines

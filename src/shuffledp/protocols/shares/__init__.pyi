@@ -1,11 +1,17 @@
 # The public names of this family; each is imported when it is first used.
+from .analyzers.bit_counts import BitCountSummary as BitCountSummary
+from .analyzers.bit_counts import BitSumAnalyzer as BitSumAnalyzer
 from .analyzers.sums import ShareSummary as ShareSummary
 from .analyzers.sums import SumAnalyzer as SumAnalyzer
+from .attacks.bits_game import BitsGame as BitsGame
 from .attacks.share_game import SharesGame as SharesGame
 from .documents.shares_document import SharesDocument as SharesDocument
+from .planning.calibrated_bits import counted_bits as counted_bits
 from .planning.certified_messages import SplitAndMixCertificate as SplitAndMixCertificate
 from .planning.certified_messages import split_and_mix as split_and_mix
 from .planning.certified_messages import split_and_mix_certificate as split_and_mix_certificate
+from .randomizers.counted_bits import CountedBits as CountedBits
+from .randomizers.counted_bits import CountedBitsModel as CountedBitsModel
 from .randomizers.split_and_mix import SplitAndMix as SplitAndMix
 from .randomizers.split_and_mix import SplitAndMixModel as SplitAndMixModel
 from .shufflers.imperfect import CayleyShuffler as CayleyShuffler
@@ -17,8 +23,12 @@ from .shufflers.imperfect import ObliviousShuffleModel as ObliviousShuffleModel
 from .shufflers.imperfect import imperfect_shuffler as imperfect_shuffler
 from .shufflers.parallel import ParallelShuffleModel as ParallelShuffleModel
 from .shufflers.parallel import ParallelShuffler as ParallelShuffler
+from .survey.counted_bits_section import CountedBitsPlan as CountedBitsPlan
+from .survey.counted_bits_section import CountedBitsSection as CountedBitsSection
 from .survey.protocol_section import ImperfectSection as ImperfectSection
 from .survey.protocol_section import ProtocolPlan as ProtocolPlan
 from .survey.protocol_section import ProtocolSection as ProtocolSection
 from .survey.protocol_section import SplitAndMixSection as SplitAndMixSection
 from .theorems.additive_shares import SplitAndMixRounds as SplitAndMixRounds
+from .theorems.binomial_noise import CountedBitsBuffer as CountedBitsBuffer
+from .theorems.binomial_noise import CountedBitsUniform as CountedBitsUniform

@@ -21,13 +21,19 @@ FAMILY = Family(
         ),
     },
     task=TaskPart(tables={"protocol": lambda: shares.ProtocolSection}),
-    randomizers={"split-and-mix": lambda: shares.SplitAndMix},  # several messages from each person
+    randomizers={  # several messages from each person
+        "counted-bits": lambda: shares.CountedBits,
+        "split-and-mix": lambda: shares.SplitAndMix,
+    },
     calibrations={
+        "counted_bits": lambda: shares.counted_bits,
         "split_and_mix": lambda: shares.split_and_mix,
         "split_and_mix_certificate": lambda: shares.split_and_mix_certificate,
         "SplitAndMixCertificate": lambda: shares.SplitAndMixCertificate,
     },
-    games=lambda: (shares.SharesGame,),
-    theorems={"swap-cost": lambda: (shares.SplitAndMixRounds(),)},
+    games=lambda: (shares.SharesGame, shares.BitsGame),
+    theorems={
+        "swap-cost": lambda: (shares.SplitAndMixRounds(), shares.CountedBitsUniform(), shares.CountedBitsBuffer())
+    },
     document=lambda: shares.SharesDocument,
 )

@@ -8,8 +8,10 @@ from shuffledp.core.text import in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Role, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.family_document import FamilyDocument
+from shuffledp.protocols.shares.documents.counted_bits_document import CountedBitsPlanDocument, SumPlanDocument
 from shuffledp.protocols.shares.planning.certified_messages import split_and_mix_certificate
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
+from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
 from shuffledp.survey import ColumnOutcome, ColumnPlan
 
@@ -37,11 +39,11 @@ class SharesDocument(FamilyDocument):
 
     def column_plan(self, column: ColumnPlan) -> ColumnPlanDocument:
         """Plan of a column with a protocol."""
-        is_shares = isinstance(column.of_question, ProtocolPlan)
-        return ProtocolPlanDocument(column) if is_shares else super().column_plan(column)
+        documents = {ProtocolPlan: ProtocolPlanDocument, CountedBitsPlan: CountedBitsPlanDocument}
+        return documents.get(type(column.of_question), super().column_plan)(column)
 
 
-class ProtocolPlanDocument(ColumnPlanDocument):
+class ProtocolPlanDocument(SumPlanDocument):
     """Words about the plan of a column whose answers are split into messages for several shuffles."""
 
     __slots__ = ()
@@ -101,17 +103,6 @@ class ProtocolPlanDocument(ColumnPlanDocument):
             on=DETAIL,
         )
         yield Text(_READING, Role.NOTE, on=DETAIL)
-
-    def advice(self) -> Text:
-        """Warning that the randomizers beside the protocol lose more or less than it."""
-        if len(self.column.options) == 1:
-            return Text("There is no randomizer for such answers to stand beside it.", on=DETAIL)
-        return Text(
-            f"Beside randomizers whose every report guarantees epsilon = {self.protocol.certificate.epsilon:g} by "
-            'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
-            "would err no more than this, and mostly far less.",
-            on=DETAIL,
-        )
 
 
 def _bits(security: float) -> float:

@@ -118,7 +118,7 @@ def split_and_mix(
     validate.nonnegative(imperfection=imperfection)
     if imperfection == math.inf:
         raise invalid("finite: an infinite one promises nothing", imperfection=imperfection)
-    present = _present(num_users, dropout_fraction)
+    present = people_present(num_users, dropout_fraction)
     randomizer = SplitAndMix(
         num_users=num_users,
         epsilon=epsilon,
@@ -171,7 +171,7 @@ def split_and_mix_certificate(model: SplitAndMixModel, shuffle: ShuffleModel) ->
     )
 
 
-def _present(num_users: int, dropout_fraction: float) -> int:
+def people_present(num_users: int, dropout_fraction: float) -> int:
     """Least number of people who take part and do not collude."""
     validate.nonnegative(dropout_fraction=dropout_fraction)
     if dropout_fraction >= 1:

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,14 +80,58 @@ class ProtocolSection(MeanQuestion):
     title: ClassVar[str] = "[protocol]"
     key: ClassVar[str] = "protocol"
     needs_expected: ClassVar[bool] = True
+    epsilon: float
+    statistic: str
+    circumstances: Circumstances | None
+
+    def __post_init__(self) -> None:
+        validate.one_of(STATISTICS, statistic=self.statistic)
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
         """The sections of all kinds, sorted by kind; each is written by hand, and solved from the whole task."""
         return super(Question, cls).members()
 
+    def within(self, circumstances: Circumstances) -> Self:
+        """The section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
+        if circumstances.imperfection is None:
+            raise InvalidParameterError(
+                f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
+                f"kind 'uniform' or 'imperfect'; got kind {circumstances.shuffler!r}, which would let the analyst add "
+                "up each person's messages."
+            )
+        placed = cast(Self, replace(cast(Any, self), circumstances=circumstances))
+        if circumstances.num_users is not None:
+            try:
+                placed.randomizer()
+            except InvalidParameterError as error:
+                message = str(error)
+            else:
+                return placed
+            found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
+            elsewhere = f" In the task file {', '.join(found)}." if found else ""
+            raise InvalidParameterError(f"{self.title} {message}{elsewhere}")
+        return placed
+
+    def randomizer(self) -> Any:
+        """The solved randomizer; refused without a planned number of people."""
+        if self.circumstances is None or self.circumstances.num_users is None:
+            raise InvalidParameterError(
+                "[people] must say expected, the number of people planned for, in a task with a [protocol]: everybody "
+                "adds a share of the noise that depends on it; got none."
+            )
+        return self.solved(self.circumstances)
+
     @abstractmethod
-    def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> ProtocolPlan:
+    def solved(self, here: Circumstances) -> Mechanism:
+        """The randomizer whose parameters follow from the section and what it depends on."""
+
+    def unit_of(self, num_users: int) -> float:
+        """Factor from an average to the statistic: 1 for a mean, the number of people for a sum."""
+        return float(num_users) if self.statistic == "sum" else 1.0
+
+    @abstractmethod
+    def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> FamilyPlan:
         """The plan of a collection with this protocol."""
 
     def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
@@ -95,13 +139,43 @@ class ProtocolSection(MeanQuestion):
         del stated
         return self.curator(protocol.num_senders)
 
-    @abstractmethod
     def curator(self, num_users: int) -> TrustedCurator:
-        """A trusted curator who adds noise to the same statistic, with the same epsilon and delta."""
+        """A trusted curator who adds noise to the exact statistic, with the same epsilon and delta."""
+        delta = 0.0 if self.circumstances is None else self.circumstances.delta
+        loss, unit = {"epsilon": self.epsilon, "delta": delta}, self.unit_of(num_users)
+        return trusted_curator(self.randomizer().model, num_users=num_users, unit=unit, **loss)
 
-    @abstractmethod
     def local_errors(self, num_users: int) -> dict[str, float]:
         """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
+        found = {}
+        for kind, member in self.alternatives().items():
+            try:
+                error = self.instead(member).expected_error(num_users)
+            except InvalidParameterError:
+                continue
+            found[kind] = error.standard_error * self.unit_of(num_users)
+        return found
+
+    @classmethod
+    def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
+        """Keys of the table for a range; the noise does not count on the ``colluders`` among all ``people``."""
+        share = math.ceil(1e6 * numbers["colluders"] / numbers["people"]) / 1e6
+        dropout = {"dropout_fraction": share} if share else {}
+        return {"epsilon": epsilon0, "lower": numbers["lower"], "upper": numbers["upper"], **dropout}
+
+    def shared(self) -> dict[str, Any]:
+        """Keys that another randomizer may take over: the range, and epsilon as its epsilon0."""
+        return {"epsilon0": self.epsilon, **super().shared()}
+
+    @property
+    def least_people(self) -> int:
+        """Fewest people whose noise suffices: those planned for, less the share that may stay away."""
+        return int(self.randomizer().model.noise_users)
+
+    @property
+    def most_people(self) -> int:
+        """Number of people planned for, which no release may exceed."""
+        return int(self.randomizer().model.num_users)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,38 +198,12 @@ class SplitAndMixSection(Ranged, ProtocolSection):
     circumstances: Circumstances | None = field(default=None, repr=False, metadata=ELSEWHERE)
 
     def __post_init__(self) -> None:
-        validate.one_of(STATISTICS, statistic=self.statistic)
+        super(SplitAndMixSection, self).__post_init__()
         validate.integer_at_least(1, dimension=self.dimension)
 
-    def within(self, circumstances: Circumstances) -> Self:
-        """The section as part of a task; refuses, before a collection, parameters that cannot be certified there."""
-        if circumstances.imperfection is None:
-            raise InvalidParameterError(
-                f"{self.title} kind {self.kind!r} must go with a shuffler that hides who sent what, and says how well: "
-                f"kind 'uniform' or 'imperfect'; got kind {circumstances.shuffler!r}, which would let the analyst add "
-                "up each person's messages."
-            )
-        placed = replace(self, circumstances=circumstances)
-        if circumstances.num_users is not None:
-            try:
-                placed.randomizer()
-            except InvalidParameterError as error:
-                message = str(error)
-            else:
-                return placed
-            found = [f"{name} is {place}" for name, place in _ELSEWHERE.items() if re.search(rf"\b{name}\b", message)]
-            elsewhere = f" In the task file {', '.join(found)}." if found else ""
-            raise InvalidParameterError(f"{self.title} {message}{elsewhere}")
-        return placed
-
-    def randomizer(self) -> SplitAndMix:
-        """The randomizer with the fewest messages that are certified; refused without a planned number of people."""
-        if self.circumstances is None or self.circumstances.num_users is None:
-            raise InvalidParameterError(
-                "[people] must say expected, the number of people planned for, in a task with a [protocol]: everybody "
-                "adds a share of the noise that depends on it; got none."
-            )
-        return _solved(self, self.circumstances)
+    def solved(self, here: Circumstances) -> SplitAndMix:
+        """The randomizer with the fewest messages that are certified."""
+        return _solved(self, here)
 
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> SumAnalyzer:
         """The analyzer of the sum or the mean."""
@@ -172,10 +220,6 @@ class SplitAndMixSection(Ranged, ProtocolSection):
             sampling_error=math.sqrt(self.expected_spread / num_users) * unit,
         )
 
-    def unit_of(self, num_users: int) -> float:
-        """Factor from an average to the statistic: 1 for a mean, the number of people for a sum."""
-        return float(num_users) if self.statistic == "sum" else 1.0
-
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> ProtocolPlan:
         """The certificate for its shuffle, and its errors beside those of a curator and of local randomizers."""
         del delta, alone
@@ -189,37 +233,9 @@ class SplitAndMixSection(Ranged, ProtocolSection):
             local_errors=self.local_errors(people),
         )
 
-    def curator(self, num_users: int) -> TrustedCurator:
-        """A trusted curator who adds noise to the exact statistic, with the same epsilon and delta."""
-        delta = 0.0 if self.circumstances is None else self.circumstances.delta
-        loss, unit = {"epsilon": self.epsilon, "delta": delta}, self.unit_of(num_users)
-        return trusted_curator(self.randomizer().model, num_users=num_users, unit=unit, **loss)
-
-    def local_errors(self, num_users: int) -> dict[str, float]:
-        """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
-        found = {}
-        for kind, member in self.alternatives().items():
-            try:
-                error = self.instead(member).expected_error(num_users)
-            except InvalidParameterError:
-                continue
-            found[kind] = error.standard_error * self.unit_of(num_users)
-        return found
-
     def alternatives(self) -> dict[str, type[Question]]:
         """Randomizers of numbers; none of lists."""
         return super(SplitAndMixSection, self).alternatives() if self.dimension == 1 else {}
-
-    @classmethod
-    def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for a range; the noise does not count on the ``colluders`` among all ``people``."""
-        share = math.ceil(1e6 * numbers["colluders"] / numbers["people"]) / 1e6
-        dropout = {"dropout_fraction": share} if share else {}
-        return {"epsilon": epsilon0, "lower": numbers["lower"], "upper": numbers["upper"], **dropout}
-
-    def shared(self) -> dict[str, Any]:
-        """Keys that another randomizer may take over: the range, and epsilon as its epsilon0."""
-        return {"epsilon0": self.epsilon, **super(SplitAndMixSection, self).shared()}
 
     def read(self, answers: AnswerColumns) -> Read:
         """Numbers in the range; or lists of them, or of nonnegative ones with a bounded sum."""
@@ -252,16 +268,6 @@ class SplitAndMixSection(Ranged, ProtocolSection):
         if self.l1_bounded:
             return f"{numbers} of 0 or more that add up to {self.upper!r} at most {hint}"
         return f"{numbers} from {self.lower!r} to {self.upper!r} {hint}"
-
-    @property
-    def least_people(self) -> int:
-        """Fewest people whose noise suffices: those planned for, less the share that may stay away."""
-        return self.randomizer().model.noise_users
-
-    @property
-    def most_people(self) -> int:
-        """Number of people planned for, which no release may exceed."""
-        return self.randomizer().model.num_users
 
     @property
     def clipping(self) -> str:

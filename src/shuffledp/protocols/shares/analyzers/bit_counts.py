@@ -1,0 +1,112 @@
+"""Sums and means from counted bits: the number of ones, less the coins that are expected among them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shuffledp.core import validate
+from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.estimates import Estimate
+from shuffledp.core.flow import Summary, View
+from shuffledp.core.sum_models import BitSumModel
+from shuffledp.core.validate import invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BitCountSummary(Summary):
+    """Number of ones so far, and of all bits.
+
+    Args:
+        model: the randomizer's model.
+        ones: bits that are one.
+        num_reports: all bits.
+
+    Raises:
+        InvalidParameterError: if they are no integers of 0 or more, or more bits are one than there are.
+    """
+
+    model: BitSumModel
+    ones: int
+    num_reports: int
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(0, ones=self.ones, num_reports=self.num_reports)
+        if self.ones > self.num_reports:
+            raise invalid(f"at most num_reports={self.num_reports}", ones=self.ones)
+
+    def __add__(self, other: "BitCountSummary") -> "BitCountSummary":
+        if self.model != other.model:
+            raise IncomparableError(f"summaries must be of one model; got {self.model!r} and {other.model!r}.")
+        return replace(self, ones=self.ones + other.ones, num_reports=self.num_reports + other.num_reports)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitSumAnalyzer:
+    """Sum or mean of numbers in a range, for randomizers whose bits are counted (`BitSumModel`).
+
+    Guarantees:
+        1. Unbiased for the people who came and were honest.
+        2. ``standard_error`` holds the coins exactly, and the most that rounding to whole bits can add.
+        3. Intervals are those of the normal law with that error, which the binomial law of many coins is close to.
+        4. Nothing is clipped: an estimate may lie outside what the range allows.
+
+    Args:
+        statistic: "sum" or "mean".
+        level: coverage of the intervals, strictly between 0 and 1.
+
+    Example:
+        >>> from shuffledp import CountedBits, UniformShuffler
+        >>> randomizer = CountedBits(num_users=500, lower=0, upper=10, value_bits=8, coins=2)
+        >>> analyzer = BitSumAnalyzer(statistic="mean")
+        >>> view = UniformShuffler().shuffle(randomizer.randomize([2.5] * 400))
+        >>> estimate = analyzer.estimate(analyzer.summarize(view))
+        >>> bool(abs(estimate.estimate[0] - 2.5) < 1)
+        True
+    """
+
+    statistic: str = "sum"
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        validate.one_of(("sum", "mean"), statistic=self.statistic)
+        validate.open_probability(level=self.level)
+
+    def summarize(self, view: View) -> BitCountSummary:
+        """Number of ones in a view.
+
+        Raises:
+            UnsupportedModelError: if the reports are not bits that are counted.
+        """
+        model = view.reports.model
+        if not isinstance(model, BitSumModel):
+            raise UnsupportedModelError(f"counts need bits; got reports of {model.kind!r}.")
+        return BitCountSummary(model=model, ones=int(np.count_nonzero(view.reports["bit"])), num_reports=len(view))
+
+    def estimate(self, summary: BitCountSummary) -> Estimate:
+        """Sum or mean over the participants, with standard errors and intervals.
+
+        Raises:
+            InvalidParameterError: if ``summary`` is not one of ``summarize`` or holds no report, bits are not equally
+                many from everybody, or more people came than were planned.
+        """
+        validate.instance_of(BitCountSummary, summary=summary)
+        model, people = summary.model, _people(summary)
+        unit = people if self.statistic == "mean" else 1
+        return Estimate(
+            statistic=self.statistic,
+            target=("value",),
+            estimate=np.array([model.sum_of(summary.ones, people) / unit]),
+            standard_error=np.array([model.sum_variance(people) ** 0.5 / unit]),
+            level=self.level,
+            num_reports=summary.num_reports,
+        )
+
+
+def _people(summary: BitCountSummary) -> int:
+    """Number of participants, each with equally many bits."""
+    if summary.num_reports == 0:
+        raise invalid("a summary of one report or more", num_reports=0)
+    people = summary.model.num_users_of(summary.num_reports)
+    if people > summary.model.num_users:
+        raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {people}.")
+    return people

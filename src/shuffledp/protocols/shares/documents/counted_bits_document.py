@@ -1,0 +1,84 @@
+"""Counted bits in words: the plan of a column, with what its buffer costs and what liars can do."""
+
+from collections.abc import Iterable
+from typing import cast
+
+from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.blocks import DETAIL, Block, Text, told
+from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+
+
+class SumPlanDocument(ColumnPlanDocument):
+    """Words about the plan of a sum whose randomizer hides nothing before the shuffle."""
+
+    __slots__ = ()
+
+    @property
+    def loss(self) -> float:
+        """Epsilon that was asked for."""
+        return cast(ProtocolSection, self.column.column.randomizer).epsilon
+
+    def advice(self) -> Text:
+        """Warning that the randomizers beside the protocol lose more or less than it."""
+        if len(self.column.options) == 1:
+            return Text("There is no randomizer for such answers to stand beside it.", on=DETAIL)
+        return Text(
+            f"Beside randomizers whose every report guarantees epsilon = {self.loss:g} by "
+            'itself. Shuffled like yours they lose what the column "epsilon" says; with as much to lose as yours they '
+            "would err no more than this, and mostly far less.",
+            on=DETAIL,
+        )
+
+
+class CountedBitsPlanDocument(SumPlanDocument):
+    """Words about the plan of a column whose answers become bits that are counted."""
+
+    __slots__ = ()
+
+    @property
+    def protocol(self) -> CountedBitsPlan:
+        """Bits and errors of the protocol."""
+        return cast(CountedBitsPlan, self.column.of_question)
+
+    @property
+    def relation(self) -> str:
+        """Words before the expected error, which is a bound: how much rounding adds depends on the values."""
+        return "at most"
+
+    @property
+    def message(self) -> str:
+        """One person's messages, in words."""
+        bits = self.protocol
+        coins = count_of(bits.coins, "fair coin")
+        return f"{bits.num_messages:,} messages of one bit per person ({bits.value_bits:,} of the answer, {coins}),"
+
+    def limits(self, expected: int) -> str:
+        """Fewest people, whose coins are enough, and most, who were planned for."""
+        least = self.protocol.least_people
+        numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
+        return (
+            f"{self.column.value} is released only if {numbers} people answer: with fewer the coins would be too few "
+            f"({expected - least:,} may stay away, see dropout_fraction)."
+        )
+
+    def further(self) -> Iterable[Block]:
+        """Dangers before the shuffle, the cost of an imperfect buffer, and the reach of liars."""
+        bits = self.protocol
+        yield from told(
+            "Before shuffling a person's messages guarantee nothing: whoever sees all of them counts the ones. All "
+            "messages of all people must go through one shuffle."
+        )
+        added = f"A shuffle of imperfection gamma would add {bits.value_bits:,} gamma to epsilon"
+        if bits.imperfection:
+            loss = in_digits(bits.added_epsilon, "at most")
+            added = f"The imperfect shuffle adds {bits.value_bits:,} x {bits.imperfection:g} = {loss} to epsilon"
+        yield from told(f"{added}: with many bits hardly any imperfection is small.")
+        one = in_digits(bits.bias_of_one, "at most", digits=3)
+        many = in_digits(bits.largest_bias, "at most", digits=3)
+        together = f" The {count_of(bits.liars, 'fake person', 'fake people')} together: at most {many}."
+        yield from told(
+            f"Whoever lies, and sends any bits, moves the {bits.statistic} by at most {one}, if nobody may send "
+            f"more than {bits.num_messages:,} messages.{together * bool(bits.liars)}"
+        )

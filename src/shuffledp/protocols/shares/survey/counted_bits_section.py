@@ -1,0 +1,145 @@
+"""Counted bits in a task file: the table ``[protocol]`` of kind "counted-bits", and its plan."""
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from shuffledp.core import validate
+from shuffledp.core.described import ELSEWHERE
+from shuffledp.core.validate import invalid
+from shuffledp.planning.family_plan import FamilyPlan
+from shuffledp.planning.mechanism_choice import ExpectedError
+from shuffledp.protocols.shares.analyzers.bit_counts import BitSumAnalyzer
+from shuffledp.protocols.shares.planning.calibrated_bits import counted_bits
+from shuffledp.protocols.shares.randomizers.counted_bits import CountedBits
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.randomizers.families import Mechanism
+from shuffledp.survey.questions.question import AnswerColumns, Ranged, Read
+from shuffledp.survey.section import Circumstances, OutOfRange
+
+if TYPE_CHECKING:
+    from shuffledp.core.local_models import ProtocolModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedBitsPlan(FamilyPlan):
+    """Plan of counted bits before a collection.
+
+    Args:
+        statistic: "sum" or "mean".
+        value_bits: bits of an answer.
+        coins: fair coins beside them.
+        num_messages: bits that each person sends, one a message.
+        imperfection: gamma of the one buffer.
+        added_epsilon: what an imperfect buffer adds to epsilon.
+        least_people: with fewer nothing is released, since their coins are too few.
+        liars: people who may send anything.
+        bias_of_one: most by which one of them moves the statistic.
+        largest_bias: most by which all of them together move it.
+        central_error: standard error of a trusted curator, who adds noise of the same epsilon and delta.
+        local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
+    """
+
+    key: ClassVar[str] = "protocol"
+    statistic: str
+    value_bits: int
+    coins: int
+    num_messages: int
+    imperfection: float
+    added_epsilon: float
+    least_people: int
+    liars: int
+    bias_of_one: float
+    largest_bias: float
+    central_error: float
+    local_errors: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedBitsSection(Ranged, ProtocolSection):
+    """Counted bits: sums and means that few liars cannot spoil; the task sets ``circumstances``."""
+
+    kind: ClassVar[str] = "counted-bits"
+    mechanism: ClassVar[type[Mechanism]] = CountedBits
+    answers: ClassVar[str] = "number"
+    epsilon: float
+    lower: float
+    upper: float
+    statistic: str = "mean"
+    error: float | None = None
+    dropout_fraction: float = 0.0
+    out_of_range: OutOfRange = OutOfRange.REFUSE
+    circumstances: Circumstances | None = field(default=None, repr=False, metadata=ELSEWHERE)
+
+    def __post_init__(self) -> None:
+        super(CountedBitsSection, self).__post_init__()
+        if self.error is not None:
+            validate.positive(error=self.error)
+
+    def solved(self, here: Circumstances) -> CountedBits:
+        """The randomizer with the fewest bits that err no more than ``error``."""
+        return _solved(self, here)
+
+    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> BitSumAnalyzer:
+        """The analyzer of the sum or the mean."""
+        del columns
+        return BitSumAnalyzer(statistic=self.statistic, level=level)
+
+    def read(self, answers: AnswerColumns) -> Read:
+        """Numbers in the range."""
+        return answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
+
+    def expected_error(self, num_users: int) -> ExpectedError:
+        """Errors from the coins and the most that rounding can add, whatever the values are."""
+        unit = self.unit_of(num_users) / num_users
+        return ExpectedError(
+            at=f"values spread evenly from {self.lower:g} to {self.upper:g}",
+            standard_error=math.sqrt(self.randomizer().model.sum_variance(num_users)) * unit,
+            sampling_error=(self.upper - self.lower) * math.sqrt(num_users / 12) * unit,
+        )
+
+    def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> CountedBitsPlan:
+        """The bits of each person, what liars can do, and the errors beside those of a curator."""
+        del delta, alone
+        model, people, gamma = self.randomizer().model, protocol.num_senders, protocol.shuffle.imperfection or 0.0
+        moved = model.largest_shift * self.unit_of(people) / people
+        return CountedBitsPlan(
+            statistic=self.statistic,
+            value_bits=model.value_bits,
+            coins=model.coins,
+            num_messages=model.num_messages,
+            imperfection=gamma,
+            added_epsilon=model.value_bits * gamma,
+            least_people=self.least_people + protocol.fakes,
+            liars=protocol.fakes,
+            bias_of_one=moved,
+            largest_bias=protocol.fakes * moved,
+            central_error=self.curator(people).standard_error,
+            local_errors=self.local_errors(people),
+        )
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Name of the only row."""
+        return ("value",)
+
+
+@lru_cache(maxsize=64)
+def _solved(section: CountedBitsSection, here: Circumstances) -> CountedBits:
+    if here.num_users is None or here.imperfection is None:
+        raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
+    error = section.error
+    if error is not None and section.statistic == "sum":
+        error /= here.num_users
+    return counted_bits(
+        num_users=here.num_users,
+        epsilon=section.epsilon,
+        delta=here.delta,
+        lower=section.lower,
+        upper=section.upper,
+        error=error,
+        imperfection=here.imperfection,
+        dropout_fraction=section.dropout_fraction,
+        clip=section.clips,
+    )

@@ -1,0 +1,185 @@
+"""Privacy of counted bits: the exact curve of a binomial number whose mean is shifted, and what a worse buffer adds.
+
+**Theorem.** Let each of N honest people send u ones, r - u zeros and s fair coins through one uniform shuffle of all
+messages, where u is a rounding, without bias or with, of the person's answer to 0 .. r. With M = s N coins and
+F(t) = Pr[Bin(M, 1/2) >= t], what the analyst sees is (e, delta)-private in the central model exactly for
+
+    delta(e) = max over t of F(t - r) - exp(e) F(t).
+
+If exchanging any two messages in the buffer changes the probability of each order by a factor of at most exp(gamma), it
+is (e + r gamma, delta(e))-private (docs/proofs.md, "Counted bits").
+"""
+
+import math
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+
+from shuffledp.accounting.evaluators.binomial import binomial_error, log_probability, tail_ratio
+from shuffledp.accounting.numerics import smallest_below
+from shuffledp.accounting.theorem import Theorem, oblivious, uniform_shuffle
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statement_terms import Hypothesis, Kind, Status
+from shuffledp.core.sum_models import BitSumModel
+
+_GUARD = 4  # times the error of one probability: of two tails, and of the place where their difference is largest
+
+
+def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
+    """Delta of a binomial number of fair coins, against itself shifted up by ``shift``; rounded up.
+
+    Args:
+        coins: M, all fair coins together, 0 or more.
+        shift: r, 1 or more.
+        epsilon: 0 or more, in nats.
+
+    Example:
+        >>> round(shifted_binomial_delta(4, 1, 0.0), 9)  # Bin(4, 1/2) is 2
+        0.375
+    """
+    if coins == 0:
+        return 1.0
+    place = _largest_difference(coins, shift, epsilon)
+    error = _GUARD * binomial_error(coins)
+    above, below = _tail(coins, place - shift) * (1 + error), _tail(coins, place) * (1 - error)
+    if below == 0:  # also where exp(epsilon) leaves the floats
+        return min(1.0, above)
+    return min(1.0, max(above - math.exp(epsilon + math.log(below)), 0.0) + math.ulp(0.0))
+
+
+def fewest_coins(shift: int, epsilon: float, delta: float) -> int:
+    """Fewest fair coins that make a sum (epsilon, delta)-private if one answer moves it by ``shift``.
+
+    Example:
+        >>> fewest_coins(4, 1.0, 1e-6), fewest_coins(12, 1.0, 1e-6)
+        (1151, 10289)
+    """
+    low, high = 0, 1
+    while shifted_binomial_delta(high, shift, epsilon) > delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shifted_binomial_delta(middle, shift, epsilon) <= delta else (middle, high)
+    return high
+
+
+def _largest_difference(coins: int, shift: int, epsilon: float) -> int:
+    """Least count whose probability, shifted, is above exp(epsilon) times the other: a rising ratio, by bisection."""
+    low, high = shift - 1, coins + 1  # below the shift the first is 0, and above all coins the second
+    if high <= low:
+        return high
+    steps = np.arange(shift, dtype=np.float64)
+    while high - low > 1:
+        middle = (low + high) // 2
+        # C(M, c - r) / C(M, c) is the product of (c - i) / (M - c + 1 + i) for i below r.
+        ratio = float(np.log((middle - steps) / (coins - middle + 1 + steps)).sum())
+        low, high = (low, middle) if ratio > epsilon else (middle, high)
+    return high
+
+
+def _tail(coins: int, count: int) -> float:
+    """Probability Pr[Bin(coins, 1/2) >= count]."""
+    if count <= 0:
+        return 1.0
+    if count > coins:
+        return 0.0
+    if 2 * count < coins:
+        return 1 - _tail(coins, coins - count + 1)
+    at = np.array([float(count)])
+    mass = np.exp(log_probability(at, float(coins), 0.5))
+    return float((mass * (1 + tail_ratio(at, float(coins), 1.0)))[0]) if count < coins else float(mass[0])
+
+
+@lru_cache(maxsize=256)
+def _least_epsilon(coins: int, shift: int, delta: float) -> float:
+    """Least epsilon with a delta that is small enough; infinite if no epsilon is."""
+    if coins == 0 or shifted_binomial_delta(coins, shift, math.inf) > delta:
+        return math.inf
+    # Up to all coins, the largest loss is that of the count of all coins: log C(coins, shift).
+    largest = -float(np.diff(log_probability(np.array([coins - shift, coins], dtype=np.float64), float(coins), 0.5))[0])
+    return smallest_below(
+        lambda epsilon: shifted_binomial_delta(coins, shift, epsilon), level=delta, limit=largest * (1 + 1e-12)
+    )
+
+
+class _CountedBits(Theorem):
+    """Base of both theorems: the curve of the coins of the honest people."""
+
+    citation = "the binomial law of the coins"
+    status = Status.OWN_PROOF
+
+    def concerns(self, model: ProtocolModel) -> bool:
+        """Whether the reports are bits to be counted."""
+        return isinstance(model.local, BitSumModel)
+
+    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
+        """Least epsilon whose delta is small enough; infinite if there is none."""
+        if not self.applies(model, delta=delta):
+            return math.inf
+        return _least_epsilon(*_coins_and_shift(model), delta) + self.added(model)
+
+    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
+        """Delta of the coins, at what the buffer leaves of epsilon."""
+        left = epsilon - self.added(model) if self.applies(model, delta=0.5) else -1.0
+        return shifted_binomial_delta(*_coins_and_shift(model), left) if left >= 0 else 1.0
+
+    def added(self, model: ProtocolModel) -> float:
+        """Loss that the buffer adds to that of the coins."""
+        gamma = cast(float, model.shuffle.imperfection)
+        return cast(BitSumModel, model.local).value_bits * gamma * (1 + 1e-15) if gamma else 0.0
+
+
+class CountedBitsUniform(_CountedBits):
+    """Exact privacy of counted bits through one uniform shuffle, for the worst data set, which all others equal."""
+
+    id = "counted-bits"
+    kind = Kind.EXACT
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Hypotheses: counted bits, one uniform shuffle of all messages, and nobody who is not counted."""
+        del delta
+        counted = _counted(model)
+        if not counted.holds:
+            return (counted,)
+        alone = model.shuffle.num_honest == model.num_senders
+        value = f"{model.shuffle.num_honest} of {model.num_senders}"
+        everybody = Hypothesis("everybody-counted", "coins of everybody who takes part", value, alone)
+        return (counted, _one_buffer(model), uniform_shuffle(model), everybody)
+
+
+class CountedBitsBuffer(_CountedBits):
+    """Privacy of counted bits through one imperfect buffer, or among people of whom some may tell what they sent."""
+
+    id = "counted-bits-buffer"
+
+    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
+        """Hypotheses: counted bits, one buffer of all messages, whose imperfection is known."""
+        del delta
+        counted = _counted(model)
+        if not counted.holds:
+            return (counted,)
+        gamma = model.shuffle.imperfection
+        requirement = "a buffer whose imperfection is promised"
+        value = (
+            f"shuffler {model.shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
+        )
+        known = Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
+        return (counted, _one_buffer(model), known, oblivious(model))
+
+
+def _coins_and_shift(model: ProtocolModel) -> tuple[int, int]:
+    local = cast(BitSumModel, model.local)
+    return local.coins * model.shuffle.num_honest, local.value_bits
+
+
+def _counted(model: ProtocolModel) -> Hypothesis:
+    local = model.local
+    holds = isinstance(local, BitSumModel)
+    return Hypothesis("counted-bits", "bits of which only the number of ones counts", f"{local.kind!r} reports", holds)
+
+
+def _one_buffer(model: ProtocolModel) -> Hypothesis:
+    rounds = model.shuffle.num_rounds
+    value = f"num_rounds={rounds} of kind {model.shuffle.kind!r}"
+    return Hypothesis("one-buffer", "one shuffle of all messages of all people", value, rounds == 1)
