@@ -24,7 +24,7 @@ from shuffledp.shufflers import shuffler_kinds
 from shuffledp.survey import Question, ShufflerSection
 
 START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end of that table. -->\n"
-SET_BY_THE_TASK = "missing_category"
+SET_BY_THE_TASK = ("missing_category", "follow_up")
 ANSWERS = {
     "category": "categories",
     "number": "numbers",
@@ -92,7 +92,7 @@ PAGES: dict[str, tuple[Callable[[], str], ...]] = {
 
 
 def _keys(kind: str, section: object) -> str:
-    keys = [each for each in keys_of(cast(Any, section)) if each.init and each.name != SET_BY_THE_TASK]
+    keys = [each for each in keys_of(cast(Any, section)) if each.init and each.name not in SET_BY_THE_TASK]
     return ", ".join(f"`{each.name}` ({_left_out(kind, each)})" for each in keys).replace(" (required)", "")
 
 

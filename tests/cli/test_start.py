@@ -69,7 +69,7 @@ LEAN = {
     "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
-        223,
+        224,
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),

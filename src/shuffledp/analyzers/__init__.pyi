@@ -24,6 +24,7 @@ from .word_shares import OTHERS as OTHERS
 from .word_shares import WordAnalyzer as WordAnalyzer
 from .word_shares import WordEstimate as WordEstimate
 from .word_shares import WordSummary as WordSummary
+from .among_asked import FollowUpAnalyzer as FollowUpAnalyzer
 from .differences import About as About
 from .differences import Contrast as Contrast
 from .differences import Differences as Differences

@@ -1,14 +1,14 @@
 """Histogram and quantiles of a number, from bins that each device chooses and randomizes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from shuffledp.analyzers.frequencies import FrequencyAnalyzer, FrequencySummary
 from shuffledp.analyzers.frequency_sums import FrequencySums
 from shuffledp.core import validate
-from shuffledp.core.estimates import Estimate, normal_half_width
+from shuffledp.core.estimates import AskedEstimate, Estimate, normal_half_width
 from shuffledp.core.flow import View
 from shuffledp.core.table import Floats
 from shuffledp.core.text import bin_names
@@ -19,22 +19,27 @@ _LEAST_ANSWERED = 1e-9  # share of the people who answered, where the estimate i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Histogram(Estimate):
+class Histogram(AskedEstimate):
     """Shares of the people by bin, and the quantiles derived from them.
 
     Args:
         edges: of the bins, ascending; one more than there are bins.
         quantiles: one row for each that was asked for, in the units of the edges; None if none was.
-        others: see `Estimate`; ``target`` has the bins, and after them people without an answer if these are counted.
+        others: see `Estimate`; ``target`` has the bins, and after them people without an answer, and people who were
+            not asked, if these are counted.
     """
 
     edges: tuple[float, ...]
     quantiles: Estimate | None
 
+    def of_too_few(self) -> "Histogram":
+        """Same shares without quantiles, which are of those who were asked."""
+        return replace(self, quantiles=None)
+
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Quantiles of the answers."""
-        return () if self.quantiles is None else (self.quantiles,)
+        """Shares among those asked, and quantiles of the answers."""
+        return (*super(Histogram, self).derived, *([] if self.quantiles is None else [self.quantiles]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +103,14 @@ class HistogramAnalyzer:
 
         Raises:
             InvalidParameterError: if ``summary`` is not one of ``summarize``, holds no report, or is of another number
-                of values than there are bins, with one more for people without an answer or not.
+                of values than there are bins, with one or two more for people without an answer or who were not asked.
             UnsupportedModelError: if it is not known how the errors of different bins go together.
         """
         sums, bins = FrequencySums(summary), len(self.edges) - 1
         extra = summary.model.domain_size - bins
-        if extra not in (0, 1):
+        if extra not in (0, 1, 2):
             raise invalid(f"{summary.model.domain_size + 1}, one more than values", number_of_edges=len(self.edges))
-        names = (*bin_names(self.edges), *([str(bins)] * extra))
+        names = (*bin_names(self.edges), *(str(bins + place) for place in range(extra)))
         shares = sums.estimate(np.eye(bins + extra), names, statistic="frequency", level=self.level)
         return Histogram(
             **{field.name: getattr(shares, field.name) for field in fields(Estimate)},
@@ -114,7 +119,7 @@ class HistogramAnalyzer:
         )
 
     def _quantiles(self, sums: FrequencySums, extra: int) -> Estimate:
-        """Quantiles of the answers; ``extra`` is 1 if one value stands for a missing answer."""
+        """Quantiles of the answers; ``extra`` values stand for none."""
         below = np.tri(len(self.edges), len(self.edges) - 1 + extra, -1)  # bin b is below edge j > b
         estimates = self._crossings(sums.values(below))
         lower, upper = np.array(list(self._ends(sums, below, extra))).T

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.analyzers.exact_intervals import chances_between, holders_between, needs_exact
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
-from shuffledp.core.estimates import SHARES, Estimate
+from shuffledp.core.estimates import SHARES, AskedEstimate, Estimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.table import Floats, Integers
@@ -58,7 +58,7 @@ class TickSummary(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class TickEstimate(Estimate):
+class TickEstimate(AskedEstimate):
     """Estimated share of each option, with those of pairs of options that are ticked together, where they are known."""
 
     model: TicksModel
@@ -79,8 +79,8 @@ class TickEstimate(Estimate):
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
-        """Estimated shares of the pairs."""
-        return () if self.pairs is None else (self.pairs,)
+        """Estimated shares among those asked, and of the pairs."""
+        return (*super(TickEstimate, self).derived, *([] if self.pairs is None else [self.pairs]))
 
     def with_targets(self, names: tuple[str, ...]) -> "TickEstimate":
         """Same estimate with other names of the options, also in the pairs."""

@@ -12,7 +12,7 @@ from shuffledp.analyzers.exact_intervals import chances_between
 from shuffledp.analyzers.prefix_search import search
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
-from shuffledp.core.estimates import SHARES, Estimate
+from shuffledp.core.estimates import NOT_ASKED, SHARES, AskedEstimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.prefix_models import PrefixModel
 from shuffledp.core.text_codes import TextCode
@@ -49,7 +49,7 @@ class WordSummary(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WordEstimate(Estimate):
+class WordEstimate(AskedEstimate):
     """Shares of the words that were found and of known ones, the most frequent first, and last of all others together.
 
     Args:
@@ -82,6 +82,7 @@ class WordAnalyzer:
         code: of the texts.
         known: texts whose shares are estimated whether they are found or not, fixed beforehand.
         alpha: chance of any false word, strictly between 0 and 1.
+        follow_up: whether the empty text says that somebody was not asked; its share is estimated in any case.
         level: of all intervals together, strictly between 0 and 1.
 
     References:
@@ -102,14 +103,16 @@ class WordAnalyzer:
     code: TextCode
     known: tuple[str, ...] = ()
     alpha: float = 0.05
+    follow_up: bool = False
     level: float = field(default=0.95)
 
     def __post_init__(self) -> None:
         validate.instance_of(TextCode, code=self.code)
         validate.open_probability(alpha=self.alpha, level=self.level)
         object.__setattr__(self, "known", self.code.known(self.known))
-        if OTHERS in self.known:
-            raise invalid(f"without {OTHERS!r}", known=list(self.known))
+        for name in (OTHERS, NOT_ASKED):
+            if name in self.known:
+                raise invalid(f"without {name!r}", known=list(self.known))
 
     def summarize(self, view: View) -> WordSummary:
         """Reports of a view.
@@ -140,17 +143,21 @@ class WordAnalyzer:
         found = search(model, columns, alpha=self.alpha)
         spare = model.num_levels * model.prefix_bits - model.num_bits
         texts = [None if code & ((1 << spare) - 1) else self.code.text_of(code >> spare) for code in found.codes]
-        texts = [None if text == OTHERS else text for text in texts]
-        words = dict.fromkeys([*filter(None, texts), *self.known])
+        texts = [None if text in (OTHERS, NOT_ASKED) else text for text in texts]
+        words = dict.fromkeys([*filter(None, texts), *self.known, *[NOT_ASKED] * self.follow_up])
         people = int(np.count_nonzero(columns["part"] == model.num_levels))
-        codes = [self.code.bits_of(word) << spare for word in words]
+        codes = [self.code.bits_of("" if word == NOT_ASKED else word) << spare for word in words]
         counts = model.code_counts(model.prepared(columns, model.num_levels), codes)
         return self._shares(
             model,
             list(words),
             counts,
             {"num_reports": summary.num_reports, "num_estimating": people},
-            {"least_reports": found.thresholds, "not_spelled": texts.count(None), "cut": found.cut},
+            {
+                "least_reports": found.thresholds,
+                "not_spelled": texts.count(None) - (self.follow_up and 0 in found.codes),
+                "cut": found.cut,
+            },
         )
 
     def _shares(

@@ -206,7 +206,7 @@ def answers_typed(
     collection: "Collection", values: Sequence[str], public: Sequence[str], *, ask: bool
 ) -> "CsvInMemory":
     """Answers of the person at the terminal as a table of one row; missing ones are asked for if needed."""
-    from shuffledp.files.reading import CsvInMemory
+    from shuffledp.files.devices import is_asked
 
     columns = collection.task.columns
     asked: dict[str, Sequence[object]] = {}
@@ -221,10 +221,21 @@ def answers_typed(
         raise InvalidParameterError(
             f"--public must give each column beside the report; it lacks {', '.join(map(printable, lacking))}."
         )
-    for name, categories in asked.items():
-        if ask and name not in row:
-            row[name] = typer.prompt(_question(questions[name], categories))
-    row |= beside
+    for column in columns:
+        known = row.keys() >= set(() if column.earlier is None else column.earlier.inputs)
+        is_skipped = known and not is_asked(column, _as_table(row))
+        for name in column.inputs:
+            if is_skipped:
+                row[name] = ""  # whatever was given: the report says that it was not asked
+            elif ask and name not in row:
+                row[name] = typer.prompt(_question(questions[name], asked[name]))
+    return _as_table(row | beside)
+
+
+def _as_table(row: dict[str, str]) -> "CsvInMemory":
+    """A table of one row."""
+    from shuffledp.files.reading import CsvInMemory
+
     written = io.StringIO()
     csv.writer(written).writerows([list(row), list(row.values())])
     return CsvInMemory(written.getvalue().encode())

@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from shuffledp.core.validate import invalid
 _FRAMES = ("pandas", "polars")
 _COLUMNS = ("target", "statistic", "level", "sampling_error", "standard_error", "estimate", "lower", "upper")
 SHARES = (0.0, 1.0)  # where a share of people lies
+NOT_ASKED = "(not asked)"  # one more answer, of whoever was not asked a question
 _MOST_SHOWN = 4
 _WEIGHTED = " (weighted)"
 
@@ -304,3 +305,38 @@ class Estimate(Shown):
             middle, lower, upper = (f"{each:8.4f}" for each in numbers)
             lines.append(f"  {name:<{width}}  {middle}  [{lower}, {upper}]")
         return "\n".join([*lines, *map(str, self.derived)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AskedEstimate(Estimate):
+    """Estimated shares of all people, with those among the people who were asked, where only some are.
+
+    Args:
+        among_asked: a row for each of the first targets; None where everybody is asked, or too few were.
+    """
+
+    among_asked: Estimate | None = None
+
+    @property
+    def derived(self) -> tuple[Estimate, ...]:
+        """Shares among those asked."""
+        return () if self.among_asked is None else (self.among_asked,)
+
+    def with_targets(self, names: tuple[str, ...]) -> Self:
+        """Same estimate with other names of its targets, also among those asked."""
+        renamed: Any = super(AskedEstimate, self).with_targets(names)
+        if self.among_asked is None:
+            return cast(Self, renamed)
+        theirs = self.among_asked.with_targets(names[: len(self.among_asked.target)])
+        return cast(Self, replace(renamed, among_asked=theirs))
+
+    def of_too_few(self) -> Self:
+        """Same estimate without what it says of those asked alone, who are too few."""
+        return self
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> "AskedEstimate":
+        """Estimate that can have shares among those asked beside it; the same if it can already."""
+        if isinstance(estimate, AskedEstimate):
+            return estimate
+        return cls(**{each.name: getattr(estimate, each.name) for each in fields(estimate)})

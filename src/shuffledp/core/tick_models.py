@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.local_models import LocalModel
+from shuffledp.core.table import Floats
 from shuffledp.core.validate import invalid
 
 MOST_OPTIONS = 4096
@@ -69,6 +70,16 @@ class TicksModel(LocalModel):
         p, q, asked = self.p, self.q, self.share_asked
         noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
         return noise / asked + share * (1 - share) * (1 / asked - 1)
+
+    def apart_covariance(self, first: Floats, second: float) -> Floats:
+        """Covariance of the errors of two estimated shares of options that nobody ticks together, times the people.
+
+        Args:
+            first: share of the one option, or of several by turns.
+            second: share of the other option.
+        """
+        del second
+        return np.zeros_like(first)
 
     def _check_options(self) -> None:
         """Refuse numbers of options and of ticks that make no list."""

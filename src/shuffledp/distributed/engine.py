@@ -130,7 +130,7 @@ def named_in(task: Task) -> tuple[str, ...]:
 
 
 def _named_by(column: Column) -> tuple[str, ...]:
-    return (*column.inputs, *column.public, *column.attached, *filter(None, [column.people.id]))
+    return (*column.read_from, *column.public, *column.attached, *filter(None, [column.people.id]))
 
 
 def parts_for(column: Column, rows: int) -> int:

@@ -27,6 +27,7 @@ from shuffledp.documents.blocks import (
 )
 from shuffledp.documents.document import Document, Place, Section
 from shuffledp.documents.estimate_forms import form_of
+from shuffledp.documents.follow_up_document import among_on_page, among_on_terminal
 from shuffledp.documents.open_answers_document import not_shown, word_sentences
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
@@ -46,7 +47,9 @@ def estimates_section(outcome: ColumnOutcome) -> Section:
         *told(wide_intervals(outcome.release.estimate), role=Role.DANGER),
         Text(" ".join(_sentences(outcome, scale_of(outcome.release))), on=PAGE),
         *drawn_estimates(outcome.release, outcome.column.value),
+        *among_on_page(outcome, name="among-asked"),
         *_on_terminal(outcome),
+        *among_on_terminal(outcome),
     )
     return Section(anchor="estimates", title="Estimates", blocks=blocks, place=Place.RESULTS)
 

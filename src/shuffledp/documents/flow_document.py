@@ -9,6 +9,7 @@ from shuffledp.core.text import count_of, factor_in_digits, percent, plural, pri
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Role, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.family_document import document_of
+from shuffledp.documents.follow_up_document import asked_after
 from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
 from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
@@ -50,6 +51,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
     lost = _MISSING[outcome.column.missing] if flow.collected is None else _in_and_out(flow, model)
     sentences = [
         _one_report(outcome),
+        asked_after(outcome.column),
         lost,
         *_planned(flow, model),
         *document_of(randomizer.kind, randomizer).flow_sentences(outcome),

@@ -42,7 +42,8 @@ def histogram_on_terminal(estimate: Histogram, scale: Scale) -> Iterator[Block]:
     between = " ".join(
         text for pair in zip_longest(edge_names(estimate.edges), shares[:bins], fillvalue="") for text in pair
     )
-    rest = f"; {estimate.target[-1]} {shares[-1]}" if len(shares) > bins else ""
+    others = zip(estimate.target[bins:], shares[bins:], strict=True)
+    rest = "".join(f"; {name} {share}" for name, share in others)
     head = f"In % between edges (+-{scale.plain(margin, unit=False)}, {estimate.level:.0%} intervals)"
     yield Text(f"{head}: {between.strip()}{rest}", on=TERMINAL)
 
@@ -55,7 +56,7 @@ def quantiles_in_words(estimate: Histogram, *, plain: bool = False) -> str:
     parts = [
         f"{share}{'' if place else ' are'} below {value} ({ends})" for place, (share, value, ends) in enumerate(rows)
     ]
-    whose = "people who answered" if len(estimate.target) == len(estimate.edges) else "people"
+    whose = "people who answered" if len(estimate.target) >= len(estimate.edges) else "people"
     said = f"Of the {whose}, {listed(parts)}."
     return said if plain else said.replace("-", MINUS)
 

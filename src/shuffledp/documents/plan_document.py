@@ -9,6 +9,7 @@ from shuffledp.documents.blocks import Column, Role, Table, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.family_document import document_of
+from shuffledp.documents.follow_up_document import asked_in_plan
 from shuffledp.documents.open_answers_document import OpenAnswerPlan
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.tick_plan_document import TickPlanDocument
@@ -34,7 +35,8 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         alone = said_alone(own.randomizer.randomizer().model)
         weighted = NO_CURATOR * own.shuffler.is_weighted
         said = column_document(column).blocks(" ".join(filter(None, [small, alone])), weighted)
-        blocks = (*shuffler.plan_blocks(plan, column, table=table), *said)
+        asked = asked_in_plan(own, column.chosen.error.standard_error)
+        blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *asked)
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
         title=plan.task.name,

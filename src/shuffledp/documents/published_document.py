@@ -18,7 +18,8 @@ from shuffledp.survey import Collection, Column
 Result = tuple[str, Mapping[str, Any] | None]  # the day of its signature, and the statement; None: nothing was released
 
 _MOST_ROWS = 2000
-_SHARE, _POINTS, _MOST_SHARE = "frequency", 100, 1e6
+_SHARE, _AMONG = "frequency", "frequency among those asked"
+_POINTS, _MOST_SHARE = 100, 1e6
 _SIGNED = (
     "The numbers are the analyst's: they carry the signature of the key that the collection names, and nobody else has "
     "checked them."
@@ -141,8 +142,9 @@ def _row(row: Mapping[str, Any], decimals: int) -> tuple[str, str, str]:
     lower, estimate, upper = (_number(row[name]) for name in ("lower", "estimate", "upper"))
     if not lower <= upper:
         raise ValueError
-    written = partial(_percent, decimals=decimals) if row["statistic"] == _SHARE else _plain
-    return printable(str(target)), written(estimate), f"{written(lower)} to {written(upper)}"
+    written = partial(_percent, decimals=decimals) if row["statistic"] in (_SHARE, _AMONG) else _plain
+    among = " (among those asked)" * (row["statistic"] == _AMONG)
+    return f"{printable(str(target))}{among}", written(estimate), f"{written(lower)} to {written(upper)}"
 
 
 def _number(value: Any) -> float:

@@ -23,6 +23,7 @@ from shuffledp.documents.estimate_document import (
 )
 from shuffledp.documents.family_document import document_of
 from shuffledp.documents.flow_document import flow_section
+from shuffledp.documents.follow_up_document import among_on_page
 from shuffledp.documents.leakage_document import leakage_section
 from shuffledp.documents.provenance_document import model_section, provenance_section
 from shuffledp.documents.result_document import quote_of, results_of
@@ -237,6 +238,7 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
         *(block for section in estimates_first for block in section.blocks if block.on & (TERMINAL | DETAIL)),
         *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=PAGE),
         *drawn,
+        *among_on_page(outcome, name=f"among-asked-{folder}"),
         *_beside(document),
         Link(f"{folder}/{RELEASE_PAGE}", "The page of this column", onward, on=PAGE),
     )

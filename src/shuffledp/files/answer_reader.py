@@ -49,6 +49,7 @@ class AnswerReader:
         self._missing = RowProblem("hold an answer in every row", "are missing", remedy)
         self._batch: tuple[pa.Array, ...] = ()
         self._parts: dict[int, ColumnPart] = {}
+        self._earlier = None if column.earlier is None else AnswerReader(column.earlier)
         self._may_have_commas = self._is_csv = False
         self.received = 0
         self.clipped = 0
@@ -60,21 +61,47 @@ class AnswerReader:
 
     def read_batch(self, batch: pa.RecordBatch) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Kept answers and mask of kept rows for the private columns of a batch, as of `read`."""
-        self._may_have_commas, self._is_csv = may_have_commas(batch), is_of_csv(batch)
-        columns = [batch.column(name) for name in self._column.inputs]
-        return self.read(*(stripped(each) if self._column.strip else each for each in columns))
+        return self.read(*self._taken(batch), asked=self.asked(batch))
 
-    def read(self, *columns: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Kept answers, in the form that the randomizer takes, and the mask of kept rows of the batch."""
-        self._batch = columns
-        values, wrong, missing = self._column.randomizer.read(self)
+    def read(
+        self, *columns: pa.Array, asked: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Kept answers, in the form that the randomizer takes, and the mask of kept rows of the batch.
+
+        What stands in rows of people who were not ``asked`` is not looked at; None where everybody is asked.
+        """
+        question = self._column.randomizer
+        self._batch = columns if asked is None else tuple(_only_of(each, asked) for each in columns)
+        values, wrong, missing = question.read(self)
+        if asked is not None:
+            wrong, missing = wrong & asked, missing & asked
         self._missing.add(missing, self.received)
         self.received += len(missing)
         if self._column.missing is Missing.CATEGORY:
-            values = self._column.randomizer.in_place_of_missing(values, missing)
+            values = question.in_place_of_missing(values, missing)
         else:
             wrong = wrong | missing
+        if asked is not None:
+            values = question.where_not_asked(values, asked)
         return values[~wrong], ~wrong
+
+    def asked(self, batch: pa.RecordBatch) -> NDArray[np.bool_] | None:
+        """Mask of the people of a batch who are asked, by their answers to an earlier question; None for everybody.
+
+        Whoever left that one out, or answered it with what does not fit, is not asked.
+        """
+        after, earlier = self._column.after, self._earlier
+        if after is None or earlier is None:
+            return None
+        earlier._batch = earlier._taken(batch)
+        values, wrong, missing = earlier._column.randomizer.read(earlier)
+        return after.is_met(values) & ~(wrong | missing)
+
+    def _taken(self, batch: pa.RecordBatch) -> tuple[pa.Array, ...]:
+        """The private columns of a batch, without blanks around texts if the task says so."""
+        self._may_have_commas, self._is_csv = may_have_commas(batch), is_of_csv(batch)
+        columns = (batch.column(name) for name in self._column.inputs)
+        return tuple(stripped(each) if self._column.strip else each for each in columns)
 
     def finish(self) -> None:
         """Refuse the input if any answer does not fit, or is missing where the task refuses missing answers."""
@@ -125,6 +152,11 @@ class AnswerReader:
             column = self._column
             self._parts[place] = kind(f"column {column.inputs[place]!r}", column.missing_values, *asked, **named)
         return self._parts[place]
+
+
+def _only_of(column: pa.Array, asked: NDArray[np.bool_]) -> pa.Array:
+    """The column with nothing in the rows of people who were not asked."""
+    return column.take(pa.array(np.arange(len(asked)), mask=~asked))
 
 
 class _Categories(ColumnPart):

@@ -70,7 +70,7 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
     source, columns = resolve_source(source), task.columns
     public, read = PublicReader(task), [_Answers(column) for column in columns]
     people = PeopleCheck(task.people.id, strip=task.strip)
-    names = [*(name for column in columns for name in column.inputs), *public.names, *filter(None, [task.people.id])]
+    names = [*(name for column in columns for name in column.read_from), *public.names, *filter(None, [task.people.id])]
     beside = []
     for batch in read_batches(answers, list(dict.fromkeys(names)), present=task.public):
         guarded(answers, partial(people.read, batch))
@@ -89,6 +89,15 @@ def randomize_each(task: Task, answers: OneInput, *, source: RandomSource | None
         public=Table.from_arrow(pa.concat_tables(tables)) if tables else None,
         left_out=int(np.count_nonzero(~together)),
     )
+
+
+def is_asked(column: Column, answers: OneInput) -> bool:
+    """Whether a person is asked, by the answer to the earlier question of a column, in a table of one row."""
+    reader, earlier = AnswerReader(column), column.earlier
+    if earlier is None:
+        return True
+    masks = [reader.asked(batch) for batch in read_batches(answers, list(earlier.inputs), present=())]
+    return any(mask is not None and mask.any() for mask in masks)
 
 
 class _Answers:

@@ -74,9 +74,9 @@ class RandomizedReports:
     def people(self) -> Iterator[tuple[NDArray[Any], pa.Table | None]]:
         """Kept answers, before they are randomized, with their public columns, batch after batch."""
         column, path = self._column, self._answers
-        names = [*column.inputs, *self._public.names, *filter(None, [column.people.id])]
+        names = [*column.read_from, *self._public.names, *filter(None, [column.people.id])]
         progress = partial(self._watch.progress, step_of("randomizing", column))
-        for batch in self._read_table(path, names, encoded=column.inputs, present=column.public, progress=progress):
+        for batch in self._read_table(path, names, encoded=column.read_from, present=column.public, progress=progress):
             values, kept = guarded(path, partial(self._read, batch))
             self._num_kept += len(values)
             column.require_room(self._num_kept)

@@ -30,7 +30,7 @@ def run(task: Task, answers: Any, *, source: RandomSource | None, earlier: Seque
 
 def _named(column: Column) -> Iterable[str]:
     """The input columns that a private column needs."""
-    return [*column.inputs, *column.public, *column.labeled, *filter(None, [column.people.id])]
+    return [*column.read_from, *column.public, *column.labeled, *filter(None, [column.people.id])]
 
 
 def _as_table(answers: Any, wanted: Iterable[str]) -> TableInMemory:

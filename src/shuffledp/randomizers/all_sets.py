@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.core.channels import Channel
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.report_laws import TwoLevelLaw
+from shuffledp.core.table import Floats
 from shuffledp.core.tick_models import Supports, TicksModel
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import Columns
@@ -113,6 +114,11 @@ class AllSetsModel(TicksModel):
         with_them = sum(comb(self.num_options - held, size - held) for size in range(held, self.at_most + 1))
         other = self.response.q
         return Support(p=self.response.p + (with_them - 1) * other, q=with_them * other)
+
+    def apart_covariance(self, first: Floats, second: float) -> Floats:
+        """Covariance by the sets that hold both options, by chance, and by those that hold one."""
+        (p, q), both = self.supporting(1), self.supporting(2).q
+        return np.asarray((both - q * q - q * (p - q) * (first + second)) / (p - q) ** 2)
 
     def sets(self) -> NDArray[np.bool_]:
         """Sets in the order of their numbers, as rows of ticks: by size, then in the order of their options."""

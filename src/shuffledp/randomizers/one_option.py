@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.report_laws import TwoLevelLaw
+from shuffledp.core.table import Floats
 from shuffledp.core.tick_models import Supports, TicksModel
 from shuffledp.randomizers.families import Columns
 from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
@@ -65,6 +66,10 @@ class OneOptionModel(TicksModel):
     def share_asked(self) -> float:
         """One in ``num_options``."""
         return 1 / self.num_options
+
+    def apart_covariance(self, first: Floats, second: float) -> Floats:
+        """Product of the shares: the people asked about one option are drawn without those asked about the other."""
+        return np.asarray(first * second)
 
     @property
     def report_bits(self) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from shuffledp.core.text import names_of, printable
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.pipeline import Pipeline
 from shuffledp.planning.trusted_curator import TrustedCurator
+from shuffledp.survey.follow_up import FollowUp
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.questions.question_kinds import as_written, with_question
 from shuffledp.survey.section import (
@@ -128,6 +129,7 @@ class Column(Described):
     missing: Missing = Missing.REFUSE
     missing_values: tuple[str, ...] = ("",)
     strip: bool = False
+    after: FollowUp | None = None
     people: PeopleSection = field(default_factory=PeopleSection)
     randomizer: Question
     shuffler: ShufflerSection = field(default_factory=uniform_section)
@@ -144,7 +146,7 @@ class Column(Described):
             some_text(public=column)
         for text in filter(None, self.missing_values):
             some_text(missing_values=text)
-        named = [*self.inputs, *self.public, *([self.people.id] if self.people.id else [])]
+        named = [*self.read_from, *self.public, *([self.people.id] if self.people.id else [])]
         if len(set(named)) != len(named):
             raise invalid("different columns for value, public and people.id", columns=", ".join(named))
         self._check_columns()
@@ -167,6 +169,11 @@ class Column(Described):
             object.__setattr__(self, "randomizer", self.randomizer.with_missing_category())
         elif self.randomizer.missing_category:
             raise invalid("category where the randomizer has missing_category", missing=self.missing.value)
+        if self.after is not None:
+            self.after.check(self)
+            object.__setattr__(self, "randomizer", self.randomizer.as_follow_up())
+        elif self.randomizer.follow_up:
+            raise InvalidParameterError('follow_up must be left out: after = "question = answer" sets it; got true.')
 
     def _check_columns(self) -> None:
         """Refuse another number of private columns than the randomizer takes."""
@@ -255,6 +262,20 @@ class Column(Described):
         return self.randomizer.read_from or self.columns or (self.value,)
 
     @property
+    def read_from(self) -> tuple[str, ...]:
+        """The private columns of the input that are looked at: its own, and those that say whether it is asked."""
+        return self.inputs if self.earlier is None else (*self.inputs, *self.earlier.inputs)
+
+    @property
+    def earlier(self) -> "Column | None":
+        """The column of the earlier question after which this one is asked; None where everybody is."""
+        if self.after is None:
+            return None
+        return replace(
+            self, value=self.after.column, columns=(), question=None, after=None, randomizer=self.after.randomizer
+        )
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """Names of the estimates, one for each row."""
         return self.randomizer.targets_of(self.label)
@@ -287,7 +308,12 @@ class Column(Described):
     def pipeline(self, shuffler: Shuffler | None = None) -> Pipeline:
         """The randomizer, shuffler and analyzer of the column; ``shuffler`` is given for groups, a graph or strata."""
         randomizer = self.randomizer.randomizer()
-        analyzer = self.randomizer.analyzer(level=self.release.level, columns=self.inputs)
+        level, least = self.release.level, self.release.minimum_batch
+        analyzer = self.randomizer.analyzer(level=level, columns=self.inputs)
+        if self.after is not None:
+            from shuffledp.analyzers import FollowUpAnalyzer
+
+            analyzer = FollowUpAnalyzer(analyzer=analyzer, minimum_batch=least, level=level)
         return Pipeline(
             randomizer=randomizer,
             shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
@@ -321,6 +347,6 @@ def digest(task: Mapping[str, Any]) -> str:
 def without_defaults(table: Mapping[str, Any]) -> dict[str, Any]:
     """The task's table without keys at their default, so that digests of older task files stay valid."""
     found = dict(table) | {"strip": table["strip"] or None}
-    for key in ("question", "language", "strip"):
+    for key in ("question", "language", "strip", "after"):
         found = without_none(found, key)
     return found

@@ -20,6 +20,7 @@ from shuffledp.survey.columns import (
     digest,
     without_defaults,
 )
+from shuffledp.survey.follow_up import FollowUp
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.questions.question_kinds import TABLES, as_written, with_question
 from shuffledp.survey.section import Section, as_columns, named_jointly, read_toml, some_text
@@ -41,6 +42,7 @@ class ValueSection(Section):
     column: str
     columns: tuple[str, ...] = ()
     question: str | None = None
+    after: str | None = None
     randomizer: Question
 
     def __post_init__(self) -> None:
@@ -49,9 +51,9 @@ class ValueSection(Section):
         check_wording(self.question)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the block, defaults included; without ``question`` where there is none."""
+        """All keys of the block, defaults included; without ``question`` and ``after`` where there are none."""
         table = as_columns(super(ValueSection, self).to_dict(), "column")
-        return as_written(without_none(table, "question"), self.randomizer)
+        return as_written(without_none(without_none(table, "question"), "after"), self.randomizer)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -104,15 +106,19 @@ class Blocks(Described):
     def columns(self) -> tuple[Column, ...]:
         """The columns; they share all but the block, and name the whole task by its digest."""
         part_of = digest(self.to_dict())
-        return tuple(self._column(block, part_of) for block in self.value)
+        return tuple(self._column(place, part_of) for place in range(len(self.value)))
 
-    def _column(self, block: ValueSection, part_of: str) -> Column:
+    def _column(self, place: int, part_of: str) -> Column:
+        block, after = self.value[place], None
         try:
+            if block.after is not None:
+                later = [each.column for each in self.value[place:]]
+                after = FollowUp.of(block.after, self.value[:place], later)
             shared: dict[str, Any] = {
                 each.name: getattr(self, each.name) for each in fields(self) if each.name != "value"
             }
             own = {each: getattr(block, each) for each in ("columns", "question", "randomizer")}
-            return Column(value=block.column, part_of=part_of, **own, **shared)
+            return Column(value=block.column, after=after, part_of=part_of, **own, **shared)
         except InvalidParameterError as error:
             message = str(error)
         raise InvalidParameterError(f"{block.title} of column {block.column!r}: {message}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shuffledp.analyzers import OTHERS
 from shuffledp.analyzers.exact_intervals import simultaneous
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import NOT_ASKED, Estimate
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.text import count_of
 from shuffledp.documents.charts.chart import Axis, Band, Chart, Dots, Line, Mark, Panel, Rows, Spans
@@ -19,7 +19,7 @@ from shuffledp.documents.words import Scale, count, shortened
 from shuffledp.survey.questions.question import MISSING_CATEGORY
 
 MOST_DRAWN = 40
-_NO_ANSWERS = (MISSING_CATEGORY, OTHERS)
+_NO_ANSWERS = (MISSING_CATEGORY, NOT_ASKED, OTHERS)
 _LONGEST_NAME = 30
 _MOST_TICKS = 8
 _LEADING_NUMBER = re.compile(r"[^\w.+-]*([+-]?\d+(?:\.\d+)?)")
@@ -43,7 +43,8 @@ def rows_chart(
     if scale.lies_outside(estimate):
         caption += f" Gray: where no true {'share' if scale.is_share else estimate.statistic} can lie."
     label = f"{estimate.statistic} of {shortened(column, _LONGEST_NAME)}, in its own units"
-    label = "share of the people" if scale.is_share else label
+    whom = "those asked" if estimate.statistic.endswith("those asked") else "the people"
+    label = f"share of {whom}" if scale.is_share else label
     largest = int(np.argmax(estimate.estimate))
     return Chart(
         name=name,

@@ -28,7 +28,7 @@ from shuffledp.documents.statement_document import guess_of, meaning_in_short, p
 from shuffledp.parties.client.browser_randomizers import model_in_text, require_browser
 from shuffledp.parties.client.bundle import allowed, filled, script_of, source_of
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords
-from shuffledp.survey import Collection, Column, WebPage
+from shuffledp.survey import Collection, Column, Task, WebPage
 from shuffledp.survey.trusted_parties import gives_tokens, serves_page
 
 _MOST_BYTES = 150_000
@@ -130,7 +130,7 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "result": _result(draft, words),
         "dangers": [] if draft.local else list(_dangers(draft, words)),
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
-        "questions": [_question(column, words) for column in draft.task.columns],
+        "questions": [_question(column, words) | _after(column, draft.task) for column in draft.task.columns],
         "sentences": [
             words.told("local_device") if draft.local else words.told("device", analyst=_party(draft, "analyzer")),
             " ".join([_received(draft, words), *_once(draft, words)]),
@@ -257,8 +257,17 @@ def _question(column: Column, words: PageWords) -> dict[str, Any]:
         "names": question.page_names(words),
         "has_missing": question.missing_category,
         "model": model_in_text(model),
-        "why": words.why(model),
+        "why": " ".join([words.why(model), *([] if column.after is None else [words.told("asked_some")])]),
     }
+
+
+def _after(column: Column, task: Task) -> dict[str, Any]:
+    """Answer to an earlier question after which this one is asked, by its number; nothing where everybody is."""
+    after = column.after
+    if after is None:
+        return {}
+    place = [each.value for each in task.columns].index(after.column)
+    return {"after": {"question": place, "answer": after.place}}
 
 
 def _asked(column: Column) -> str:

@@ -30,6 +30,7 @@ class NumberInBins(Ranged, CategoryQuestion):
     init_kind: ClassVar[str] = "histogram"
     init_title: ClassVar[str] = "A histogram"
     fits_many_numbers: ClassVar[bool] = True
+    may_follow: ClassVar[bool] = True
     epsilon0: float
     lower: float | None = None
     upper: float | None = None
@@ -38,6 +39,7 @@ class NumberInBins(Ranged, CategoryQuestion):
     quantiles: tuple[float, ...] = QUARTILES
     out_of_range: OutOfRange = OutOfRange.REFUSE
     missing_category: bool = False
+    follow_up: bool = False
 
     def __post_init__(self) -> None:
         given = tuple(name for way in _WAYS for name in way if getattr(self, name) is not None)

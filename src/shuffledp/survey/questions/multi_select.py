@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.analyzers.tick_shares import TickAnalyzer
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.estimates import NOT_ASKED
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import printable
 from shuffledp.core.validate import invalid
@@ -61,6 +62,7 @@ class MultiSelect(Question):
     init_kind: ClassVar[str] = "ticks"
     init_title: ClassVar[str] = "Ticks"
     keeps_missing: ClassVar[bool] = True
+    may_follow: ClassVar[bool] = True
     epsilon0: float
     options: tuple[str, ...]
     at_most: int
@@ -69,6 +71,7 @@ class MultiSelect(Question):
     pairs: bool = False
     local_at_most: float | None = None
     missing_category: bool = False
+    follow_up: bool = False
 
     def __post_init__(self) -> None:
         if len(self.separator) != 1 or self.separator.isspace() or self.separator.isalnum() or self.separator in "\"'":
@@ -131,8 +134,17 @@ class MultiSelect(Question):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The options, with the one for people who did not answer."""
-        return (*self.options, MISSING_CATEGORY) if self.missing_category else self.options
+        """The options, with those for people who did not answer, and who were not asked."""
+        return (*self.options, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Options that can be ticked."""
+        return self.options
+
+    def gave(self, values: NDArray[Any], place: int) -> NDArray[np.bool_]:
+        """Mask of the ticks that hold the option at this place."""
+        return np.asarray(values[:, place], dtype=np.bool_)
 
     @property
     def read_from(self) -> tuple[str, ...]:
@@ -160,6 +172,10 @@ class MultiSelect(Question):
         """Ticks with one more option, ticked by those who did not answer, and by nobody else."""
         return np.concatenate([values & ~missing[:, np.newaxis], missing[:, np.newaxis]], axis=1)
 
+    def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
+        """Ticks with one more option, ticked by those who were not asked, and by nobody else."""
+        return self.in_place_of_missing(values, ~asked)
+
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> TickAnalyzer:
         """The analyzer of the shares of ticks."""
         del columns
@@ -185,8 +201,8 @@ class MultiSelect(Question):
         return [{"ticks": [printable(each) for each in self.options], "at_most": self.at_most}]
 
     def page_names(self, words: Any) -> list[str]:
-        """Options as the page shows them, the last one in its own ``words`` if nothing was answered."""
-        return [*map(printable, self.options), *([words.told("no_answer")] if self.missing_category else [])]
+        """Options as the page shows them, in its own ``words`` those that are no answer."""
+        return [*map(printable, self.options), *self.no_answers(words)]
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:

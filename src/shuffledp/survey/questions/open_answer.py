@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shuffledp.analyzers import WordAnalyzer
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import Estimate
@@ -50,12 +53,14 @@ class OpenAnswer(Question):
     needs_uniform: ClassVar[bool] = True
     on_one_machine: ClassVar[bool] = True
     needs_apart: ClassVar[bool] = True
+    may_follow: ClassVar[bool] = True
     missing_category = False
     epsilon0: float
     code: str = "letters"
     length: int = 16
     known: tuple[str, ...] = ()
     alpha: float = 0.05
+    follow_up: bool = False
 
     def __post_init__(self) -> None:
         open_probability(alpha=self.alpha)
@@ -91,7 +96,13 @@ class OpenAnswer(Question):
     def analyzer(self, *, level: float, columns: tuple[str, ...]) -> WordAnalyzer:
         """The analyzer of words."""
         del columns
-        return WordAnalyzer(code=self.text_code, known=self.known, alpha=self.alpha, level=level)
+        return WordAnalyzer(
+            code=self.text_code, known=self.known, alpha=self.alpha, follow_up=self.follow_up, level=level
+        )
+
+    def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
+        """Codes with that of the empty text, which no answer has, for those who were not asked."""
+        return np.where(asked[:, np.newaxis], values, 0)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import NOT_ASKED, Estimate
 from shuffledp.core.flow import Analyzer, Randomizer
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
@@ -90,6 +90,8 @@ class Question(Section):
     fits_many_numbers: ClassVar[bool] = False  # whether `init` takes it for a column with many different numbers
     keeps_missing: ClassVar[bool] = False  # whether a missing answer can be one more category
     missing_category: bool  # whether it is
+    may_follow: ClassVar[bool] = False  # whether "(not asked)" can be one more answer
+    follow_up: bool = False  # whether it is
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
@@ -99,6 +101,11 @@ class Question(Section):
         fit = {kind: each for kind, each in kinds if own is None or each.answers == cls.takes}
         made = ((kind, section_of(question_type(own or each.answers), kind, each)) for kind, each in fit.items())
         return {kind: member for kind, member in made if issubclass(member, cls)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the table, defaults included; without ``follow_up`` where everybody is asked."""
+        table = super().to_dict()
+        return {key: value for key, value in table.items() if value or key != "follow_up"}
 
     def within(self, circumstances: Circumstances) -> Self:
         """The section as part of a task, for kinds that depend on other sections."""
@@ -158,7 +165,33 @@ class Question(Section):
 
     def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
         """Answers with the last category in the place of those that are missing."""
-        return np.where(missing, len(self.targets) - 1, values)
+        return np.where(missing, len(self.targets) - 1 - self.follow_up, values)
+
+    def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
+        """Answers with "(not asked)", the last category, in the place of those of people who were not asked."""
+        return np.where(asked, values, len(self.targets) - 1)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Answers by name, after which another question may be asked; empty where there are none."""
+        return ()
+
+    def gave(self, values: NDArray[Any], place: int) -> NDArray[np.bool_]:
+        """Mask of the answers that are the one at this place of those `offered`, or hold it."""
+        return np.asarray(values == place)
+
+    def as_follow_up(self) -> Self:
+        """The section of a question with "(not asked)" as one more answer; refused where it cannot be.
+
+        Raises:
+            InvalidParameterError: for answers that are averaged, or given in pairs.
+        """
+        if not self.may_follow:
+            raise InvalidParameterError(
+                'after must be left out but for one choice, ticks, a number in bins and open answers, where "(not '
+                f'asked)" can be one more answer; got answers of kind {self.answers!r}.'
+            )
+        return cast(Self, replace(cast(Any, self), follow_up=True))
 
     @property
     def clips(self) -> bool:
@@ -221,6 +254,11 @@ class Question(Section):
         del columns
         return []
 
+    def no_answers(self, words: Any) -> list[str]:
+        """Names of the answers that are none, in the page's ``words``."""
+        said = {"no_answer": self.missing_category, "not_asked": self.follow_up}
+        return [words.told(name) for name, holds in said.items() if holds]
+
     def page_names(self, words: Any) -> list[str]:
         """Names of the reports as the page shows them, by their numbers, in the page's ``words``."""
         del words
@@ -268,8 +306,8 @@ class CategoryQuestion(Question):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The names of the categories, with the one for people who did not answer."""
-        return (*self.names, MISSING_CATEGORY) if self.missing_category else self.names
+        """The names of the categories, with those for people who did not answer, and who were not asked."""
+        return (*self.names, *[MISSING_CATEGORY] * self.missing_category, *[NOT_ASKED] * self.follow_up)
 
     def require_known_sums(self) -> None:
         """Refuse a kind whose covariances between categories are unknown, since sums of categories need them."""
@@ -282,8 +320,8 @@ class CategoryQuestion(Question):
             ) from None
 
     def page_names(self, words: Any) -> list[str]:
-        """Names of the categories as the page shows them, the last one in its own ``words`` if nothing was answered."""
-        return [*map(printable, self.names), *([words.told("no_answer")] if self.missing_category else [])]
+        """Names of the categories as the page shows them, in its own ``words`` those that are no answer."""
+        return [*map(printable, self.names), *self.no_answers(words)]
 
     def with_missing_category(self) -> Self:
         """The section with one more category, the last, for people who did not answer."""

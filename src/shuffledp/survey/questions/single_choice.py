@@ -20,15 +20,19 @@ class SingleChoice(CategoryQuestion):
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {"categories": (2, 500)}
     template: ClassVar[str] = TEMPLATE
     num_lists: ClassVar[int] = 1
+    may_follow: ClassVar[bool] = True
     init_kind: ClassVar[str] = "survey"
     init_title: ClassVar[str] = "A survey"
     epsilon0: float
     categories: tuple[Category, ...]
     missing_category: bool = False
+    follow_up: bool = False
 
     def __post_init__(self) -> None:
         check_named(self.categories, self.targets)
         self.randomizer()  # refuses, before a collection, an epsilon0 that cannot be represented
+        if self.follow_up:
+            self.require_known_sums()
 
     def read(self, answers: AnswerColumns) -> Read:
         """Numbers of the categories."""
@@ -43,6 +47,11 @@ class SingleChoice(CategoryQuestion):
     def names(self) -> tuple[str, ...]:
         """The names of the categories."""
         return names_of(self.categories)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The names of the categories."""
+        return self.names
 
     @property
     def categories_of_answers(self) -> tuple[tuple[Category, ...], ...]:

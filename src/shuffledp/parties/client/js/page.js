@@ -3,7 +3,7 @@
 import { isInvitation, obtain, spending } from "./invited.js";
 import { Memory } from "./memory.js";
 import { throughRelay } from "./oblivious.js";
-import { answerOf, element, filled, inWords, shownQuestion } from "./questions.js";
+import { answerOf, element, filled, inWords, isAsked, notAsked, shownQuestion } from "./questions.js";
 import { randomized } from "./randomizers.js";
 import { submission } from "./sealing.js";
 import { send, tried } from "./sending.js";
@@ -67,6 +67,14 @@ function introduce() {
   at("fields").append(...DATA.questions.map((each, place) => shownQuestion(each, place, THEIRS, WORDS)));
 }
 
+// Questions that come after an answer that is not given are hidden, and their fields are no part of the form.
+function ask() {
+  DATA.questions.forEach((each, place) => {
+    const group = at(`question-${place}`);
+    group.hidden = group.disabled = !isAsked(each, at("questions"));
+  });
+}
+
 // ---- from an answer to what is sealed
 
 function configs(published = COLLECTION.analyzer.key, now = new Date()) {
@@ -78,7 +86,9 @@ function configs(published = COLLECTION.analyzer.key, now = new Date()) {
 
 async function whenAnswered(event) {
   event.preventDefault();
-  const answers = DATA.questions.map((each, place) => answerOf(each, place, at("questions")));
+  ask();
+  const form = at("questions");
+  const answers = DATA.questions.map((each, place) => (isAsked(each, form) ? answerOf(each, place, form) : notAsked(each)));
   const open = answers.indexOf(null);
   if (open >= 0) {
     at("wrong").replaceChildren(...filled(WORDS.please, { question: element("span", THEIRS, DATA.questions[open].text) }));
@@ -91,7 +101,8 @@ async function whenAnswered(event) {
   if (memory.held && !await kept()) {
     return;
   }
-  at("questions").reset();
+  form.reset();
+  ask();
   at("randomized").replaceChildren(...DATA.questions.flatMap((each, place) => [
     element("dt", THEIRS, each.text), element("dd", {}, ...inWords(each, own[place], THEIRS, WORDS)),
   ]));
@@ -195,7 +206,10 @@ function resume() {
 
 async function begin() {
   introduce();
+  ask();
   at("questions").addEventListener("submit", whenAnswered);
+  at("questions").addEventListener("change", ask);
+  addEventListener("pageshow", ask);  // when the browser may have filled in what was answered before
   at("send").addEventListener("click", whenSent);
   addEventListener("online", () => wasUnreachable && whenSent());
   const [, digest, invitation] = /^#page=([0-9a-f]{64})(?:&invitation=([A-Za-z0-9_-]+))?$/.exec(location.hash) ?? [];

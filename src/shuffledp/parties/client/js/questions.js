@@ -1,6 +1,6 @@
 // The questions as a form, and the answers as numbers.
 //
-// A question has fields: one, or two whose answers are randomized jointly. A field has `answers`, `ticks` (options, of
+// A question may come after one answer to an earlier one. It has fields: one, or two whose answers are randomized jointly. A field has `answers`, `ticks` (options, of
 // which any may be ticked), or the ends of a range of numbers, of which `edges` may make bins. What is asked is in a language of its own (`theirs`, an attribute), which
 // may be another than that of the page's `words`.
 
@@ -133,6 +133,22 @@ function number(question, { lower, upper, clip }, name, theirs, words) {
   return element("label", { class: "number" }, element("span", {}, said.join("; ")), input);
 }
 
+// Whether a question is asked, as a form stands.
+export function isAsked({ after }, form) {
+  return !after || new FormData(form).getAll(`answer-${after.question}-0`).includes(String(after.answer));
+}
+
+// The answer of whoever is not asked, as the randomizer takes it: the text of nothing, or the last answer.
+export function notAsked({ fields: [field], names }) {
+  const last = names.length - 1;
+  return field.code ? 0n : field.ticks ? names.map((_, option) => (option === last ? 1 : 0)) : last;
+}
+
+// Number of a question's last answers that are none.
+function noAnswers({ has_missing: hasMissing, after }) {
+  return (hasMissing ? 1 : 0) + (after ? 1 : 0);
+}
+
 // The answer in a form, as the randomizer takes it; null if it is missing or not valid.
 export function answerOf(question, place, form) {
   if (question.fields[0].code) {
@@ -152,20 +168,20 @@ export function answerOf(question, place, form) {
     return null;
   }
   if (found.includes("none")) {
-    return question.names.length - 1;
+    return question.names.length - noAnswers(question);
   }
   const numbers = question.fields.map(({ edges }, part) => (edges ? bin(found[part], edges) : found[part]));
   const last = question.fields.at(-1);
   return numbers.length === 1 ? numbers[0] : numbers[0] * last.answers.length + numbers[1];
 }
 
-// An array of 0 and 1, one for each option, the last of which may stand for no answer; null without any tick.
-function ticked({ fields, has_missing: hasMissing }, values) {
+// An array of 0 and 1, one for each option, and for what is no answer; null without any tick.
+function ticked({ fields, has_missing: hasMissing, after }, values) {
   if (values.length === 0) {
     return null;
   }
   const told = fields[0].ticks.map((_, option) => (values.includes(String(option)) ? 1 : 0));
-  return hasMissing ? [...told, values.includes("none") ? 1 : 0] : told;
+  return [...told, ...(hasMissing ? [values.includes("none") ? 1 : 0] : []), ...(after ? [0] : [])];
 }
 
 function chosen(text) {
@@ -208,7 +224,7 @@ export function inWords(question, report, theirs, words) {
 }
 
 // An answer by its number: a person's own words but for bins, and for none, which the page names.
-function named({ names, fields, has_missing: hasMissing }, place, theirs) {
-  const isOurs = fields[0].edges || (hasMissing && place === names.length - 1);
-  return element("span", isOurs ? OURS : theirs, names[place]);
+function named(question, place, theirs) {
+  const isOurs = question.fields[0].edges || place >= question.names.length - noAnswers(question);
+  return element("span", isOurs ? OURS : theirs, question.names[place]);
 }
