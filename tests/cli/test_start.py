@@ -69,11 +69,11 @@ LEAN = {
     "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
-        224,
+        225,
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 251, NO_PICTURE),
+    "audit": (AUDIT, 252, NO_PICTURE),
     "graph": (["graph", "inspect", "edges.csv"], 198, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """

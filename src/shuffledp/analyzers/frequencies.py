@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shuffledp.analyzers.exact_intervals import chances_between, holders_between, needs_exact
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
-from shuffledp.core.estimates import SHARES, Estimate
+from shuffledp.core.estimates import SHARES, AskedEstimate, Estimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.shuffle_models import DummyReports
@@ -60,7 +60,7 @@ class FrequencySummary(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Frequencies(Estimate):
+class Frequencies(AskedEstimate):
     """Estimated frequencies from reports of everybody, without dummies, with the model that they were made by.
 
     So it is known how the errors of two values go together, and exact intervals of any level follow.

@@ -339,4 +339,4 @@ class AskedEstimate(Estimate):
         """Estimate that can have shares among those asked beside it; the same if it can already."""
         if isinstance(estimate, AskedEstimate):
             return estimate
-        return cls(**{each.name: getattr(estimate, each.name) for each in fields(estimate)})
+        return cls(**{each.name: getattr(estimate, each.name) for each in fields(Estimate)})

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from shuffledp.core.estimates import AskedEstimate
 from shuffledp.core.text import printable
 from shuffledp.documents.blocks import PAGE, TERMINAL, Block, Column, Picture, Table, told
-from shuffledp.documents.estimate_charts import rows_chart
+from shuffledp.documents.charts.estimate_charts import rows_chart
 from shuffledp.documents.words import Scale
 from shuffledp.survey import Column as PrivateColumn
 from shuffledp.survey import ColumnOutcome
@@ -26,7 +26,7 @@ def asked_after(column: PrivateColumn) -> str:
 
 
 def asked_in_plan(column: PrivateColumn, standard_error: float) -> Iterable[Block]:
-    """What a plan says of shares among those asked; nothing where everybody is asked."""
+    """Sentences of a plan on shares among those asked; nothing where everybody is asked."""
     if column.after is None:
         return ()
     return told(

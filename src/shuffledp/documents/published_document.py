@@ -112,7 +112,10 @@ def _question(
     """Published estimates of one column; any other data raises an error."""
     if type(number) is not int or not collection.minimum <= number < 1 << 53 or not 0 < len(rows) <= _MOST_ROWS:
         raise ValueError
-    levels, shares = {_number(each["level"]) for each in rows}, [each for each in rows if each["statistic"] == _SHARE]
+    levels, shares = (
+        {_number(each["level"]) for each in rows},
+        [each for each in rows if each["statistic"] in (_SHARE, _AMONG)],
+    )
     decimals = decimals_for(_POINTS * _number(each["standard_error"]) for each in shares)
     level = f"{100 * min(levels):.4g}%"
     table = Table(

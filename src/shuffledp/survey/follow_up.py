@@ -129,8 +129,8 @@ class FollowUp(Section):
             )
         if column.missing == "drop":
             raise InvalidParameterError(
-                "missing must be 'refuse' or 'category' where a question has `after`: whoever is left out of its reports "
-                "shows that they were asked; got missing='drop'."
+                "missing must be 'refuse' or 'category' where a question has `after`: whoever is left out of its "
+                "reports shows that they were asked; got missing='drop'."
             )
         if not (column.shuffler.is_uniform or column.shuffler.kind == "none"):
             raise InvalidParameterError(
