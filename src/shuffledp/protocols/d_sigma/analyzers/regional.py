@@ -214,6 +214,18 @@ class RegionalAnalyzer:
         where = tuple({"center": row.tolist() if row.size > 1 else float(row[0])} for row in around)
         return cls(weights=np.exp(-squared / (2 * bandwidth**2)), where=where, level=level)
 
+    @property
+    def blur(self) -> Floats:
+        """Expected share of each region's slots that hold a report from each region, shape (regions, regions).
+
+        Raises:
+            InvalidParameterError: without a shuffler.
+        """
+        if self._landing is None:
+            raise InvalidParameterError("shuffler must be given, since nothing is blurred without one; got None.")
+        found: Floats = self._landing.shares.mean(axis=0)
+        return found
+
     def summarize(self, view: View) -> RegionalSummary:
         """Weighted sums of a view.
 

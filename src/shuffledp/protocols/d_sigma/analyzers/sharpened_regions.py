@@ -6,11 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.table import Floats, Integers
-from shuffledp.core.validate import instance_of, invalid
+from shuffledp.core.validate import instance_of
 from shuffledp.protocols.d_sigma.analyzers.regional import (
     NUM_DRAWS,
     RegionalAnalyzer,
@@ -20,7 +20,9 @@ from shuffledp.protocols.d_sigma.analyzers.regional import (
 from shuffledp.randomness.replayable import SeededSource
 
 WIDTH = 2.0  # displacements that a cell must hold
+_MOST_STRETCHED = 12.0  # largest row sum of the inverse: beyond it noise is all that is left, and errors of the matrix
 _DRAWS_OF_DISPLACEMENT = 3
+GAUSSIAN = "Gaussian noise damps fine detail exponentially, and no estimate brings it back."
 
 
 class _Displacing(Protocol):
@@ -54,6 +56,8 @@ class SharpenedAnalyzer(RegionalAnalyzer):
 
     Raises:
         InvalidParameterError: if a cell is narrower than two displacements, or an argument is out of range.
+        UnsupportedModelError: if the shuffle's blur cannot be undone: Gaussian noise, or cells that are no stretches of
+            the order.
 
     Example:
         >>> from shuffledp import Groups, KaryRandomizedResponse, NoisySortShuffler
@@ -76,6 +80,8 @@ class SharpenedAnalyzer(RegionalAnalyzer):
     ) -> None:
         if shuffler is None:
             raise InvalidParameterError("shuffler must be given: what it blurred is to be undone; got None.")
+        if getattr(shuffler, "noise", "laplace") == "gaussian":
+            raise UnsupportedModelError(f"sharpened estimates need another noise: {GAUSSIAN}")
         super().__init__(regions=regions, shuffler=shuffler, num_draws=num_draws, where=where, level=level)
         self.displacement = displacement_of(shuffler)
         narrow = int(self._sizes.argmin())
@@ -85,11 +91,7 @@ class SharpenedAnalyzer(RegionalAnalyzer):
                 f"sharpened; the region {self.where[narrow]!r} holds {self._sizes[narrow]:,.0f}. Join regions that lie "
                 "beside each other, or take the displaced estimates as they are."
             )
-        landing = self._landing
-        if landing is None:
-            raise invalid("one that displaces", shuffler=type(shuffler).__name__)
-        self.blur: Floats = landing.shares.mean(axis=0)
-        self._inverse = np.linalg.inv(self.blur)
+        self._inverse = inverse_of(self.blur)
 
     def estimate(self, summary: RegionalSummary) -> Estimate:
         """Estimate with a row per cell and value (or coordinate), with ``where``.
@@ -100,21 +102,54 @@ class SharpenedAnalyzer(RegionalAnalyzer):
         instance_of(RegionalSummary, summary=summary)
         if len(summary.weights) != len(self.where) or not (summary.weights > 0).all():
             raise InvalidParameterError("summary must be of these regions, with a report in each.")
-        total = summary.weights[:, None]
-        model = summary.model
-        seen, noise, spread = estimates_of(model, summary.sums / total, summary.second / total)
-        found, variance = self._inverse @ seen, self._inverse**2 @ ((noise + spread) / total)
-        names = [str(target) for target in range(seen.shape[1])] if seen.shape[1] > 1 else ["value"]
-        return Estimate(
-            statistic=("frequency" if isinstance(model, FrequencyModel) else "mean") + " by region, sharpened",
-            target=tuple(name for _ in self.where for name in names),
-            estimate=found.ravel(),
-            standard_error=np.sqrt(variance).ravel(),
-            sampling_error=np.zeros(found.size),
-            level=self.level,
-            where=tuple(each for each in self.where for _ in names),
-            num_reports=summary.num_reports,
+        return sharpened(summary, self._inverse, self.where, self.level)
+
+
+def inverse_of(blur: Floats) -> Floats:
+    """Inverse of the expected shares of each cell's slots that hold reports of each cell.
+
+    Raises:
+        UnsupportedModelError: if it would make noise of the map, as with cells that lie scattered along the order.
+    """
+    try:
+        inverse: Floats = np.asarray(np.linalg.inv(blur), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        inverse = np.full(blur.shape, np.inf)
+    if not np.abs(inverse).sum(axis=1).max() <= _MOST_STRETCHED:
+        raise UnsupportedModelError(
+            "sharpened estimates need cells that are stretches of the reference order; reports of these lie too mixed "
+            "with each other."
         )
+    return inverse
+
+
+def sharpened(
+    summary: RegionalSummary, inverse: Floats, where: tuple[Mapping[str, Any], ...], level: float
+) -> Estimate:
+    """Estimate for the people of each cell, from weighted sums over the reports in its slots.
+
+    The variance is that of randomizing and of whose reports lie in the slots, multiplied by the squares of the inverse.
+
+    Args:
+        summary: of the cells, with a report in each.
+        inverse: of `inverse_of`, shape (cells, cells).
+        where: a public description of each cell.
+        level: coverage of the intervals.
+    """
+    total, model = summary.weights[:, None], summary.model
+    seen, noise, spread = estimates_of(model, summary.sums / total, summary.second / total)
+    found, variance = inverse @ seen, inverse**2 @ ((noise + spread) / total)
+    names = [str(target) for target in range(seen.shape[1])] if seen.shape[1] > 1 else ["value"]
+    return Estimate(
+        statistic=("frequency" if isinstance(model, FrequencyModel) else "mean") + " by region, sharpened",
+        target=tuple(name for _ in where for name in names),
+        estimate=found.ravel(),
+        standard_error=np.sqrt(variance).ravel(),
+        sampling_error=np.zeros(found.size),
+        level=level,
+        where=tuple(each for each in where for _ in names),
+        num_reports=summary.num_reports,
+    )
 
 
 def displacement_of(shuffler: _Displacing) -> float:

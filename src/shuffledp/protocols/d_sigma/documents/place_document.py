@@ -6,6 +6,7 @@ from shuffledp.documents.charts.place_charts import PlacesDrawn, every_place, pl
 from shuffledp.documents.document import Place, Section
 from shuffledp.documents.estimate_document import scale_of
 from shuffledp.documents.words import Scale, count, number
+from shuffledp.protocols.d_sigma.documents.sharpened_document import sharpened_blocks
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
@@ -44,6 +45,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
             for chart in place_charts(each, "places" if place == 1 else f"places-{place}")
         ),
         every_place(regional.estimate, regional.people, scale, unshuffled_error=error),
+        *sharpened_blocks(regional.sharpened, scale, what=outcome.column.value),
     )
     return Section(anchor="places", title="Estimates by place", blocks=blocks, place=Place.RESULTS)
 
@@ -87,6 +89,8 @@ def _on_terminal(regional: Regional) -> str:
     ]
     if regional.of_slot is not None:
         found.append("places.csv says whose slot is in which place.")
+    if regional.sharpened.estimate is not None:
+        found.append(f"Sharpened for the people of {len(regional.sharpened.people):,} cells, in statement.json.")
     found.append(_left_out(regional.left_out))
     if mixing.num_alone:
         found.append(f"{mixing.num_alone:,} of {mixing.num_users:,} people are alone: not shuffled at all.")

@@ -15,6 +15,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.files.people_files import read_named_lists
 from shuffledp.protocols.d_sigma.analyzers.regional import NUM_DRAWS, RegionalAnalyzer, RegionalSummary
+from shuffledp.protocols.d_sigma.files.sharpened_places import sharpened_places
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import distances, distinct_rows, rows_of
 from shuffledp.protocols.d_sigma.planning.group_losses import losses_by_size
@@ -98,20 +99,32 @@ class PlacesInParts:
         regions, shuffler, groups = self._regions, self._shuffler, self._groups
         targets, rows = self._column.targets, len(regions.where) * len(self._column.targets)
         summary = cast(RegionalSummary, self._summary)
-        mixed, unmixed = (_first(each.estimate(summary), rows) for each in (self._analyzer(shuffler), self._unmixed))
+        displaced = self._analyzer(shuffler)
+        mixed, unmixed = (_first(each.estimate(summary), rows) for each in (displaced, self._unmixed))
         coordinates = None
         if self._section.columns and self._public is not None:
             coordinates = rows_of([self._public[name] for name in self._section.columns])
+        mixing = mixing_of(groups, shuffler, coordinates=coordinates, metric=self._section.metric)
         return Regional(
             estimate=mixed.with_targets(tuple(targets[row % len(targets)] for row in range(rows))),
             unshuffled_error=np.minimum(unmixed.standard_error, mixed.standard_error),
             people=_counts(regions.of_slot[regions.of_slot >= 0], len(regions.where)),
-            mixing=mixing_of(groups, shuffler, coordinates=coordinates, metric=self._section.metric),
+            mixing=mixing,
             left_out=self._left_out,
             of_slot=None if regions.is_at_slots else regions.of_slot,
             **_hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler))),
             losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
             households=_households(self._model, shuffler, self._column.people.household),
+            sharpened=sharpened_places(
+                summary,
+                displaced.blur,
+                regions.of_slot,
+                displaced.where,
+                shuffler,
+                displacement=mixing.displacement,
+                targets=targets,
+                level=self._column.release.level,
+            ),
         )
 
 

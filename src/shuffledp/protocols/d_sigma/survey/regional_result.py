@@ -1,6 +1,6 @@
 """Results of a shuffle near a reference order: estimates by place, and how well the shuffle hides people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,31 @@ from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_war
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.shuffle_result import ShuffleResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sharpened:
+    """Estimates for the people *of* wide cells, beside what lies in the cells' slots; or why there are none.
+
+    Args:
+        obstacle: why nothing is sharpened, a sentence; "" where it is, and where nothing was blurred.
+        estimate: one row per cell and target, with ``where``; None if there is an obstacle.
+        displaced: average of what lies in the slots of the cell, shape (rows,).
+        people: slots of each cell, shape (cells,).
+    """
+
+    obstacle: str = ""
+    estimate: Estimate | None = None
+    displaced: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    people: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of the estimate, each with the key ``displaced``; none if there is an obstacle."""
+        if self.estimate is None:
+            return []
+        return [
+            row | {"displaced": each} for row, each in zip(self.estimate.rows(), self.displaced.tolist(), strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,6 +56,7 @@ class Regional(ShuffleResult):
         hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
         losses: of the order inside groups, by their size: the pure loss, and that beside a remainder.
         households: chances of naming the slots of households, if the task says how many people these have.
+        sharpened: estimates for the people of wide cells, after a sort with Laplace noise.
     """
 
     estimate: Estimate
@@ -44,6 +70,7 @@ class Regional(ShuffleResult):
     hidden_by_all: ReidentificationBound | None = None
     losses: tuple[SizedLoss, ...] = ()
     households: tuple[HouseholdOdds, ...] = ()
+    sharpened: Sharpened = field(default_factory=Sharpened)
 
     @property
     def regions(self) -> Estimate:
@@ -71,10 +98,11 @@ class Regional(ShuffleResult):
         return mixing_warnings(self.mixing, [model])
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
-        """Mixing of the groups and odds of reidentification; a seed undoes the shuffle, and nobody is hidden."""
+        """Sharpened estimates, mixing of the groups, and odds of reidentification: a seed undoes the shuffle."""
+        sharp = {"sharpened": rows} if (rows := self.sharpened.rows()) else {}
         if seeded:
-            return {"mixing": self.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
-        return {
+            return sharp | {"mixing": self.mixing.to_dict() | {"alpha": "inf", "delta": 0.0}}
+        return sharp | {
             "mixing": self.mixing.to_dict(),
             "reidentification": self.reidentification,
             "losses": [each.to_dict() for each in self.losses],

@@ -1,0 +1,52 @@
+"""Sharpened estimates by place, in words: wide cells, whose people they are about, beside what lies in the slots."""
+
+from collections.abc import Iterable
+
+from shuffledp.documents.blocks import PAGE, Block, Cell, Column, Role, Table, Text
+from shuffledp.documents.place_charts import folded, place_name
+from shuffledp.documents.words import Scale, count
+from shuffledp.protocols.d_sigma.survey.regional_result import Sharpened
+
+
+def sharpened_blocks(sharpened: Sharpened, scale: Scale, what: str) -> Iterable[Block]:
+    """A paragraph with a table of all cells, or why there is none; nothing where nothing was blurred."""
+    if sharpened.obstacle:
+        yield Text(sharpened.obstacle, Role.NOTE, on=PAGE)
+    estimate = sharpened.estimate
+    if estimate is None:
+        return
+    cells, targets = len(sharpened.people), len(estimate.target) // len(sharpened.people)
+    yield Text(
+        "The estimates above are of what lies in a place\u2019s slots. How the shuffle smooths is public, and can be "
+        f"undone for wider cells: here {cells} of at least two mean displacements, made of places that follow each "
+        f"other. Sharpened estimates of {what} are about the people of a cell themselves. Their intervals are wider "
+        "for it, are not cut at the ends of what is possible, and cover where it is chance who of a cell\u2019s people "
+        "lands where; otherwise there is an error that no interval shows.",
+        on=PAGE,
+    )
+    heads = ("Place", "People", scale.noun, "In the slots", "Sharpened", "From", "To")
+    numbers = zip(
+        estimate.where or (),
+        estimate.target,
+        sharpened.displaced.tolist(),
+        estimate.estimate.tolist(),
+        estimate.lower.tolist(),
+        estimate.upper.tolist(),
+        strict=True,
+    )
+    rows: tuple[tuple[str | Cell, ...], ...] = tuple(
+        (
+            place_name(place),
+            count(int(sharpened.people[row // targets])),
+            target,
+            scale.text(seen),
+            Cell(text=scale.text(found), bold=True),
+            scale.text(low),
+            scale.text(high),
+        )
+        for row, (place, target, seen, found, low, high) in enumerate(numbers)
+    )
+    caption = f"Sharpened estimates by place, with {estimate.level * 100:.4g}% intervals"
+    yield folded(
+        Table(caption, tuple(map(Column, heads)), rows, label="Sharpened estimates"), "cells", "statement.json"
+    )
