@@ -13,13 +13,11 @@ from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail_of_alpha
-from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
-from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler, window_sizes
+from shuffledp.protocols.d_sigma.shufflers.swap_geometry import SwapGeometry
 from shuffledp.protocols.d_sigma.theorems.meehan22 import reidentification_bound
 
 _ROUND_UP = 1 + 1e-7  # above the error of gamma functions of millions of people
-_FAR = 300.0  # a concentration beyond which nobody ever changes places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +74,12 @@ def household_odds(
         ((3, 2, 1998), True)
     """
     prepared, people = shuffler.prepare(), shuffler.prepare().order.size
-    at, rebates = _geometry(shuffler)
+    geometry = _geometry(shuffler)
     reidentification_bound(model)  # refused unless its hypotheses hold
     rank = np.empty(people, dtype=np.int64)
     rank[prepared.order] = np.arange(people)
     by_size = _ranks_by_size(households, rank)
-    block = np.searchsorted(prepared.starts, np.arange(people), side="right") - 1
+    block = geometry.blocks
     found = []
     for size, (ranks, given) in sorted(by_size.items()):
         wins, epsilon0 = size // 2 + 1, model.local.epsilon0
@@ -90,7 +88,7 @@ def household_odds(
         chances = np.ones((2, first.size))
         for width in window_sizes(int(np.diff(prepared.starts).max())):
             low, high, fits = _windows(first, last, width, prepared.starts, block)
-            costs = np.maximum(2 * (at[high] - at[low]) * _ROUND_UP - rebates[block[low]], 0.0)
+            costs = geometry.costs(low, high)
             honest = np.maximum(high - low + 1 - (people - model.shuffle.num_honest), 0)
             usable = fits & together & (honest >= size)
             for row, least in enumerate((wins, size)):
@@ -112,20 +110,16 @@ def household_odds(
     return tuple(found)
 
 
-def _geometry(shuffler: SlotShuffler) -> tuple[Floats, Floats]:
-    """Positions of the ranks, and of each block what is taken off twice a distance, for the cost of an exchange."""
-    prepared = shuffler.prepare()
-    if isinstance(shuffler, NoisySortShuffler) and shuffler.noise == "laplace":
-        return prepared.parameters, np.zeros(prepared.starts.size - 1)
-    if isinstance(shuffler, MallowsShuffler) and shuffler.distance == "kendall":
-        sizes, thetas = np.diff(prepared.starts), np.minimum(prepared.parameters, _FAR)
-        inside = np.arange(prepared.starts[-1]) - np.repeat(prepared.starts[:-1], sizes)
-        return inside * np.repeat(thetas, sizes), thetas
-    raise UnsupportedModelError(
-        "how well several people are found together is known for Laplace noise and Kendall's Mallows law; with "
-        "Gaussian noise, for which no exchange has a finite cost, it is open. Ask for one person, or take another "
-        "noise."
-    )
+def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
+    """Costs of exchanges; refused with a way out where none is finite."""
+    try:
+        return shuffler.swap_geometry()
+    except UnsupportedModelError:
+        raise UnsupportedModelError(
+            "how well several people are found together is known for Laplace noise and Kendall's Mallows law; with "
+            "Gaussian noise, for which no exchange has a finite cost, it is open. Ask for one person, or take another "
+            "noise."
+        ) from None
 
 
 def _ranks_by_size(households: int | Sequence[Sequence[int]], rank: Integers) -> dict[int, tuple[Integers, bool]]:

@@ -44,6 +44,11 @@ class SwapGeometry:
         """Number of each rank's block."""
         return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
+    def costs(self, low: Integers, high: Integers) -> Floats:
+        """Cost of exchanging any two people of each window, from its first rank to its last, in one block."""
+        found: Floats = np.maximum(2 * (self.at[high] - self.at[low]) * _ROUND_UP - self.rebates[self.blocks[low]], 0.0)
+        return found
+
     def crowds(self) -> Floats:
         """Number of people who hide the person at each rank, each counted as exp(-cost of the exchange), rounded down.
 

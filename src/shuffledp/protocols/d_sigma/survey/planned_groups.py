@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shuffledp.core.table import Integers
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, plan_mixing
-from shuffledp.protocols.d_sigma.planning.personal_promises import promises_of
+from shuffledp.protocols.d_sigma.planning.personal_promises import HOUSEHOLDS, promises_of
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.survey.columns import Column
@@ -39,7 +39,9 @@ def plan_of_groups(
     promises = None
     if column.part_of is None:
         local = column.randomizer.randomizer().model
-        promises = promises_of(shuffler, grouping.groups, local, delta=column.release.delta)
+        own = column.people.household
+        sizes = HOUSEHOLDS if own is None else (own,)
+        promises = promises_of(shuffler, grouping.groups, local, delta=column.release.delta, sizes=sizes)
     found = plan_mixing(
         grouping.groups,
         shuffler,
