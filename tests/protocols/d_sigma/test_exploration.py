@@ -66,7 +66,7 @@ def found(people):
 
 def test_every_mechanism_is_tried_at_every_loss_and_reach_between_no_shuffle_and_a_uniform_one(found):
     settings = [(each.setting.mechanism, each.setting.alpha, each.setting.reach) for each in found.tried[2:]]
-    mechanisms = ("mallows", "noisy-sort, laplace", "noisy-sort, gaussian")
+    mechanisms = ("mallows", "mallows, with delta", "noisy-sort, laplace", "noisy-sort, gaussian")
     assert settings == [(name, alpha, reach) for reach in (1.0, 2.0) for alpha in (4.0, 64.0) for name in mechanisms]
     assert found.none.displacement == 0
     assert found.none.guessed.best > max(each.guessed.best for each in found.tried[2:])
@@ -97,7 +97,7 @@ def test_guarantees_do_not_depend_on_answers(people, found):
     assert made_up.made_up
     again = explore(task().column, made_up, alphas=(4.0,), reaches=(2.0,))
     same = [each for each in found.tried if each.setting in [one.setting for one in again.tried]]
-    assert len(same) == 5
+    assert len(same) == 6
     assert [each.protected for each in again.tried] == [each.protected for each in same]
     assert [each.guessed for each in again.tried] != [each.guessed for each in same]
 

@@ -23,11 +23,20 @@ from shuffledp.documents.blocks import (
 from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
 from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.d_sigma.survey.settings_tried import Exploration, Setting, Tried
+from shuffledp.protocols.d_sigma.survey.settings_tried import (
+    GAUSSIAN,
+    LAPLACE,
+    MALLOWS,
+    SPENDING,
+    Exploration,
+    Setting,
+    Tried,
+)
 
 EXPLORE_PAGE = "explore.html"
-_COLORS = {"mallows": "blue", "noisy-sort, laplace": "green", "noisy-sort, gaussian": "vermilion"}
+_LOOKS = {MALLOWS: ("blue", 1.0), SPENDING: ("blue", 0.4), LAPLACE: ("green", 1.0), GAUSSIAN: ("vermilion", 1.0)}
 _WHOLE = 100
+_CERTAIN = 0.9995  # a chance above it promises nothing
 _WEAK = 0.5  # a report that may be named more often than this is hardly hidden
 _BANNER = (
     "A pilot is data. Its people must not answer the collection too; whoever ran this saw their answers; and what this "
@@ -103,7 +112,9 @@ def task_lines(setting: Setting, groups: GroupsSection) -> tuple[str, ...]:
     kind, _, noise = setting.mechanism.partition(", ")
     lines = ["[shuffler]", f'kind = "{kind}"', f"alpha = {float(setting.alpha or 0)!r}"]
     if noise == "gaussian":
-        lines += ['noise = "gaussian"', f"delta = {setting.delta!r}"]
+        lines.append('noise = "gaussian"')
+    if setting.delta:
+        lines.append(f"delta = {setting.delta!r}")
     if setting.reach is not None:
         key = "radius" if groups.radius is not None else "neighbors"
         value = setting.reach if key == "radius" else int(setting.reach)
@@ -116,12 +127,12 @@ def _pick(pick: str, explored: Exploration, number: int, groups: GroupsSection) 
     tried = explored.tried[number]
     protected = tried.protected
     weak = " This is a weak promise." * (protected.named_most > _WEAK)
-    half = f" (half of the people: {percent(protected.named_median, 'at most')})"
+    half = f" (half of the people: {_chance(protected.named_median)})"
     yield Text(f"{pick[:1].upper()}{pick[1:]}: {_named(tried.setting, groups)}", Role.SUBHEADING)
     yield Text(
         f"The best attack known here guesses {percent(tried.guessed.best)} of answers right; the error of what is "
         f"learned is {tried.learned:.3f}. Whoever knows all answers names the slot of a report with a chance of at "
-        f"most {percent(protected.named_most, 'at most')}{half}.{weak}",
+        f"most {_chance(protected.named_most)}{half}.{weak}",
         tags=(Tag(_PICKS[pick], "quiet"),),
     )
     lines = task_lines(tried.setting, groups)
@@ -152,7 +163,8 @@ def _frontier(explored: Exploration) -> Iterator[Block]:
             "a line; grey dots are dominated. No shuffle and a uniform shuffle are the ends, chance is dotted.",
             caption="To the left, more is learned about places; below, attacks find out less. Line: the settings that "
             "no other one beats at both. Gray: beaten. Dotted: what chance alone leaves, as after a uniform shuffle. "
-            "Blue: Mallows; green: sort with Laplace noise; orange: sort with Gaussian noise. "
+            "Blue: Mallows; pale blue: Mallows that spends a remainder delta; green: sort with Laplace noise; orange: "
+            "sort with Gaussian noise. "
             + (
                 "Settings are compared by rho."
                 if explored.by_rho
@@ -180,9 +192,11 @@ def _panel(explored: Exploration, measure: str, *, is_first: bool) -> Panel:
     marks.append(Dots(x=[e.learned for e in grey], y=[height(e) for e in grey], color="line", size=6.0))
     if is_first and len(left) > 1:
         marks.append(Line(x=[e.learned for e in left], y=[height(e) for e in left], color="ink", width=1))
-    for name, color in _COLORS.items():
+    for name, (color, strength) in _LOOKS.items():
         some = [each for each in left if each.setting.mechanism == name]
-        marks.append(Dots(x=[e.learned for e in some], y=[height(e) for e in some], color=color, size=9.0))
+        marks.append(
+            Dots(x=[e.learned for e in some], y=[height(e) for e in some], color=color, size=9.0, strength=strength)
+        )
     for end in (explored.none, explored.uniform):
         marks.append(Dots(x=[end.learned], y=[height(end)], color="ink", size=8.0, is_square=True))
         right = end is explored.uniform
@@ -230,7 +244,7 @@ def _table(
     heads = (
         Column("setting", left=True, folds=True),
         Column("alpha"),
-        Column(key, detail=True),
+        Column(key),
         Column("largest group", "largest\ngroup", detail=True),
         Column("ranks moved", "ranks\nmoved"),
         Column("rho", "rho"),
@@ -273,7 +287,7 @@ def _alpha(alpha: float) -> str:
 
 
 def _chance(share: float) -> str:
-    return percent(share, "at most")
+    return "100%" if share > _CERTAIN else percent(share, "at most")
 
 
 def _reading(explored: Exploration, groups: GroupsSection) -> Iterable[Block]:

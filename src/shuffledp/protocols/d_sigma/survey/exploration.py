@@ -8,13 +8,18 @@ import numpy as np
 
 from shuffledp.core import validate
 from shuffledp.core.flow import Progress
+from shuffledp.laws import gaussian_mu
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, require_enough, section_of
 from shuffledp.protocols.d_sigma.survey.pilot_bench import Bench
 from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
 from shuffledp.protocols.d_sigma.survey.settings_tried import (
+    GAUSSIAN,
+    LAPLACE,
+    MALLOWS,
     NONE,
+    SPENDING,
     UNIFORM,
     Exploration,
     Setting,
@@ -24,7 +29,7 @@ from shuffledp.protocols.d_sigma.survey.settings_tried import (
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.columns import Column
 
-MECHANISMS = ("mallows", "noisy-sort, laplace", "noisy-sort, gaussian")
+MECHANISMS = (MALLOWS, SPENDING, LAPLACE, GAUSSIAN)
 _ALPHAS = tuple(4.0**power for power in range(-1, 8))
 _MOST_ALPHAS = 4
 _LEAST_SHARE, _MOST_SHARE = 0.002, 0.5  # of all ranks that reports move about: other losses are not worth a look
@@ -98,8 +103,10 @@ def _settings(
         apart = not _overlap(grouping)  # then every loss leads to the same map, and none at all hides most
         for alpha in sorted(alphas or ({0.0} if apart else _worth_trying(largest, people, own))):
             for mechanism in MECHANISMS:
-                remainder = delta if mechanism == MECHANISMS[2] else 0.0
-                if alpha > 0 or mechanism == MECHANISMS[1]:
+                remainder = delta if mechanism in {SPENDING, GAUSSIAN} else 0.0
+                if mechanism == LAPLACE or (
+                    alpha > 0 and not (mechanism == GAUSSIAN and _is_least_noise(alpha, delta))
+                ):
                     yield Setting(mechanism=mechanism, alpha=alpha, delta=remainder, reach=reach, largest=largest)
 
 
@@ -110,6 +117,11 @@ def _worth_trying(largest: int, people: int, own: float | None) -> set[float]:
     kept = [some[place] for place in np.unique(np.linspace(0, len(some) - 1, min(_MOST_ALPHAS, len(some))).astype(int))]
     given = {own} if own is not None and 0 < own < math.inf else set()
     return (given | set(kept)) or {4.0}
+
+
+def _is_least_noise(alpha: float, delta: float) -> bool:
+    """Whether Gaussian noise is the least that there is at this loss and at any larger one."""
+    return gaussian_mu(alpha / 2, delta) == gaussian_mu(2 * alpha, delta)
 
 
 def _overlap(grouping: Grouping) -> bool:

@@ -27,11 +27,10 @@ from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
 from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
-from shuffledp.protocols.d_sigma.survey.settings_tried import Setting
+from shuffledp.protocols.d_sigma.survey.settings_tried import GAUSSIAN, LAPLACE, MALLOWS, Setting
 from shuffledp.survey.columns import Column
 
-_PURE = ("mallows", "noisy-sort, laplace")
-_SPENDING = "noisy-sort, gaussian"
+_PURE = (MALLOWS, LAPLACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +161,8 @@ def _settings(
     spending = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())
-        for mechanism in (*_PURE, *([_SPENDING] if spending else [])):
-            remainder = delta if mechanism == _SPENDING else 0.0
+        for mechanism in (*_PURE, *([GAUSSIAN] if spending else [])):
+            remainder = delta if mechanism == GAUSSIAN else 0.0
             yield Setting(mechanism=mechanism, delta=remainder, reach=reach, largest=largest), groups
 
 

@@ -24,7 +24,15 @@ from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, section_of, stretches
-from shuffledp.protocols.d_sigma.survey.settings_tried import NONE, UNIFORM, Protected, Setting, Tried
+from shuffledp.protocols.d_sigma.survey.settings_tried import (
+    MALLOWS,
+    NONE,
+    SPENDING,
+    UNIFORM,
+    Protected,
+    Setting,
+    Tried,
+)
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
 from shuffledp.survey.columns import Column
@@ -182,7 +190,7 @@ def _star(order: Integers, ranks: Integers) -> Integers:
 def shuffler_of(setting: Setting, grouping: Grouping, order: Integers) -> SlotShuffler:
     """The shuffler of a setting."""
     alpha = float(setting.alpha or 0)
-    if setting.mechanism == "mallows":
-        return MallowsShuffler(groups=grouping.groups, alpha=alpha, order=order)
+    if setting.mechanism in {MALLOWS, SPENDING}:
+        return MallowsShuffler(groups=grouping.groups, alpha=alpha, delta=setting.delta or None, order=order)
     noise: dict[str, Any] = {"noise": "gaussian", "delta": setting.delta} if setting.delta else {}
     return NoisySortShuffler(groups=grouping.groups, alpha=alpha, order=order, **noise)
