@@ -22,6 +22,7 @@ RUNS = {paper: importlib.import_module(f"experiments.{paper}.run") for paper in 
 ALL = [(paper, name) for paper in PAPERS for name in RUNS[paper].FAMILY.experiments]
 FAST = {
     ("d_sigma", "fig-9"),
+    ("d_sigma", "letters"),
     ("imperfect", "bits"),
     ("imperfect", "errors"),
     ("imperfect", "messages"),
@@ -127,6 +128,10 @@ MUTANTS = [
     ("d_sigma", "fig-10", "order_sensitivity(groups, orders", "1.07 * order_sensitivity(groups, orders"),
     ("d_sigma", "fig-10", "draw.random((people, 1))", "draw.random((people, 2))"),
     ("d_sigma", "fig-8-displacement", 'case["alpha"] / math', '1.07 * case["alpha"] / math'),
+    ("d_sigma", "letters", "theta = alpha / sensitivity", "theta = 1.07 * alpha / sensitivity"),
+    ("d_sigma", "letters", "if letters else distinct", "if letters > 2 else distinct"),
+    ("d_sigma", "geography", '"lambda": REGIONS', '"lambda": 4 * REGIONS'),
+    ("d_sigma", "geography", "rank[star] - rank", "2 * (rank[star] - rank)"),
     ("d_sigma", "rho", '"rho": "fixed"', '"rho": "fresh"'),
     ("d_sigma", "rho", "vote.in_cells(np.zeros(", "vote.in_cells(np.arange("),
     ("d_sigma", "fig-7", "theta = alpha", "theta = 1.5 * alpha"),

@@ -163,6 +163,35 @@ def test_algorithm_1_displaces_the_people_of_adult_nearly_as_far_as_a_uniform_sh
     assert places == pytest.approx({50: 0.930, 100: 0.729, 200: 0.318, 400: 0.091}, abs=1e-3)
 
 
+def test_a_million_people_along_a_line_are_the_first_of_whom_a_map_is_left_and_neighborhoods_are_hidden():
+    rows = expected("geography")
+    million, plane = of(rows, groups="line", people=1_000_000), of(rows, groups="plane")
+    ours, ends = million["mallows, delta"], (million["none"], million["uniform"])
+    assert ours["lambda"] == pytest.approx(0.108, abs=0.003)
+    assert ours["lambda near"] == pytest.approx(0.864, abs=0.005)
+    assert ours["share"] == pytest.approx(0.048, abs=0.001)
+    assert [round(each["rho"], 2) for each in ends] == [0.90, 0.23]
+    assert ours["rho"] - million["regions"]["rho"] < 0.03  # what is found out beyond the laws of regions
+    assert million["mallows"]["lambda"] > million["noisy sort"]["lambda"] > 3 * ours["lambda"]
+    for people in (10_000, 30_000, 100_000):
+        assert min(row["lambda"] for name, row in of(rows, people=people).items() if name in ours_of(rows)) > 0.8
+    assert plane["mallows, delta"]["share"] > 0.8
+    assert plane["mallows, delta"]["lambda"] > 0.9
+
+
+def ours_of(rows):
+    """The names of shuffles near an order."""
+    return {row["mechanism"] for row in rows} - {"none", "regions", "uniform"}
+
+
+def test_two_possible_answers_halve_alpha_and_not_what_people_are_promised():
+    for row in expected("letters"):
+        if row["letters"] == 2:
+            assert row["alpha of people"] == pytest.approx(2 * row["alpha"], rel=0.05)
+        if not row["letters"]:
+            assert row["alpha of people"] == row["alpha"]
+
+
 def test_groups_by_place_keep_what_is_to_be_learned_of_places():
     rows = expected("fig-4-acs")
     none = of(rows, mechanism="none")["none"]
