@@ -66,7 +66,7 @@ def household_odds(
         InvalidParameterError: if households are no such lists, or larger than everybody together.
 
     Example:
-        >>> from shuffledp import Groups, KaryRandomizedResponse
+        >>> from shuffledp import Groups, KaryRandomizedResponse, NoisySortShuffler
         >>> shuffler = NoisySortShuffler(groups=Groups.from_radius(np.arange(2000), 48), alpha=4.0)
         >>> local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
         >>> (found,) = household_odds(shuffler, ProtocolModel(local=local, shuffle=shuffler.model(2000)), 3)
