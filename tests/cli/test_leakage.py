@@ -46,6 +46,17 @@ def test_more_people_than_are_evaluated_are_refused_by_the_name_of_the_option():
         assert "--users must be at most 10,000,000,000" in refused(2, *THREE, "--users", people)
 
 
+def test_the_household_of_a_task_is_read_where_none_is_asked_for(tmp_path):
+    write_task(tmp_path, people={"expected": 100, "household": 4})
+    at_home = shuffledp("leakage", tmp_path / "task.toml", "--agreement", 0.5, "--json").json["household"]
+    assert (at_home["household"], at_home["agreement"]) == (4, 0.5)
+    asked = shuffledp("leakage", tmp_path / "task.toml", "--household", 2, "--json").json["household"]
+    assert asked["household"] == 2
+    assert "household" not in shuffledp("leakage", tmp_path / "task.toml", "--adversary", "strong", "--json").json
+    write_task(tmp_path, people={"expected": 100})
+    assert "household" not in shuffledp("leakage", tmp_path / "task.toml", "--json").json
+
+
 def test_json_is_that_of_the_library(folder):
     printed = shuffledp(*THREE, "--users", 30, "--prior", "1/5,0.3,0.5", "--compare", "--json").json
     expected = examine_target(protocol(30), prior=[0.2, 0.3, 0.5], compare=True).to_dict()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.running import refused, shuffledp, task_with, toml, write_answers
+from cli.running import refused, shuffledp, task_with, toml, write_answers, write_csv
 from shuffledp.core.errors import BudgetExceededError
 from shuffledp.core.instants import written
 from shuffledp.files import ledger_use
@@ -14,7 +14,7 @@ from shuffledp.files.ledger_use import charge_collection, inviting, spend_own
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.survey.ledger_charges import Loss, loss_of_release, read_release
+from shuffledp.survey.ledger_charges import Loss, loss_of_release, read_release, worst_loss
 from shuffledp.survey.ledger_lines import Charge
 
 NOW = datetime.now(UTC)
@@ -78,6 +78,25 @@ def test_a_run_that_fails_gives_back_what_it_reserved(year):
             "--ledger", year / "year.ledger")  # fmt: skip
     (entry,) = shown(year)["entries"]
     assert (entry["state"], entry["taken"]) == ("void", 0)
+
+
+def test_a_sum_is_reserved_for_the_fewest_people_whose_noise_it_needs(tmp_path):
+    for releases, name in ((100, "many.ledger"), (2, "year.ledger")):
+        new = ("--cap", 9, "--delta", 1e-3, "--releases", releases, "--output", tmp_path / name)
+        assert shuffledp("ledger", "new", *new).code == 0
+    protocol = {"kind": "split-and-mix", "epsilon": 0.5, "lower": 0, "upper": 9, "dropout_fraction": 0.2}
+    task = task_with(randomizer=None, shuffler=None, protocol=protocol, people={"expected": 50})
+    (tmp_path / "task.toml").write_text(toml(task))
+    write_csv(tmp_path / "answers.csv", [task["value"]], [[each % 10] for each in range(45)])
+    said = run(tmp_path, "none", "--ledger", tmp_path / "many.ledger")
+    assert (said.code, "fewer --releases, or of a larger --delta" in said.err) == (7, True)
+    entries = []
+    for name in ("one", "two"):
+        assert run(tmp_path, name, "--ledger", tmp_path / "year.ledger").code == 0
+        entries = shown(tmp_path)["entries"]
+    assert [each["people"] for each in entries] == [45, 45]
+    reserved = worst_loss(Task.read(tmp_path / "task.toml"), 1e-5)
+    assert (reserved.people, reserved.charge.squared < Charge.of(1.0, 0.0).squared) == (40, True)
 
 
 def test_a_release_above_its_reservation_counts_in_full(year, monkeypatch):

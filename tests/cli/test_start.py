@@ -62,7 +62,8 @@ LEAKAGE = ["leakage", "--epsilon0", 1, "--users", 20, "--categories", 3]
 AUDIT = ["audit", "small.toml", "--trials", 3, "--statistics"]
 NO_PICTURE = {"matplotlib", "jinja2"}
 # For each command the most modules of this library that it may import, and what it must not.
-FLOORS = re.compile(r"shuffledp\.protocols(\.\w+){0,2}")  # folders of families (a docstring) and their doors (names)
+# Folders that are a docstring, and the doors of families, which are names.
+FLOORS = re.compile(r"shuffledp\.(protocols(\.\w+){0,2}|documents\.charts)")
 LEAN = {
     "help": (["--help"], 28, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
     "account": (ACCOUNT, 133, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),

@@ -55,7 +55,8 @@ Method = Annotated[
     ),
 ]
 Household = Annotated[
-    int | None, whole("People, the target among them, who give the same answer with a chance of --agreement.")
+    int | None,
+    whole("People, the target among them, who agree with a chance of --agreement; else the task's household."),
 ]
 Agreement = Annotated[float, typer.Option(help="Chance that all of --household give the same answer.")]
 _LONGEST = 100  # characters of a number
@@ -89,13 +90,9 @@ def leakage(
     Before and after seeing what is released.
     """
     from shuffledp.cli.protocol_options import Asked
-    from shuffledp.core.validate import one_of
     from shuffledp.documents.leakage_document import household_section, leakage_document
     from shuffledp.documents.statement_document import with_share
-    from shuffledp.files.matrices import read_gain
-    from shuffledp.leakage import METHODS
 
-    one_of(METHODS, method=method)
     _check_people(users)
     asked = Asked(
         task=task,
@@ -108,13 +105,10 @@ def leakage(
         people=input,
         value=value,
     )
-    about: dict[str, Any] = {
-        "prior": None if prior is None else _shares(prior),
-        "gain": None if gain == "bayes" else read_gain(Path(gain)),
-        "method": method,
-    }
+    about = _about(prior, gain, method)
+    is_plain = prior is None and gain == "bayes" and adversary == "uninformed"
     model, counts_right = asked.model_of_run(), gain == "bayes"
-    at_home = _household(model, household, agreement, prior=prior, gain=gain, adversary=adversary)
+    at_home = _household(model, household, agreement, of_task=asked.household(), is_plain=is_plain)
     found = _examined(model, about, adversary=adversary, compare=compare, whole=json)
 
     def document() -> "Document":
@@ -126,6 +120,20 @@ def leakage(
         print_json(found.to_dict() | ({} if at_home is None else {"household": at_home.to_dict()}))
     else:
         show_document(document)
+
+
+def _about(prior: str | None, gain: str, method: str) -> dict[str, Any]:
+    """Prior, gain and method as the library takes them."""
+    from shuffledp.core.validate import one_of
+    from shuffledp.files.matrices import read_gain
+    from shuffledp.leakage import METHODS
+
+    one_of(METHODS, method=method)
+    return {
+        "prior": None if prior is None else _shares(prior),
+        "gain": None if gain == "bayes" else read_gain(Path(gain)),
+        "method": method,
+    }
 
 
 def _check_people(users: int | None) -> None:
@@ -140,18 +148,26 @@ def _check_people(users: int | None) -> None:
 
 
 def _household(
-    model: "ProtocolModel", household: int | None, agreement: float, *, prior: str | None, gain: str, adversary: str
+    model: "ProtocolModel", household: int | None, agreement: float, *, of_task: int | None, is_plain: bool
 ) -> "HouseholdLeakage | None":
-    """Leakage about a person whose household answers alike; None if it is not asked for."""
+    """Leakage about a person whose household answers alike; None if neither an option nor the task names one.
+
+    The task's household is left out where its leakage is not known; that of the option is refused there.
+    """
     from shuffledp.leakage import household_leakage
 
-    if household is None:
-        if agreement != 1:
-            raise InvalidParameterError("--agreement must be left out without --household, the people who agree.")
+    if household is None and of_task is None and agreement != 1:
+        raise InvalidParameterError("--agreement must be left out without --household, the people who agree.")
+    if household is not None:
+        if not is_plain:
+            raise InvalidParameterError("--prior, --gain and --adversary must be left out beside --household.")
+        return household_leakage(model, household=household, agreement=agreement)
+    if of_task is None or not is_plain:
         return None
-    if prior is not None or gain != "bayes" or adversary != "uninformed":
-        raise InvalidParameterError("--prior, --gain and --adversary must be left out beside --household.")
-    return household_leakage(model, household=household, agreement=agreement)
+    try:
+        return household_leakage(model, household=of_task, agreement=agreement)
+    except UnsupportedModelError:
+        return None
 
 
 def _examined(

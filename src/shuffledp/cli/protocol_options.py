@@ -101,6 +101,13 @@ class Asked(ProtocolOptions):
         """Names of the answers in the task; empty without a task, where answers are numbers from 0."""
         return () if self.task is None else self._column().targets
 
+    def household(self) -> int | None:
+        """Largest number of people who live together, by the task's [people]; None where it does not say."""
+        from shuffledp.survey import Task
+
+        said = None if self.task is None else Task.read(self.task).people.household
+        return said if isinstance(said, int) else None
+
     def share(self, others: str) -> str:
         """A clause: results are about one of several columns; ``others`` says what the rest add; "" for one column."""
         if self.task is None:

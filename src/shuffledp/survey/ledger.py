@@ -166,6 +166,12 @@ class Ledger:
                 f"{what} must leave no more of delta than the ledger foresees for {self.terms.releases} releases; all "
                 "that is kept for remainders would be used up. Nothing was spent."
             )
+        if charge.promises_nothing:
+            raise BudgetExceededError(
+                f"{what} must promise something at the delta that the ledger foresees for each of "
+                f"{self.terms.releases} releases, {self.terms.remainder_each:.2g}; it does not. A ledger of fewer "
+                "--releases, or of a larger --delta, foresees more for each. Nothing was spent."
+            )
         raise BudgetExceededError(
             f"{what} must fit into the ledger's cap, epsilon = {self.terms.cap:g} at delta = {self.terms.delta:g}; "
             f"{_share(before, budget)} of the budget is taken, and this would take {_share(charge, budget)}. Nothing "

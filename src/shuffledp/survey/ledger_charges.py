@@ -35,9 +35,10 @@ def worst_loss(task: Task, remainder: float) -> Loss:
         task: the task.
         remainder: d of all its columns together.
     """
-    least = task.release.minimum_batch
-    each = [_worst(column, least, remainder / len(task.columns)) for column in task.columns]
-    return Loss(charge=sum(each, Charge()), people=max(least - task.people.fakes, 0))
+    batches = [_smallest_batch(column) for column in task.columns]
+    share = remainder / len(task.columns)
+    each = [_worst(column, least, share) for column, least in zip(task.columns, batches, strict=True)]
+    return Loss(charge=sum(each, Charge()), people=max(min(batches) - task.people.fakes, 0))
 
 
 def loss_of_release(release: EarlierRelease, remainder: float) -> Loss:
@@ -75,6 +76,11 @@ def read_release(path: Path) -> EarlierRelease:
         return EarlierRelease.read(path)
     except InvalidParameterError as error:
         raise InvalidParameterError(str(error).replace("the earlier release", "the release", 1)) from None
+
+
+def _smallest_batch(column: Column) -> int:
+    """Fewest people of a release: the task's minimum batch, or those whose noise the protocol needs beside fakes."""
+    return max(column.release.minimum_batch, column.randomizer.least_people + column.people.fakes)
 
 
 def _worst(column: Column, least: int, remainder: float) -> Charge:

@@ -40,6 +40,11 @@ class Charge(Described):
         squared = _MOST if math.isinf(mu) else math.ceil(mu * mu * (1 + 1e-12) * UNIT)
         return cls(squared=squared, remainder=math.ceil(remainder * (1 + 1e-12) * UNIT))
 
+    @property
+    def promises_nothing(self) -> bool:
+        """Whether it is the charge of a release without a promise, which fits into no budget."""
+        return self.squared >= _MOST
+
     def __add__(self, other: "Charge") -> "Charge":
         return Charge(squared=self.squared + other.squared, remainder=self.remainder + other.remainder)
 
