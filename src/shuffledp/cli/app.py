@@ -19,6 +19,7 @@ from shuffledp.cli import (
     ledger_command,
     relay_command,
     serve_command,
+    states_command,
     survey_command,
     survey_new_command,
     tokens_command,
@@ -71,9 +72,10 @@ for about_keys in (keys_command.new, keys_command.show, keys_command.rotate):
 for about_collections in (
     collect_command.new,
     collect_command.show,
-    collect_command.status,
+    states_command.status,
     collect_command.close,
     fetch_command.fetch,
+    states_command.forget,
 ):
     collect_command.collect_app.command()(on_screen(about_collections))
 for about_kits in (kit_command.new, kit_command.add):

@@ -1,11 +1,10 @@
-"""The commands about a collection: `new` and `show` before it begins, `status` and `close` while it is open."""
+"""The commands about a collection: `new` and `show` before it begins, `close` while it is open."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,6 +32,7 @@ from shuffledp.cli.options import (
     show_document,
 )
 from shuffledp.cli.send_command import Certificates, CollectionFile
+from shuffledp.cli.states_command import status_of
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
@@ -123,19 +123,6 @@ def show(collection: CollectionFile, *, json: Json = False) -> None:
     _show(Collection.read(collection), None, as_json=json)
 
 
-def status(collection: CollectionFile, *, ca: Certificates = None, json: Json = False) -> None:
-    """Ask the shuffler whether a collection is open, and whether enough have answered; never how many."""
-    from shuffledp.documents.sending_document import status_document
-    from shuffledp.survey import Collection
-
-    read = Collection.read(collection)
-    found = status_of(read, ca)
-    if json:
-        print_json({"collection": read.id.hex()} | found)
-    else:
-        show_document(lambda: status_document(read, found))
-
-
 def close(
     collection: CollectionFile,
     *,
@@ -180,19 +167,6 @@ def close(
             "the issuer must be told that the collection is closed, or it goes on signing, and keeps who took part, "
             f"until the date. {untold}"
         )
-
-
-def status_of(collection: "Collection", ca: Path | None) -> dict[str, Any]:
-    """The shuffler's answer about the state of a collection."""
-    require_extra("service", "asking", ["httpx"])
-    from shuffledp.parties.service.client import answer_to, new_client
-
-    with new_client(certificates=ca) as client:
-        answer = answer_to(client, "GET", f"{collection.shuffler.url}{collection.path}", _PATIENCE)
-    with suppress(ValueError, KeyError, TypeError):
-        said = answer.json()
-        return {"phase": str(said["phase"]), "at_least_minimum": bool(said["at_least_minimum"])}
-    raise RemoteProtocolError(f"the shuffler must say how a collection stands; {collection.shuffler.url} does not.")
 
 
 def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> None:

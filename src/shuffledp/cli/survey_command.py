@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.collect_command import status_of
 from shuffledp.cli.fetch_command import Waiting
 from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
+from shuffledp.cli.states_command import status_of
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits, printable
-from shuffledp.documents.blocks import DETAIL, Block, Role, told
+from shuffledp.documents.blocks import DETAIL, Block, Column, Role, Table, told
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.survey import DEMONSTRATION, Collection, Task, WebPage
 
@@ -147,6 +147,35 @@ def _files(folders: Iterable[Path], blocks: Iterable[Block]) -> Section:
 
     pages = told(*(f"Page: {folder / RELEASE_PAGE}" for folder in folders), role=Role.PATH)
     return Section(anchor="files", title="Files", blocks=(*blocks, *pages))
+
+
+def statuses_document(found: Sequence[tuple[Path, Collection, Mapping[str, Any]]]) -> Document:
+    """States of several collections, a line each, with the name of its file."""
+    enough = {True: "yes", False: "no", None: "-"}
+    rows = tuple(
+        (str(file), printable(of.task.name), str(each["phase"]), enough[each["at_least_minimum"]], shown(of.closes))
+        for file, of, each in found
+    )
+    heads = ("File", "Name", "Phase", "Enough", "Closes")
+    table = Table("Collections", tuple(Column(head, left=True, folds=head in heads[:2]) for head in heads), rows)
+    return Document(sections=(Section(anchor="statuses", title="", blocks=(table,)),))
+
+
+def forgotten_document(states: Sequence[tuple[str, str, str]]) -> Document:
+    """States of old collections, each with what was held and why it stays; "" where it is removed.
+
+    Args:
+        states: id in hexadecimal digits, what was held, and why it stays.
+    """
+    lines = [
+        f"{'Stays' if stays else 'Removed'}: {collection}, {held}{f': {stays}' if stays else ''}."
+        for collection, held, stays in states
+    ]
+    again = "What stays ends by itself: name its collection in the configuration again, and start the service."
+    kept = "Releases, keys and collection files are as they were."
+    said = lines or ["Nothing is kept of a collection that the configuration does not name."]
+    blocks = told(*said, again if any(stays for *_, stays in states) else "", kept)
+    return Document(sections=(Section(anchor="forgotten", title="", blocks=blocks),))
 
 
 def status_document(collection: Collection, status: Mapping[str, object]) -> Document:

@@ -131,6 +131,16 @@ class BatchStore(Database):
             self._body(batch).unlink(missing_ok=True)
         self.seen.destroy_unused_keys()
 
+    def known(self) -> list[tuple[bytes, bool]]:
+        """Ids of the collections of which a batch is known, sorted, each with whether all of them are done."""
+        found = self.rows("SELECT collection, min(done) FROM batches GROUP BY collection ORDER BY collection")
+        return [(collection, bool(done)) for collection, done in found]
+
+    def drop(self, collection_id: bytes) -> None:
+        """Remove all that is known of a collection; a batch that came again would be taken for a new one."""
+        self.end(collection_id)
+        self.run("DELETE FROM batches WHERE collection = ?", collection_id)
+
     def try_to_store(self) -> None:
         """Test the disk: write beside the bodies and into the database, and delete both.
 

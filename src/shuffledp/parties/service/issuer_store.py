@@ -94,6 +94,18 @@ class IssuerStore(Database):
         """Whether a collection was closed at this issuer."""
         return self.finds("SELECT 1 FROM closed WHERE collection = ?", collection_id)
 
+    def known(self) -> list[tuple[bytes, bool]]:
+        """Ids of the collections of which anything is kept, sorted, each with whether it was closed."""
+        closed = {each for (each,) in self.rows("SELECT collection FROM closed")}
+        invited = {each for (each,) in self.rows("SELECT DISTINCT collection FROM invited")}
+        return [(each, each in closed) for each in sorted(closed | invited)]
+
+    def drop(self, collection_id: bytes) -> None:
+        """Remove all that is kept of a collection, even that it was closed."""
+        with self.transaction():
+            for table in ("invited", "closed"):
+                self.run(f"DELETE FROM {table} WHERE collection = ?", collection_id)  # noqa: S608  one of ours
+
     def close_collections(self, collection_ids: Iterable[bytes]) -> None:
         """Mark collections as ended, and delete their invitations."""
         for each in collection_ids:
