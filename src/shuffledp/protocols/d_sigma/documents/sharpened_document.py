@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from shuffledp.documents.blocks import PAGE, Block, Cell, Column, Role, Table, Text
-from shuffledp.documents.place_charts import folded, place_name
+from shuffledp.documents.charts.place_charts import folded, place_name
 from shuffledp.documents.words import Scale, count
 from shuffledp.protocols.d_sigma.survey.regional_result import Sharpened
 
