@@ -123,8 +123,7 @@ def difference_of(
     contrast = (
         within(estimate, targets) if other is None else between(estimate, other, targets, same_people=same_people)
     )
-    (found,) = compared([contrast], level=estimate.level)
-    return found
+    return compared([contrast], level=estimate.level)[0][0]
 
 
 def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
@@ -133,7 +132,6 @@ def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
     Raises:
         InvalidParameterError: for unknown targets, or fewer than two rows to compare.
     """
-    names = estimate.names
     if estimate.where is None:
         chosen = _known(estimate, targets or tuple(dict.fromkeys(estimate.target)))
         pairs = list(combinations([estimate.target.index(each) for each in chosen], 2))
@@ -142,7 +140,8 @@ def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
         chosen = _known(estimate, targets or estimate.compared_targets)
         rows = [[place for place, each in enumerate(estimate.target) if each == name] for name in chosen]
         pairs = [pair for each in rows for pair in combinations(each, 2)]
-        labels = [LESS.join((names[one], names[two])) for one, two in pairs]
+        named = [", ".join(map(str, where.values())) for where in estimate.where]
+        labels = [f"{estimate.target[one]}: {LESS.join((named[one], named[two]))}" for one, two in pairs]
     if not pairs:
         raise invalid("two or more that can be compared", targets=", ".join(chosen))
     _require_few(len(pairs))
@@ -164,11 +163,17 @@ def between(first: Estimate, second: Estimate, targets: Sequence[str] = (), *, s
     Errors of two releases are independent, given all answers: each randomized anew.
 
     Raises:
-        InvalidParameterError: for estimates of different kinds, or targets that are not in both.
+        InvalidParameterError: for estimates of different kinds, targets that are not in both, or the same people who
+            are not as many in both.
     """
     validate.instance_of(Estimate, other=second)
     if first.statistic != second.statistic:
         raise invalid(f"of the same statistic, {first.statistic!r}", other=second.statistic)
+    if same_people and first.num_reports != second.num_reports:
+        raise invalid(
+            f"of as many reports, {first.num_reports:,}, if the same people are in both",
+            other=f"{second.num_reports:,}",
+        )
     others = set(second.names)
     wanted = _known(first, targets or first.compared_targets)
     rows = [place for place, name in enumerate(first.names) if name in others and first.target[place] in wanted]
@@ -188,34 +193,37 @@ def between(first: Estimate, second: Estimate, targets: Sequence[str] = (), *, s
     )
 
 
-def compared(contrasts: Sequence[Contrast], *, level: float) -> tuple[Differences, ...]:
+def compared(
+    contrasts: Sequence[Contrast], *, level: float, p_values: Sequence[float] = ()
+) -> tuple[tuple[Differences, ...], tuple[bool, ...]]:
     """Differences of all these pairs, with intervals and decisions that hold together with probability ``level``.
 
     Guarantees:
-        1. The intervals are those of coverage 1 - (1 - level) / K each, for the K pairs of all contrasts (Bonferroni).
+        1. The intervals are those of coverage 1 - (1 - level) / K each, for the K pairs of all contrasts, with the
+           ``p_values`` of other tests (Bonferroni).
         2. Of the pairs that do not differ, one is said to with chance 1 - level at most (Holm): those are told apart
-           whose interval at 1 - (1 - level) / m holds no 0, with m the number of pairs that are not told apart yet.
+           whose interval at 1 - (1 - level) / m holds no 0, with m the number of comparisons not decided so yet.
+
+    Returns:
+        The differences of each contrast, and for each p-value whether it is among what is told apart.
 
     References:
         Newcombe 1998, Zou and Donner 2008 (intervals of differences from those of both); Holm 1979.
     """
     validate.open_probability(level=level)
-    total = sum(len(each.target) for each in contrasts)
+    total = sum(len(each.target) for each in contrasts) + len(p_values)
     _require_few(total)
     told = [np.zeros(len(each.target), dtype=np.bool_) for each in contrasts]
-    while True:
-        left = total - sum(int(each.sum()) for each in told)
-        if not left:
-            break
-        apart = [_apart(each.intervals(_each_of(left, level))) for each in contrasts]
-        now = [one | two for one, two in zip(told, apart, strict=True)]
-        if all((one == two).all() for one, two in zip(told, now, strict=True)):
-            break
-        told = now
-    return tuple(
+    tested, before = np.zeros(len(p_values), dtype=np.bool_), -1
+    while before < (decided := int(tested.sum()) + sum(int(each.sum()) for each in told)) < total:
+        each_level, before = _each_of(total - decided, level), decided
+        told = [one | _apart(each.intervals(each_level)) for one, each in zip(told, contrasts, strict=True)]
+        tested = tested | (np.array(p_values) <= 1 - each_level)
+    made = tuple(
         _differences(each, each.intervals(_each_of(total, level)), differs, total, level)
         for each, differs in zip(contrasts, told, strict=True)
     )
+    return made, tuple(tested.tolist())
 
 
 def _each_of(comparisons: int, level: float) -> float:
@@ -235,7 +243,7 @@ def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], t
     if first.possible is not None and second.possible is not None:
         possible = first.possible[0] - second.possible[1], first.possible[1] - second.possible[0]
     return Differences(
-        statistic=f"difference of {first.statistic}",
+        statistic=f"{first.statistic} (difference)",
         target=contrast.target,
         estimate=first.estimate[contrast.places[0]] - second.estimate[contrast.places[1]],
         standard_error=np.sqrt(asked),

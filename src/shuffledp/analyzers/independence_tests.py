@@ -15,6 +15,7 @@ from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.table import Floats
 
 _LEAST_MARGIN = 3.0  # standard errors: categories of a smaller share are merged
+_SIZE = 0.05  # of a single test
 _CONVERGED, _MOST_STEPS = 1e-12, 100_000
 
 
@@ -29,6 +30,7 @@ class Independence:
         p_value: chance of so large a statistic if both answers are independent.
         merged: for each column the names of the categories that were merged into one, since each was too rare; or ().
         method: "likelihood" for k-RR, and "wald" for other randomizers.
+        differs: whether it is told from independence by Holm's procedure over all comparisons; by itself, at 5%.
     """
 
     columns: tuple[str, str]
@@ -37,6 +39,7 @@ class Independence:
     p_value: float
     merged: tuple[tuple[str, ...], tuple[str, ...]]
     method: str
+    differs: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON."""
@@ -47,6 +50,7 @@ class Independence:
             "p_value": self.p_value,
             "merged": [list(each) for each in self.merged],
             "method": self.method,
+            "differs": self.differs,
         }
 
 
@@ -92,9 +96,10 @@ def independence(table: CrossTable, model: FrequencyModel) -> Independence | Non
         columns=table.columns,
         statistic=statistic,
         degrees=degrees,
-        p_value=_beyond(statistic, degrees),
+        p_value=(p_value := _beyond(statistic, degrees)),
         merged=(_named(table.categories[0], rows), _named(table.categories[1], columns)),
         method=method,
+        differs=p_value <= _SIZE,
     )
 
 

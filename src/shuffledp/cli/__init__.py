@@ -2,7 +2,8 @@
 
 In reading order: `app` (the commands), `options`, `protocol_options` (a protocol from options or a task),
 `init_command` (a task to begin with), `account_command` (account, calibrate), `leakage_command`, `plan_command` (plan,
-planner, audit, graph), `release_command` (run and its stages), `ledger_command`, `send_command`, `progress_bars`.
+planner, audit, graph), `release_command` (run and its stages), `difference_command`, `ledger_command`, `send_command`,
+`progress_bars`.
 """
 
 import importlib.util

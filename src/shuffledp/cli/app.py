@@ -25,6 +25,7 @@ from shuffledp.cli import (
     tokens_command,
 )
 from shuffledp.cli.account_command import account, calibrate
+from shuffledp.cli.difference_command import difference
 from shuffledp.cli.graph_command import design, graph_app, inspect
 from shuffledp.cli.init_command import init
 from shuffledp.cli.leakage_command import leakage
@@ -60,7 +61,22 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for command in (init, plan, planner, run, randomize, shuffle, analyze, account, calibrate, leakage, audit, demo, send):
+for command in (
+    init,
+    plan,
+    planner,
+    run,
+    randomize,
+    shuffle,
+    analyze,
+    difference,
+    account,
+    calibrate,
+    leakage,
+    audit,
+    demo,
+    send,
+):
     app.command()(on_screen(command))
 for of_family in commands():
     app.command()(on_screen(of_family))

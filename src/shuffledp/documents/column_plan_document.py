@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from shuffledp.accounting import SHARP_THEOREMS
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee
@@ -10,6 +11,9 @@ from shuffledp.documents.blocks import DETAIL, Block, Column, Role, Table, Text,
 from shuffledp.documents.words import NOTHING
 from shuffledp.planning.mechanism_choice import Option
 from shuffledp.survey import ColumnPlan
+
+if TYPE_CHECKING:
+    from shuffledp.planning.detectable_differences import LeastDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class ColumnPlanDocument:
         """Expected results with ``remarks``, then other randomizers; ``no_curator`` is why none stands beside them."""
         yield Text(" ".join(filter(None, [self.what_to_expect(), remarks])))
         yield from self.further()
+        yield from told(*map(_found, self.column.least_differences))
         yield from told(" ".join(filter(None, [self.rounding, self.beside_curator() or no_curator])))
         yield self.advice()
         yield _options(self.column)
@@ -86,6 +91,18 @@ class ColumnPlanDocument:
             return Text("No randomizer for such answers has a smaller standard error than yours.")
         less = 1 - best.error.standard_error / chosen.error.standard_error
         return Text(f"{best.kind} would have a standard error that is {less:.1%} smaller.")
+
+
+def _found(least: "LeastDifference") -> str:
+    """The least difference that a comparison finds, in a sentence."""
+    many = count_of(least.comparisons, "comparison")
+    if least.difference is None:
+        return f"No difference between {least.between} is sure to be found with {many}: there are too few people."
+    points = in_digits(100 * least.difference, "about", digits=3)
+    return (
+        f"A difference of {points} percentage points between {least.between}, at shares around {least.base:.0%}, is "
+        f"found with a chance of {least.power:.0%}, with {many} at {least.level:.0%} together."
+    )
 
 
 def _options(column: ColumnPlan) -> Table:

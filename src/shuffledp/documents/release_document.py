@@ -48,9 +48,18 @@ def on_page(outcome: ColumnOutcome) -> Iterator[Section | None]:
         yield make(outcome)
 
 
+def compared(outcome: ColumnOutcome) -> Iterator[Section | None]:
+    """Section on what the task compares, if it compares anything."""
+    if outcome.comparisons is not None:
+        from shuffledp.documents.comparison_document import comparison_section
+
+        yield comparison_section(outcome.comparisons)
+
+
 # In this order. A new section is a function and one more line.
 SECTIONS: tuple[Callable[[ColumnOutcome], Iterable[Section | None]], ...] = (
     lambda outcome: [flow_section(outcome), estimates_section(outcome)],
+    compared,
     by_shuffle,
     on_page,
 )

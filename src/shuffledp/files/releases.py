@@ -193,7 +193,8 @@ def released_columns(
 def composed_release(
     task: Task, done: Sequence[ColumnOutcome], earlier: Sequence[EarlierRelease], folder: Path
 ) -> Outcome:
-    """The outcome of the task, composed over columns and earlier releases, and written."""
+    """The outcome of the task, composed over columns and earlier releases, compared as it says, and written."""
+    done = _compared(task, done)
     models = [outcome.model for outcome in done]
     largest = max(model.shuffle.largest_group for model in models)
     columns = composed_columns(
@@ -209,3 +210,15 @@ def composed_release(
         for name, outcome in zip(task.folders, done, strict=True)
     }
     return write_all(Outcome(task=task, columns=done_with, statements=statements, earlier=tuple(earlier)), folder)
+
+
+def _compared(task: Task, done: Sequence[ColumnOutcome]) -> Sequence[ColumnOutcome]:
+    """The outcomes with the comparisons that the task asks for, made from the rows that are released."""
+    if not task.release.compare:
+        return done
+    from shuffledp.survey.comparisons import inside
+    from shuffledp.survey.released_numbers import ReleasedNumbers
+
+    numbers = [ReleasedNumbers.of(each.column, each.model, each.rows(), each.release.num_reports) for each in done]
+    found = inside(numbers, task.release.compare, level=task.release.level)
+    return [replace(one, comparisons=own) for one, own in zip(done, found, strict=True)]

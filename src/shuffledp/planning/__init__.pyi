@@ -14,6 +14,9 @@ from .people_needed import people_for as people_for
 from .people_needed import fewest_people as fewest_people
 from .people_needed import PeopleNeeded as PeopleNeeded
 from .people_needed import PeoplePlan as PeoplePlan
+from .detectable_differences import LeastDifference as LeastDifference
+from .detectable_differences import least_difference as least_difference
+from .detectable_differences import least_difference_of_options as least_difference_of_options
 from .word_discovery import find_chance as find_chance
 from .word_discovery import least_share as least_share
 from .word_discovery import planned_thresholds as planned_thresholds

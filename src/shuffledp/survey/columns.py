@@ -42,6 +42,23 @@ class Missing(StrEnum):
     CATEGORY = "category"
 
 
+class Compared(StrEnum):
+    """Comparisons inside a release: pairs of options, pairs of regions, or two answers that are randomized together."""
+
+    OPTIONS = "options"
+    REGIONS = "regions"
+    INDEPENDENCE = "independence"
+
+    @property
+    def needed(self) -> str:
+        """Parts that a task must have for it, in words."""
+        return {
+            Compared.OPTIONS: "a question with two or more options",
+            Compared.REGIONS: "the key by, which makes regions, for a question that is asked in strata",
+            Compared.INDEPENDENCE: "two columns that are randomized jointly",
+        }[self]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSection(Section):
     """People who take part; earlier tasks about the same people are named by their SHA-256."""
@@ -86,16 +103,20 @@ class ReleaseSection(Section):
     minimum_batch: int = 1
     level: float = 0.95
     contact: str | None = None
+    compare: tuple[Compared, ...] = ()
 
     def __post_init__(self) -> None:
         validate.open_probability(delta=self.delta, level=self.level)
+        if len(set(self.compare)) != len(self.compare):
+            raise invalid("all different", compare=", ".join(self.compare))
         validate.integer_at_least(1, minimum_batch=self.minimum_batch)
         if self.contact is not None:
             one_line(contact=self.contact)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the table; without ``contact`` where there is none."""
-        return without_none(super(ReleaseSection, self).to_dict(), "contact")
+        """All keys of the table; without ``contact`` and ``compare`` where there is none."""
+        table = without_none(super(ReleaseSection, self).to_dict(), "contact")
+        return {key: value for key, value in table.items() if value or key != "compare"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +195,16 @@ class Column(Described):
             object.__setattr__(self, "randomizer", self.randomizer.as_follow_up())
         elif self.randomizer.follow_up:
             raise InvalidParameterError('follow_up must be left out: after = "question = answer" sets it; got true.')
+
+    @property
+    def comparable(self) -> tuple[Compared, ...]:
+        """Comparisons inside a release that fit the column."""
+        fits = {
+            Compared.OPTIONS: self.randomizer.has_options and len(self.randomizer.targets) > 1,
+            Compared.REGIONS: "by" in self.shuffler.beside,
+            Compared.INDEPENDENCE: self.randomizer.num_columns == 2,
+        }
+        return tuple(kind for kind, does in fits.items() if does)
 
     def _check_columns(self) -> None:
         """Refuse another number of private columns than the randomizer takes."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from shuffledp._version import __version__
 from shuffledp.core.estimates import Estimate
@@ -19,6 +19,9 @@ from shuffledp.survey.earlier import EarlierRelease
 from shuffledp.survey.ledger_lines import LedgerMark
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.task import Task
+
+if TYPE_CHECKING:
+    from shuffledp.survey.comparisons import ColumnComparisons
 
 Result = TypeVar("Result")
 
@@ -114,6 +117,7 @@ class ColumnOutcome(WithFiles):
         demonstration: whether the answers may be made up.
         composed: what holds for one person over all columns and ``earlier`` releases; empty if there is only this one.
         ledger: entry of the privacy ledger that counts the release; None if none does.
+        comparisons: those that the task asks for; None if it asks for none.
         files: names of the files written so far, with their SHA-256 digests.
     """
 
@@ -125,6 +129,7 @@ class ColumnOutcome(WithFiles):
     composed: tuple[PrivacyStatement, ...] = ()
     earlier: tuple[EarlierRelease, ...] = ()
     ledger: LedgerMark | None = None
+    comparisons: "ColumnComparisons | None" = None
     files: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -178,6 +183,7 @@ class ColumnOutcome(WithFiles):
             **_written(self.column),
             **self.release.to_dict(),
             "estimates": self.rows(),
+            **_compared([self]),
             **({} if result is None else result.written(seeded=self.seeded)),
             "warnings": list(self.warnings),
             "statements": [statement.to_dict() for statement in self.statements],
@@ -257,6 +263,7 @@ class Outcome(WithFiles, Saved):
         return {
             **_written(self.task),
             "estimates": [{"value": part.column.value, **row} for part in columns for row in part.rows()],
+            **_compared(columns),
             "statements": [statement.to_dict() for statement in self.statements],
             "earlier": _counted(self.earlier),
             **_in_ledger(self.ledger),
@@ -335,6 +342,12 @@ def _only(task: Task, columns: Mapping[Any, Result]) -> Result:
 def _counted(earlier: Iterable[EarlierRelease]) -> list[dict[str, Any]]:
     """Earlier releases whose losses are in the statements, each once."""
     return list({each: each.to_dict() for release in earlier for each in release.counted}.values())
+
+
+def _compared(columns: Iterable[ColumnOutcome]) -> dict[str, Any]:
+    """Key of a release whose task asks for comparisons."""
+    found = [each.comparisons.to_dict() for each in columns if each.comparisons is not None]
+    return {"comparisons": found} if found else {}
 
 
 def _in_ledger(mark: LedgerMark | None) -> dict[str, Any]:

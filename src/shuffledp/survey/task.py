@@ -156,6 +156,11 @@ class Task:
     def __post_init__(self) -> None:
         columns = self.written.columns() if isinstance(self.written, Blocks) else (self.written,)
         object.__setattr__(self, "columns", columns)
+        for each in self.release.compare:
+            if not any(each in column.comparable for column in columns):
+                raise InvalidParameterError(
+                    f"[release] compare must be what a private column has; {each.value!r} needs {each.needed}."
+                )
 
     @classmethod
     def read(cls, path: str | Path) -> Self:

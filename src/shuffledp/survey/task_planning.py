@@ -25,6 +25,7 @@ from shuffledp.survey.questions.question import Question
 from shuffledp.survey.task import Task
 
 if TYPE_CHECKING:
+    from shuffledp.planning.detectable_differences import LeastDifference
     from shuffledp.planning.people_needed import PeoplePlan
 
 
@@ -49,6 +50,7 @@ class ColumnPlan:
         of_question: what the family of the randomizer adds; None if nothing.
         of_shuffle: what the family of the shuffler adds to each column, as on walks; None if nothing.
         curator: what a trusted curator would err with what is stated; None where there is none to stand beside.
+        least_differences: the least that comparisons of the task find; empty where it asks for none.
     """
 
     column: Column
@@ -59,6 +61,7 @@ class ColumnPlan:
     of_question: FamilyPlan | None = None
     of_shuffle: FamilyPlan | None = None
     curator: TrustedCurator | None = None
+    least_differences: "tuple[LeastDifference, ...]" = ()
 
     @property
     def value(self) -> str:
@@ -80,7 +83,14 @@ class ColumnPlan:
             **entry_of(self.of_question),
             **entry_of(self.of_shuffle),
             "curator": None if self.curator is None else self.curator.to_dict(),
+            **self._compared,
         }
+
+    @property
+    def _compared(self) -> dict[str, Any]:
+        """Key of a plan whose task asks for comparisons."""
+        found = [each.to_dict() for each in self.least_differences]
+        return {"least_differences": found} if found else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +202,12 @@ def plan(
         return replace(column_plan(column, num_users, shuffler, alone=alone), of_shuffle=added)
 
     columns = tuple(map(planned, task.columns))
+    if task.release.compare:
+        from shuffledp.survey.planned_comparisons import planned_comparisons
+
+        columns = tuple(
+            replace(each, least_differences=planned_comparisons(task, each.column, each.model)) for each in columns
+        )
     models = [column.model for column in columns]
     largest = models[0].shuffle.largest_group
     found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)

@@ -1,0 +1,123 @@
+"""Comparisons in words: each difference with its interval first, then for whom and for how many it holds."""
+
+from collections.abc import Iterator, Sequence
+
+from shuffledp.analyzers import About, Differences, Independence
+from shuffledp.core.text import count_of, printable
+from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
+from shuffledp.documents.document import Document, Place, Section
+from shuffledp.documents.words import Scale, count, listed, number
+from shuffledp.survey.comparisons import ColumnComparisons
+
+_LEAST_P = 0.0001
+_MOST_ROWS = 12  # on a terminal
+_WHOM = {
+    About.POPULATION: "a population that the people asked are a random sample of",
+    About.ASKED: "the people asked themselves",
+}
+FREE = "It is made from numbers that are released, and costs no privacy."
+_TOLD = {True: "yes", False: "no"}
+
+
+def comparison_section(found: ColumnComparisons) -> Section | None:
+    """Section of a release page on what its task compares; None where nothing of the column is compared."""
+    if not (found.differences or found.tests or found.untested):
+        return None
+    blocks = (*_blocks(found), *told(_meaning([found])))
+    return Section(anchor="differences", title="Differences", blocks=blocks, place=Place.RESULTS)
+
+
+def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks: Sequence[str] = ()) -> Document:
+    """Comparisons of all columns of one release, or of two; ``remarks`` say what was claimed."""
+    blocks: list[Block] = []
+    for each in found:
+        blocks += told(printable(each.value) * (len(found) > 1), role=Role.SUBHEADING)
+        blocks += _blocks(each)
+    notes = told(" ".join([_meaning(found), *remarks]))
+    return Document(title=title, sections=(Section(anchor="differences", title="", blocks=(*blocks, *notes)),))
+
+
+def _blocks(found: ColumnComparisons) -> Iterator[Block]:
+    """Differences of one column, then its test of independence."""
+    for each in found.differences:
+        yield _table(each, on=PAGE)
+        if len(each.target) == 1:
+            yield Text(_in_a_line(each), Role.LEAD, on=TERMINAL)
+            continue
+        yield Text((table := _table(each, on=TERMINAL)).caption, on=TERMINAL)
+        yield table
+        left_out = len(each.target) - _MOST_ROWS
+        yield from told(f"... and {count(left_out)} more: --json has all" if left_out > 0 else "", on=TERMINAL)
+    for test in found.tests:
+        yield Text(_of_test(test), Role.LEAD)
+    yield from told(f"No test of independence: {found.untested}." if found.untested else "")
+
+
+def _in_a_line(found: Differences) -> str:
+    """The only difference, number first."""
+    scale = Scale.of(found)
+    middle, low, high = (scale.plain(each[0], unit=False) for each in (found.estimate, found.lower, found.upper))
+    told_apart = "" if found.differs[0] else "; not told from 0"
+    return f"{middle}{_unit(scale)} ({low} to {high}): {printable(found.target[0])}{told_apart}"
+
+
+def _unit(scale: Scale) -> str:
+    return f" {scale.unit_of_errors}" if scale.unit_of_errors else ""
+
+
+def _table(found: Differences, *, on: "object") -> Table:
+    """Differences with their intervals; on a terminal the first rows, in ASCII letters."""
+    scale, on_page = Scale.of(found), on is PAGE
+    write = scale.text if on_page else scale.plain
+    rows = tuple(
+        (
+            printable(name),
+            Cell(text=write(middle, unit=False), bold=on_page),
+            f"{write(low, unit=False)} to {write(high, unit=False)}",
+            _TOLD[told_apart],
+        )
+        for name, middle, low, high, told_apart in zip(
+            found.target, found.estimate, found.lower, found.upper, found.differs, strict=True
+        )
+    )
+    together = f" that hold for all {count(found.num_comparisons)} together" if found.num_comparisons > 1 else ""
+    unit = f" in{_unit(scale)}" if scale.unit_of_errors else ""
+    caption = f"{found.statistic}{unit}, with {found.level * 100:.4g}% intervals{together}"
+    heads = ("first less second", "difference", f"{found.level:.0%} interval", "told apart")
+    columns = (Column(heads[0], left=True, folds=on_page), *map(Column, heads[1:]))
+    medium = PAGE if on_page else TERMINAL | DETAIL
+    return Table(caption, columns, rows if on_page else rows[:_MOST_ROWS], label=caption, on=medium)
+
+
+def _of_test(test: Independence) -> str:
+    """The p-value first, then what it is about."""
+    first, second = map(printable, test.columns)
+    result = "they depend on each other" if test.differs else "independence is not refuted"
+    merged = [
+        f"of {name}: {listed(list(map(printable, each)))}"
+        for name, each in zip((first, second), test.merged, strict=True)
+        if each
+    ]
+    rare = f" Rare categories were taken as one, {listed(merged)}." if merged else ""
+    p = f"p < {_LEAST_P:g}" if test.p_value < _LEAST_P else f"p = {test.p_value:.3g}"
+    degrees = count_of(test.degrees, "degree", "degrees")
+    return (
+        f"{p}: {first} and {second}, {result} (chi-square {number(test.statistic)} with {degrees} of freedom, of the "
+        f"law that fits the reports best).{rare}"
+    )
+
+
+def _meaning(found: Sequence[ColumnComparisons]) -> str:
+    """For whom, for how many together, and at which price."""
+    differences = [one for each in found for one in each.differences]
+    total = max(each.num_comparisons for each in found)
+    abouts = [_WHOM[each] for each in dict.fromkeys(one.about for one in differences)]
+    whom = f"Differences are about {' or '.join(abouts)}." if abouts else ""
+    level = f"{differences[0].level * 100:.4g}%" if differences else ""
+    together = ""
+    if total > 1:
+        together = (
+            f"{count(total)} comparisons are counted: in {level or '95%'} of all runs all intervals hold, and nothing "
+            "is told apart that does not differ (Bonferroni, Holm). Whoever looks for more later compares more."
+        )
+    return " ".join(filter(None, [whom, together, FREE]))

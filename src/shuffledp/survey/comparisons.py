@@ -1,0 +1,133 @@
+"""Comparisons of released numbers: what a task fixes beforehand, and what is asked of one release or of two.
+
+All is made from numbers that are released, and so costs no privacy. How many comparisons there are is counted here.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from shuffledp.analyzers import (
+    Contrast,
+    CrossTable,
+    Differences,
+    Independence,
+    between,
+    compared,
+    independence,
+    within,
+)
+from shuffledp.core.local_models import FrequencyModel
+from shuffledp.core.validate import invalid
+from shuffledp.survey.columns import Compared
+from shuffledp.survey.released_numbers import ReleasedNumbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnComparisons:
+    """Comparisons of one private column.
+
+    Args:
+        value: name of the column.
+        differences: of options, of regions, or between two releases.
+        tests: tests of independence, at most one; and what kept one from being made is in ``untested``.
+        untested: why there is no test of independence though one was asked for; "" otherwise.
+        num_comparisons: comparisons of all columns, for which intervals and decisions hold together.
+    """
+
+    value: str
+    differences: tuple[Differences, ...]
+    tests: tuple[Independence, ...] = ()
+    untested: str = ""
+    num_comparisons: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Dictionary for JSON."""
+        return {
+            "value": self.value,
+            "num_comparisons": self.num_comparisons,
+            "differences": [row for each in self.differences for row in each.rows()],
+            "independence": [each.to_dict() for each in self.tests],
+        }
+
+
+def inside(
+    columns: Sequence[ReleasedNumbers], kinds: Iterable[Compared], *, level: float, targets: Sequence[str] = ()
+) -> tuple[ColumnComparisons, ...]:
+    """Comparisons inside a release, of these kinds where they fit; one entry for each column.
+
+    Args:
+        columns: released numbers of each private column.
+        kinds: what is compared.
+        level: with which all intervals hold together.
+        targets: which options are compared; all, if none is given.
+    """
+    wanted = list(dict.fromkeys(kinds))
+    contrasts, tests = [], []
+    for each in columns:
+        chosen = [kind for kind in wanted if kind in each.column.comparable]
+        contrasts.append([_contrast(each, kind, targets) for kind in chosen if kind is not Compared.INDEPENDENCE])
+        asked = Compared.INDEPENDENCE in chosen and each.is_table
+        tests.append([_tested(each)] if asked else [])
+    return _together(columns, [[one for one in each if one is not None] for each in contrasts], tests, level)
+
+
+def apart(
+    first: Sequence[ReleasedNumbers],
+    second: Sequence[ReleasedNumbers],
+    *,
+    level: float,
+    targets: Sequence[str] = (),
+    same_people: bool = False,
+) -> tuple[ColumnComparisons, ...]:
+    """Differences of one release less another one, for the private columns of the same name in both.
+
+    Raises:
+        InvalidParameterError: if no column is in both, or one of another kind.
+    """
+    others = {each.column.value: each for each in second}
+    both = [each for each in first if each.column.value in others]
+    if not both:
+        raise invalid("in both releases", value=", ".join(each.column.value for each in first))
+    contrasts = [
+        [between(each.estimate, others[each.column.value].estimate, targets, same_people=same_people)] for each in both
+    ]
+    return _together(both, contrasts, [[] for _ in both], level)
+
+
+def _contrast(numbers: ReleasedNumbers, kind: Compared, targets: Sequence[str]) -> Contrast | None:
+    """Pairs of one kind; None of regions where there is only one."""
+    if kind is Compared.OPTIONS:
+        return within(numbers.estimate, targets)
+    places = numbers.places
+    if places is None or places.where is None or len({tuple(each.items()) for each in places.where}) < 2:
+        return None
+    return within(places, targets or numbers.estimate.compared_targets)
+
+
+def _tested(numbers: ReleasedNumbers) -> Independence | None:
+    return independence(cast(CrossTable, numbers.estimate), cast(FrequencyModel, numbers.model.local))
+
+
+def _together(
+    columns: Sequence[ReleasedNumbers],
+    contrasts: Sequence[Sequence[Contrast]],
+    tests: Sequence[Sequence[Independence | None]],
+    level: float,
+) -> tuple[ColumnComparisons, ...]:
+    """Comparisons of all columns, with intervals and decisions that hold for all of them together."""
+    made = [each for some in tests for each in some if each is not None]
+    flat = [each for some in contrasts for each in some]
+    differences, told = compared(flat, level=level, p_values=[each.p_value for each in made])
+    found, decided = iter(differences), iter(told)
+    total = sum(len(each.target) for each in flat) + len(made)
+    return tuple(
+        ColumnComparisons(
+            value=each.column.value,
+            differences=tuple(next(found) for _ in pairs),
+            tests=tuple(replace(test, differs=next(decided)) for test in some if test is not None),
+            untested="too few categories are common enough" * any(test is None for test in some),
+            num_comparisons=total,
+        )
+        for each, pairs, some in zip(columns, contrasts, tests, strict=True)
+    )

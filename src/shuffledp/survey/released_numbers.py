@@ -1,0 +1,189 @@
+"""Numbers of a release as estimates again: from the rows of its ``statement.json``, with the model of its reports."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from shuffledp.analyzers import (
+    CrossTable,
+    CrossTableAnalyzer,
+    Frequencies,
+    FrequencyAnalyzer,
+    TickAnalyzer,
+    TickEstimate,
+)
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.estimates import SHARES, Estimate
+from shuffledp.core.local_models import FrequencyModel, ProtocolModel
+from shuffledp.core.shuffle_models import LabelMeaning
+from shuffledp.core.table import Floats
+from shuffledp.survey.columns import Column
+from shuffledp.survey.section import read_whole
+from shuffledp.survey.task import Task
+
+STATEMENT = "statement.json"
+_LARGEST = 1 << 30  # bytes: a task may have millions of categories
+_ROUNDING = 1e-9
+
+
+class SeparatePlaces(Estimate):
+    """Estimated numbers of places whose people are shuffled apart, so that errors of different places go apart too."""
+
+    __slots__ = ()
+
+    def covariances(self, first: Any, second: Any) -> tuple[Floats, Floats | None]:
+        """Covariances of the errors of pairs of rows about different places: 0."""
+        del second
+        return np.zeros(len(first)), np.zeros(len(first))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleasedNumbers:
+    """Released numbers of one private column.
+
+    Args:
+        column: the column.
+        model: protocol of its reports.
+        estimate: numbers for all people together.
+        places: numbers by region or place; None if there are none.
+    """
+
+    column: Column
+    model: ProtocolModel
+    estimate: Estimate
+    places: Estimate | None
+
+    @classmethod
+    def of(cls, column: Column, model: ProtocolModel, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Self:
+        """Numbers in the rows of a release, as `ColumnOutcome.rows` or a ``statement.json`` has them."""
+        tables = _tables(rows, num_reports)
+        analyzer = column.randomizer.analyzer(level=column.release.level, columns=column.inputs)
+        places = next((each for each in tables.values() if each.where is not None), None)
+        if places is not None and model.shuffle.labels is LabelMeaning.STRATUM:
+            places = SeparatePlaces(**_own(places))
+        estimate = _typed(next(iter(tables.values())), tables, analyzer, model)
+        return cls(column=column, model=model, estimate=estimate, places=places)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether they are about two answers that were randomized together."""
+        return isinstance(self.estimate, CrossTable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleasedFile:
+    """Content of the ``statement.json`` of a release, for what can be computed from its numbers.
+
+    Args:
+        name: title of its task.
+        columns: numbers of each private column.
+        seeded: whether it is a trial run, which promises nothing.
+        content: bytes of the file.
+    """
+
+    name: str
+    columns: tuple[ReleasedNumbers, ...]
+    seeded: bool
+    content: bytes
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The release in a folder, or in the file itself.
+
+        Raises:
+            InvalidParameterError: if there is none that this version can read, or nothing was released.
+        """
+        path = folder / STATEMENT if folder.is_dir() else folder
+        try:
+            content = read_whole(path, most=_LARGEST)
+        except OSError as error:
+            raise InvalidParameterError(
+                f"a release must be a folder with a {STATEMENT} that can be read; got {str(folder)!r}: "
+                f"{error.strerror}."
+            ) from None
+        try:
+            data = json.loads(content)
+            if data.get("not_released"):
+                raise InvalidParameterError(f"a release must have numbers; of {str(folder)!r} nothing was released.")
+            task = Task.from_dict(data["task"])
+            parts = data.get("columns", [data])
+            columns = tuple(
+                ReleasedNumbers.of(
+                    column,
+                    ProtocolModel.from_dict(part["model"]),
+                    [row for row in data["estimates"] if row.get("value") == part.get("value")],
+                    part["num_reports"],
+                )
+                for column, part in zip(task.columns, parts, strict=True)
+            )
+            return cls(name=task.name, columns=columns, seeded=bool(data["seeded"]), content=content)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            if isinstance(error, InvalidParameterError) and "nothing was released" in str(error):
+                raise
+            raise InvalidParameterError(
+                f"a release must have a {STATEMENT} that this version can read; got {str(path)!r}."
+            ) from None
+
+
+def _tables(rows: Sequence[Mapping[str, Any]], num_reports: int) -> dict[str, Estimate]:
+    """One estimate for each statistic, in the order of the rows."""
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(row["statistic"], []).append(row)
+    return {name: _estimate(name, part, num_reports) for name, part in parts.items()}
+
+
+def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Estimate:
+    """Estimate of these rows; with intervals of their own where those are not the normal ones."""
+    found = {
+        key: np.array([row[key] for row in rows], dtype=np.float64)
+        for key in ("estimate", "standard_error", "lower", "upper")
+    }
+    sampling = [row["sampling_error"] for row in rows]
+    is_share = statistic.startswith("frequency") and "difference" not in statistic
+    normal = Estimate(
+        statistic=statistic,
+        target=tuple(row["target"] for row in rows),
+        estimate=found["estimate"],
+        standard_error=found["standard_error"],
+        sampling_error=None if None in sampling else np.array(sampling, dtype=np.float64),
+        possible=SHARES if is_share else None,
+        level=rows[0]["level"],
+        where=tuple(row["where"] for row in rows) if all("where" in row for row in rows) else None,
+        num_reports=num_reports,
+    )
+    off = np.abs(np.stack([normal.lower - found["lower"], normal.upper - found["upper"]]))
+    if off.max() <= _ROUNDING * max(1.0, float(np.abs(found["estimate"]).max())):
+        return normal
+    return Estimate(**_own(normal) | {"interval": np.stack([found["lower"], found["upper"]], axis=1)})
+
+
+def _typed(estimate: Estimate, tables: Mapping[str, Estimate], analyzer: Any, model: ProtocolModel) -> Estimate:
+    """Estimate of the kind that this analyzer makes of such reports, which knows how its errors go together."""
+    own, local, shuffle = _own(estimate), model.local, model.shuffle
+    if isinstance(analyzer, TickAnalyzer):
+        return TickEstimate(**own, model=local)  # type: ignore[arg-type]  # as its task has them
+    if shuffle.dummies is not None or shuffle.arrival_share < 1 or not isinstance(local, FrequencyModel):
+        return estimate
+    if isinstance(analyzer, FrequencyAnalyzer) and estimate.statistic == "frequency":
+        return Frequencies(**own, model=local)
+    if isinstance(analyzer, CrossTableAnalyzer) and len(tables) >= 4:
+        margins, shares, differences = list(tables.values())[1:4]
+        return CrossTable(
+            **own,
+            columns=analyzer.columns,
+            categories=analyzer.categories,  # type: ignore[arg-type]  # names, as it made them
+            margins=margins,
+            row_shares=shares,
+            differences=differences,
+        )
+    return estimate
+
+
+def _own(estimate: Estimate) -> dict[str, Any]:
+    """Fields of an estimate that estimates of all kinds have."""
+    return {each.name: getattr(estimate, each.name) for each in fields(Estimate)}

@@ -1,0 +1,202 @@
+"""The command `difference`, and what a task compares by itself: from released numbers alone, and each counted once."""
+
+import json
+import random
+import re
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cli.running import refused, shuffledp, stub_pages, toml, write_csv
+from docs.test_schema import SCHEMA
+
+DIFFERENCES = Draft202012Validator({"$ref": "#/$defs/differences", "$defs": SCHEMA["$defs"]})
+CAR = {"kind": "k-rr", "epsilon0": 3.0, "categories": ["car", "bus", "bike"]}
+SPORT = {"kind": "k-rr", "epsilon0": 3.0, "categories": ["No", "Yes"]}
+TICKS = 'column = "pets"\nkind = "multi-select"\noptions = ["cat", "dog", "fish"]\nat_most = 3'
+SEVERAL = f"""
+name = "a street"
+public = ["side"]
+[[value]]
+column = "way"
+randomizer = {{kind = "k-rr", epsilon0 = 3.0, categories = ["car", "bus", "bike"]}}
+[[value]]
+{TICKS}
+randomizer = {{kind = "columns", epsilon0 = 3.0}}
+[[value]]
+column = "hours"
+randomizer = {{kind = "laplace-mean", epsilon0 = 1.0, lower = 0, upper = 60}}
+[[value]]
+columns = ["sport", "side"]
+randomizer = {{kind = "k-rr", epsilon0 = 3.0, categories = [["No", "Yes"], ["north", "south"]]}}
+[release]
+delta = 1e-6
+compare = ["options", "independence"]
+""".replace('public = ["side"]\n', "")
+
+
+def people(week: int, number: int = 1500) -> list[list[object]]:
+    rng = random.Random(week)
+    return [
+        [
+            rng.choices(["car", "bus", "bike"], [0.6 - 0.2 * week, 0.3, 0.1 + 0.2 * week])[0],
+            rng.choice(["Yes", "No"]),
+            rng.choice(["north", "south"]),
+            rng.choice(["cat;dog", "", "fish"]),
+            rng.randrange(20 + 10 * week),
+        ]
+        for _ in range(number)
+    ]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Releases of two weeks, of a street in several columns, and of regions."""
+    folder = tmp_path_factory.mktemp("differences")
+    with pytest.MonkeyPatch.context() as patched:
+        stub_pages(patched)
+
+        def run(name, task, week):
+            table = write_csv(folder / "answers.csv", ["way", "sport", "side", "pets", "hours"], people(week))
+            (folder / f"{name}.toml").write_text(task, encoding="utf-8")
+            done = shuffledp("run", folder / f"{name}.toml", "--input", table, "--output", folder / name)
+            assert done.code == 0, done.err
+            (folder / f"{name}.txt").write_text(done.out, encoding="utf-8")
+
+        one = {"name": "ways", "value": "way", "randomizer": CAR, "release": {"delta": 1e-6}}
+        for week in (0, 1):
+            run(f"week{week}", toml(one), week)
+            run(f"street{week}", SEVERAL, week)
+        by = {"by": "side", "public": ["side"], "release": {"delta": 1e-6, "compare": ["regions"]}}
+        run("regions", toml(one | {"value": "sport", "randomizer": SPORT} | by), 0)
+    return folder
+
+
+def differences(*arguments):
+    found = shuffledp("difference", *arguments, "--json")
+    assert found.code == 0, found.err
+    DIFFERENCES.validate(found.json)
+    return found.json
+
+
+def test_two_releases_are_compared_number_first(place):
+    lines = shuffledp("difference", place / "week0", place / "week1", "--target", "car").out.splitlines()
+    assert lines[0] == "ways, week0 less week1"
+    number = re.match(r"(-?[\d.]+) percentage points \((-?[\d.]+) to (-?[\d.]+)\): car$", lines[1])
+    assert number
+    middle, low, high = map(float, number.groups())
+    assert low < 20 < high
+    assert low < middle < high
+    assert "costs no privacy" in lines[-1]
+    assert "say --same-people" in lines[-1]
+
+
+def test_the_claim_of_the_same_people_is_repeated_and_leaves_sampling_out(place):
+    """Mutant: the claim taken silently."""
+    weeks = place / "week0", place / "week1"
+    claimed, others = differences(*weeks, "--same-people"), differences(*weeks)
+    assert (claimed["claims"], others["claims"]) == (["same people"], [])
+    rows = [each["comparisons"][0]["differences"] for each in (claimed, others)]
+    assert {row["about"] for row in rows[0]} == {"people asked"}
+    assert all(one["upper"] - one["lower"] < other["upper"] - other["lower"] for one, other in zip(*rows, strict=True))
+    assert "is claimed here, and nothing shows it" in shuffledp("difference", *weeks, "--same-people").out
+    assert others["privacy_cost"] == 0
+
+
+def test_everything_that_two_releases_have_in_common_is_counted(place):
+    """Mutant: each column counted by itself."""
+    found = differences(place / "street0", place / "street1")["comparisons"]
+    counted = {each["value"]: len(each["differences"]) for each in found}
+    assert counted == {"way": 3, "pets": 3, "hours": 1, "sport and side": 4}
+    assert {each["num_comparisons"] for each in found} == {11}
+    alone = differences(place / "street0", place / "street1", "--value", "hours")["comparisons"]
+    assert [each["num_comparisons"] for each in alone] == [1]
+    (hours,) = alone[0]["differences"]
+    assert hours["lower"] < -5 < hours["upper"]
+
+
+def test_options_and_independence_of_one_release_are_compared_as_its_task_says(place):
+    """The page, the statement and the command say the same."""
+    found = differences(place / "street0")["comparisons"]
+    statement = json.loads((place / "street0" / "statement.json").read_text(encoding="utf-8"))
+    assert [each for each in statement["comparisons"] if each["differences"] or each["independence"]] == found
+    ways, pets, both = found
+    assert [each["target"] for each in ways["differences"]] == ["car - bus", "car - bike", "bus - bike"]
+    assert {each["about"] for each in pets["differences"]} == {"people asked"}
+    assert both["independence"][0]["p_value"] > 1e-4
+    assert ways["num_comparisons"] == 7
+    printed = (place / "street0.txt").read_text(encoding="utf-8")
+    assert "car - bus" in printed
+    assert "sport and side, independence is not refuted" in printed
+    assert "7 comparisons are counted" in printed
+
+
+def test_regions_are_compared_once_for_a_question_of_two_answers(place):
+    (found,) = differences(place / "regions")["comparisons"]
+    assert [each["target"] for each in found["differences"]] == ["Yes: north - south"]
+    assert found["differences"][0]["about"] == "population"
+    assert "No: " not in shuffledp("difference", place / "regions").out
+    options = differences(place / "regions", "--compare", "options")["comparisons"][0]["differences"]
+    assert [each["target"] for each in options] == ["No - Yes"]
+
+
+def test_what_cannot_be_compared_is_refused_in_one_line(place, tmp_path):
+    week = place / "week0"
+    assert "another release than A" in refused(2, "difference", week, week)
+    assert "is about two" in refused(2, "difference", week, "--same-people")
+    assert "statement.json that can be read" in refused(2, "difference", tmp_path)
+    assert "must be one of options, regions" in refused(2, "difference", week, "--compare", "all")
+    assert "two columns that are randomized jointly" in refused(2, "difference", week, "--compare", "independence")
+    assert "must be left out for two" in refused(2, "difference", week, place / "week1", "--compare", "options")
+    assert "in both releases" in refused(2, "difference", week, place / "regions")
+    assert "targets of the estimate" in refused(2, "difference", week, place / "week1", "--target", "tram")
+    (tmp_path / "statement.json").write_text("[1, 2]", encoding="utf-8")
+    assert "that this version can read" in refused(2, "difference", tmp_path)
+    statement = json.loads((week / "statement.json").read_text(encoding="utf-8"))
+    fewer = statement | {"num_reports": 1400, "seeded": True}
+    (tmp_path / "statement.json").write_text(json.dumps(fewer), encoding="utf-8")
+    assert "of as many reports, 1,500" in refused(2, "difference", week, tmp_path, "--same-people")
+    assert "trial run, made with a seed" in shuffledp("difference", week, tmp_path).out
+
+
+def test_a_task_that_compares_what_it_does_not_have_is_refused(tmp_path):
+    task = {"name": "x", "value": "way", "randomizer": CAR, "release": {"delta": 1e-6}}
+    for compare, said in (
+        (["regions"], "'regions' needs the key by"),
+        (["independence"], "'independence' needs two columns"),
+        (["pairs"], "compare"),
+        (["options", "options"], "all different"),
+    ):
+        (tmp_path / "task.toml").write_text(toml(task | {"release": {"delta": 1e-6, "compare": compare}}))
+        assert said in refused(2, "plan", tmp_path / "task.toml", "--users", 100)
+
+
+def test_a_plan_says_the_least_difference_that_each_comparison_finds(tmp_path):
+    """Mutant: comparisons not counted."""
+    release = {"delta": 1e-6, "compare": ["options", "regions"], "minimum_batch": 500}
+    task = {"name": "x", "value": "way", "by": "side", "public": ["side"], "randomizer": CAR, "release": release}
+    (tmp_path / "task.toml").write_text(toml(task), encoding="utf-8")
+    plan = shuffledp("plan", tmp_path / "task.toml", "--users", 4000)
+    assert re.search(r"A difference of [\d.]+ percentage points between two options, at shares around 30%", plan.out)
+    assert "between two regions of 2,000 people each" in plan.out
+    found = shuffledp("plan", tmp_path / "task.toml", "--users", 4000, "--json").json
+    Draft202012Validator({"$ref": "#/$defs/plan", "$defs": SCHEMA["$defs"]}).validate(found)
+    both = found["columns"][0]["least_differences"]
+    assert [each["comparisons"] for each in both] == [6, 6]
+    (tmp_path / "task.toml").write_text(
+        toml(task | {"randomizer": CAR | {"epsilon0": 0.2}, "release": release}), encoding="utf-8"
+    )
+    assert "No difference between" in shuffledp("plan", tmp_path / "task.toml", "--users", 500).out
+
+
+def test_a_task_that_compares_nothing_is_written_as_before(tmp_path):
+    """Digests of older tasks hold."""
+    from shuffledp.survey import Task
+
+    task = {"name": "x", "value": "way", "randomizer": CAR, "release": {"delta": 1e-6}}
+    with_key = task | {"release": {"delta": 1e-6, "compare": []}}
+    assert Task.from_dict(task).sha256 == Task.from_dict(with_key).sha256
+    assert "compare" not in Task.from_dict(task).to_dict()["release"]
+    other = Task.from_dict(task | {"release": {"delta": 1e-6, "compare": ["options"]}})
+    assert Task.from_dict(other.to_dict()) == other
+    assert other.sha256 != Task.from_dict(task).sha256
