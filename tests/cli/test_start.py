@@ -74,7 +74,7 @@ LEAN = {
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 252, NO_PICTURE),
+    "audit": (AUDIT, 253, NO_PICTURE),
     "graph": (["graph", "inspect", "edges.csv"], 198, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """
