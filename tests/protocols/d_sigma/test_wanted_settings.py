@@ -2,11 +2,13 @@
 
 import itertools
 import math
+import tomllib
 
 import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.protocols.d_sigma.documents.exploration_document import task_lines
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
 from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
@@ -20,7 +22,10 @@ from shuffledp.protocols.d_sigma.planning.wanted_settings import (
 )
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
+from shuffledp.protocols.d_sigma.survey.groups import Grouping
+from shuffledp.protocols.d_sigma.survey.groups_sought import seek
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
+from shuffledp.survey import Task
 
 PEOPLE = Groups.from_radius(np.arange(600), 15)
 EPSILON0 = 0.5
@@ -151,3 +156,30 @@ def test_promises_are_spreads_over_people_who_are_not_alone():
 def test_requirements_that_are_none_are_refused(wanted, match):
     with pytest.raises(InvalidParameterError, match=match):
         Wanted(**wanted)
+
+
+def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
+    """Groups differ in size, and what hides a report is the people around it: gaps by groups are beside the point."""
+    density = np.exp(np.sin(np.linspace(0, 12, 600)))
+    groups = Groups.from_radius(np.cumsum(1 / density), 12)
+    task = Task.from_dict(
+        {
+            "name": "line",
+            "value": "ill",
+            "public": ["km"],
+            "randomizer": {"kind": "k-rr", "epsilon0": EPSILON0, "categories": ["no", "yes"]},
+            "shuffler": {"kind": "noisy-sort", "alpha": 4.0},
+            "groups": {"columns": ["km"], "radius": 12},
+            "release": {"delta": 1e-6},
+        }
+    )
+    found = seek(task.column, Grouping(groups), Wanted(slot_chance=0.2))
+    best = found.found[found.best]
+    assert best.setting.mechanism == "noisy-sort, laplace, even gaps"
+    assert best.promises.named.most <= 0.2
+    others = [each.displacement for each in found.found if each is not best]
+    assert best.displacement < 0.85 * min(others)
+    lines = tomllib.loads("\n".join(task_lines(best.setting, task.column.shuffler.groups)))
+    shuffler = NoisySortShuffler(groups=groups, **{key: lines["shuffler"][key] for key in ("alpha", "spacing")})
+    assert named_each(shuffler, EPSILON0).max() <= 0.2
+    assert np.ptp(np.diff(shuffler.prepare().parameters)) < 1e-12

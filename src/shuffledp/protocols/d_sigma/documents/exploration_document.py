@@ -24,6 +24,7 @@ from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note
 from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.settings_tried import (
+    EVEN,
     GAUSSIAN,
     LAPLACE,
     MALLOWS,
@@ -113,6 +114,8 @@ def task_lines(setting: Setting, groups: GroupsSection) -> tuple[str, ...]:
     lines = ["[shuffler]", f'kind = "{kind}"', f"alpha = {float(setting.alpha or 0)!r}"]
     if noise == "gaussian":
         lines.append('noise = "gaussian"')
+    if setting.mechanism == EVEN:
+        lines.append('spacing = "uniform"')
     if setting.delta:
         lines.append(f"delta = {setting.delta!r}")
     if setting.reach is not None:

@@ -27,10 +27,10 @@ from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
 from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
-from shuffledp.protocols.d_sigma.survey.settings_tried import GAUSSIAN, LAPLACE, MALLOWS, Setting
+from shuffledp.protocols.d_sigma.survey.settings_tried import EVEN, GAUSSIAN, LAPLACE, MALLOWS, Setting
 from shuffledp.survey.columns import Column
 
-_PURE = (MALLOWS, LAPLACE)
+_PURE = (MALLOWS, LAPLACE, EVEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.protocols.d_sigma.survey.pilot import Pilot, section_of, stretches
 from shuffledp.protocols.d_sigma.survey.settings_tried import (
+    EVEN,
     MALLOWS,
     NONE,
     SPENDING,
@@ -193,4 +194,6 @@ def shuffler_of(setting: Setting, grouping: Grouping, order: Integers) -> SlotSh
     if setting.mechanism in {MALLOWS, SPENDING}:
         return MallowsShuffler(groups=grouping.groups, alpha=alpha, delta=setting.delta or None, order=order)
     noise: dict[str, Any] = {"noise": "gaussian", "delta": setting.delta} if setting.delta else {}
+    if setting.mechanism == EVEN:
+        noise = {"spacing": "uniform"}
     return NoisySortShuffler(groups=grouping.groups, alpha=alpha, order=order, **noise)

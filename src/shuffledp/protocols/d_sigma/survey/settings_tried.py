@@ -7,6 +7,7 @@ from shuffledp.protocols.d_sigma.attacks.pilot_attacks import Guessed
 
 NONE, UNIFORM = "no shuffle", "uniform shuffle"
 MALLOWS, SPENDING, LAPLACE, GAUSSIAN = "mallows", "mallows, with delta", "noisy-sort, laplace", "noisy-sort, gaussian"
+EVEN = "noisy-sort, laplace, even gaps"
 _NOISE = 0.003  # of rho, guesses and lambda: settings that differ by less are alike
 _ALIKE = 0.1  # of a whole way from no shuffle to a uniform one: of settings as near, the better promise is taken
 _WEIGHT = 3.0  # of hiding beside showing, or the other way round, in what is not balanced
@@ -18,7 +19,7 @@ class Setting(Described):
 
     Args:
         mechanism: one of "no shuffle", "uniform shuffle", "mallows", "mallows, with delta", "noisy-sort, laplace",
-            "noisy-sort, gaussian".
+            "noisy-sort, gaussian"; or, in a search, "noisy-sort, laplace, even gaps".
         alpha: loss of the order inside a group; None for the first two.
         delta: the remainder that goes with it.
         reach: radius or number of neighbors of the groups; None where groups have neither.
