@@ -71,18 +71,18 @@ class Reports(Table):
         return self.model.num_users_of(len(self))
 
     def misplaced(self, *, first: int = 0) -> int | None:
-        """First row with a wrong round; row ``person * num_messages + round`` must be of ``round``.
+        """First row with a wrong round; row ``person * num_messages + k`` is of round k // messages_per_round.
 
         Rows are counted with the ``first`` ones that come before these, if they are a part. None if all are right, or
         reports do not say which round they are for.
         """
-        rounds, period = self.model.rounds(self.columns), self.model.num_messages
+        rounds, period, each = self.model.rounds(self.columns), self.model.num_messages, self.model.messages_per_round
         if rounds is None:
             return None
-        head = (first + np.arange(min(period, len(rounds)))) % period
+        head = (first + np.arange(min(period, len(rounds)))) % period // each
         if np.array_equal(rounds[:period], head) and np.array_equal(rounds[period:], rounds[:-period]):
             return None
-        return first + int(np.argmax(rounds != (first + np.arange(len(rounds))) % period))
+        return first + int(np.argmax(rounds != (first + np.arange(len(rounds))) % period // each))
 
     def __eq__(self, other: object) -> bool:
         return super().__eq__(other) is True and isinstance(other, Reports) and self.model == other.model

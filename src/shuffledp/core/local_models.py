@@ -37,6 +37,7 @@ class LocalModel(Described):
     kind: ClassVar[str]
     mechanism: ClassVar[type[Any] | None] = None  # what runs on a device; a mechanism makes itself known here
     num_messages: int = 1  # reports that each user sends; a field where it is a parameter
+    messages_per_round: int = 1  # of each user, next to each other among the user's messages
 
     @property
     @abstractmethod
@@ -47,6 +48,11 @@ class LocalModel(Described):
     def warnings(self) -> tuple[str, ...]:
         """Warnings about collecting such reports, or about trusting their estimate."""
         return lone_warnings(self)
+
+    @property
+    def played_by_one(self) -> tuple[str, ...]:
+        """Warnings of parties that must be apart, where one operator played them all, as whoever runs all does."""
+        return ()
 
     @property
     def epsilon0(self) -> float:

@@ -106,6 +106,7 @@ class ShuffleModel(Described):
     num_alone: int = 0  # people whose reports are not shuffled with anybody's; a field where there may be some
     largest_group: int = 0  # people in the largest of the groups that `d_sigma` is about
     num_rounds: int = 1  # shuffles, independent of each other, one for each of a user's messages; a field where several
+    messages_per_round: int = 1  # of each user, in an order that is seen; a field where there may be several
     arrival_share: float = 1.0  # expected share of people whose own reports are in the view
     design_effect: float = 1.0  # factor by which unequal weights of people multiply the variance of an estimate
 
@@ -184,7 +185,7 @@ class ShuffleModel(Described):
         """The gamma of a gamma-imperfect shuffle: 0 for a uniform one, None where it is not known.
 
         For all permutations pi and pi' that are k exchanges of two items apart, Pr[pi] <= exp(k gamma) Pr[pi']. Of
-        several rounds, it holds for each, or for all but one.
+        several rounds, it holds for each, or for all but one; of several messages of each user, for all of them.
         """
         return 0.0 if self.is_uniform else None
 
@@ -195,7 +196,8 @@ class ShuffleModel(Described):
         Exchanging two people's reports changes the probability of anything seen by a factor of at most exp(epsilon1),
         apart from delta1, whatever the reports.
         """
-        return None if self.imperfection is None or self.num_rounds > 1 else (self.imperfection, 0.0)
+        several = self.num_rounds > 1 or self.messages_per_round > 1
+        return None if self.imperfection is None or several else (self.imperfection, 0.0)
 
     @property
     def d_sigma(self) -> DSigmaPrivacy | None:

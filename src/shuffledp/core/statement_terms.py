@@ -46,6 +46,7 @@ class Trust(StrEnum):
     """Trust assumption about the world, which no computation can check; dangers come first."""
 
     ALL_SHARES = "all-shares"
+    SHARES_APART = "shares-apart"
     ALL_BITS = "all-bits"
     FIRST_ROUND = "first-round"
     LOCAL_NETWORK = "local-network"
@@ -59,6 +60,7 @@ class Trust(StrEnum):
     READY_MADE_TOKENS = "ready-made-tokens"
     ISSUER_AT_SHUFFLER = "issuer-at-shuffler"
     NO_COLLUSION = "no-collusion"
+    ENOUGH_HOSTS = "enough-hosts"
     RELAYS = "relays"
     HONEST_RELAYS = "honest-relays"
     LAYERS = "layers"
@@ -91,12 +93,14 @@ class Trust(StrEnum):
 
 
 _DANGERS = {
-    *(Trust.ALL_SHARES, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER, Trust.PAGE),
-    *(Trust.ALL_BITS, Trust.ONE_ANSWER),
+    *(Trust.ALL_SHARES, Trust.SHARES_APART, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER),
+    *(Trust.ALL_BITS, Trust.PAGE, Trust.ONE_ANSWER),
 }
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
     "and no device lies, for a single one moves the mean by any amount",
+    Trust.SHARES_APART: "nobody has all messages of one person, for whoever has them reads the answer, as an operator "
+    "does who plays all hosts; and no device lies, for a single one moves the mean by any amount",
     Trust.ALL_BITS: "nobody but the shuffler has all messages of one person, for whoever has them counts the ones and "
     "all but reads the answer",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
@@ -115,6 +119,8 @@ _TRUST_IN_WORDS = {
     Trust.ISSUER_AT_SHUFFLER: "the shuffler, which gives the tokens too, tells nobody which report came by which "
     "invitation",
     Trust.NO_COLLUSION: "the analyst does not work together with the shuffler",
+    Trust.ENOUGH_HOSTS: "the hosts of the shuffles, but for as many as are counted as colluding, shuffle as stated, "
+    "keep no record of who sent what, and work neither with each other nor with the analyst",
     Trust.RELAYS: "whoever passes reports on does so as agreed, in every round, and tells nobody what came from whom",
     Trust.HONEST_RELAYS: "everybody but the colluding people counted really randomized, is online in every round, "
     "passes reports on as agreed and tells nobody what came from whom; and those people, too, pass on all they get",
@@ -132,6 +138,7 @@ _TRUST_IN_WORDS = {
 
 _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
+    Trust.SHARES_APART: "messages of a person never in one place",
     Trust.ALL_BITS: "bits only at the shuffler",
     Trust.FIRST_ROUND: "first receivers",
     Trust.LOCAL_NETWORK: "everybody on the local network",
@@ -143,6 +150,7 @@ _TRUSTED = {
     Trust.ISSUER: "issuer and whoever invites",
     Trust.READY_MADE_TOKENS: "issuer, who can name people",
     Trust.ISSUER_AT_SHUFFLER: "shuffler (also of tokens)",
+    Trust.ENOUGH_HOSTS: "enough of the hosts",
     Trust.NO_COLLUSION: "no collusion",
     Trust.RELAYS: "everybody on the way",
     Trust.HONEST_RELAYS: "all but the colluders counted",

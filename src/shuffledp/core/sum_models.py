@@ -49,8 +49,9 @@ class SumModel(LocalModel):
 class ShareModel(SumModel):
     """Randomizer whose reports are additive shares modulo q.
 
-    Each person sends ``num_shares`` messages for each coordinate, one a round: share s of coordinate c goes in round
-    c * num_shares + s. All residues of a coordinate, added up modulo q, tell the noisy sum.
+    Each person sends ``num_shares`` messages for each coordinate, k = ``messages_per_round`` of them in one round:
+    share s of coordinate c goes in round (c * num_shares + s) // k. All residues of a coordinate, added up modulo q,
+    tell the noisy sum.
     """
 
     __slots__ = ()
@@ -61,6 +62,16 @@ class ShareModel(SumModel):
     )
     num_shares: int
     modulus: int
+    told_rounds: int = 0  # of one coordinate, in which those who collude may tell who sent what
+    may_fail: str = (  # how much of the shuffling may fail, in words
+        "One round of each value may be worse than promised, or not shuffled at all, and all this still holds; with "
+        "two, nothing is promised, and without any shuffle nothing is left."
+    )
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds of all coordinates."""
+        return self.num_messages // self.messages_per_round
 
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
         """Column ``round`` of the reports."""

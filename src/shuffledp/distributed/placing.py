@@ -98,4 +98,4 @@ def shuffler_of(column: Column, found: Sequence[PeopleFacts], people: int) -> tu
             each.public.unlink()
     public = Table.from_arrow(pa.concat_tables(parts)) if parts else None
     shuffler = shuffler_for(column, public, people, _NO_FOLDER)
-    return column.shuffler.in_rounds(shuffler, column.randomizer.randomizer().model.num_messages), public
+    return column.shuffler.in_rounds(shuffler, column.randomizer.randomizer().model), public

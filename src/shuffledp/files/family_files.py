@@ -74,7 +74,7 @@ class FamilyFiles:
         self, column: Column, shuffler: Shuffler, reports: Reports, public: Table | None, source: RandomSource
     ) -> ShuffledParts:
         """The shuffled view of all reports; refused if it is empty."""
-        shuffler = column.shuffler.in_rounds(shuffler, reports.model.num_messages)
+        shuffler = column.shuffler.in_rounds(shuffler, reports.model)
         view = shuffler.shuffle(reports, public=public, source=source)
         if not len(view):
             raise InputDataError(

@@ -64,10 +64,11 @@ def _in_their_rounds(column: Column, parts: Iterable[ReportPart]) -> Iterator[Re
     for reports, public in parts:
         wrong = reports.misplaced(first=first)
         if wrong is not None:
-            messages = reports.model.num_messages
+            messages, each = reports.model.num_messages, reports.model.messages_per_round
             raise InputDataError(
                 f"the reports of column {column.value!r} must be those of one person after another, each for rounds 0 "
-                f"to {messages - 1} in this order; row {wrong} (counted from 0) is not for round {wrong % messages}."
+                f"to {messages // each - 1} in this order; row {wrong} (counted from 0) is not for round "
+                f"{wrong % messages // each}."
             )
         first += len(reports)
         yield reports, public

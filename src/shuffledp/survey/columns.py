@@ -347,7 +347,7 @@ class Column(Described):
             analyzer = FollowUpAnalyzer(analyzer=analyzer, minimum_batch=least, level=level)
         return Pipeline(
             randomizer=randomizer,
-            shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model.num_messages),
+            shuffler=self.shuffler.in_rounds(shuffler or self.shuffler.shuffler(), randomizer.model),
             analyzer=self.shuffler.analyzer(analyzer),
             fakes=None if self.people.unvouched else self.people.fakes,
             fakes_collude=self.shuffler.needs_graph,

@@ -169,7 +169,7 @@ class ColumnOutcome(WithFiles):
     @property
     def how_answered(self) -> tuple[str, ...]:
         """Warnings about how reports came: from a demonstration, or to parties with one operator."""
-        shown = (DEMONSTRATION,) if self.demonstration else ()
+        shown = (*((DEMONSTRATION,) if self.demonstration else ()), *self.model.local.played_by_one)
         trust = self.release.statements[0].trust
         if Trust.LOCAL_NETWORK in trust:
             return (*shown, LOCAL_NETWORK)

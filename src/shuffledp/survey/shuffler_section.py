@@ -27,6 +27,7 @@ from shuffledp.survey.section import Section
 from shuffledp.survey.shuffle_result import ShuffleResult
 
 if TYPE_CHECKING:
+    from shuffledp.core.local_models import LocalModel
     from shuffledp.survey.columns import Column
     from shuffledp.survey.task import Task
 
@@ -157,9 +158,9 @@ class ShufflerSection(Section):
         """Imperfection gamma that the shuffle promises; 0 for a uniform shuffle, None where nothing is promised."""
         return None
 
-    def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
-        """The section's shuffler for people who send several messages each."""
-        del num_messages
+    def in_rounds(self, shuffler: Shuffler, local: "LocalModel") -> Shuffler:
+        """The section's shuffler for people who send messages of this model, several each perhaps."""
+        del local
         return shuffler
 
     @property
@@ -275,12 +276,12 @@ class PlainSection(ShufflerSection):
 
     def could_have_made(self, view: View) -> bool:
         """Whether the view has the shuffler's model, and, where labels are people, each person's messages."""
-        messages = view.reports.model.num_messages
+        local = view.reports.model
         if self.keeps_public:
-            each = np.repeat(np.arange(view.reports.num_users), messages)
+            each = np.repeat(np.arange(view.reports.num_users), local.num_messages)
             if view.labels is None or not np.array_equal(view.labels, each):
                 return False
-        return view.shuffle == self.in_rounds(self.shuffler(), messages).model(view.reports.num_users)
+        return view.shuffle == self.in_rounds(self.shuffler(), local).model(view.reports.num_users)
 
 
 # ---- one section for each kind of the registry ----------------------------------------------------------------------

@@ -136,7 +136,7 @@ def test_public_columns_are_detached():
 
 def test_several_messages_in_one_buffer_are_refused_with_the_way_out():
     reports = ResidueRandomizer(modulus=97, num_messages=3).randomize([4, 8, 15, 16])
-    with pytest.raises(UnsupportedModelError, match=r"open problem\. Use ParallelShuffler"):
+    with pytest.raises(UnsupportedModelError, match=r"one buffer for all of them"):
         CayleyShuffler(imperfection=1.0).shuffle(reports)
 
 
@@ -209,10 +209,10 @@ def test_offsets_outside_the_unit_are_refused(offsets, message):
 def test_offsets_of_another_number_of_people_are_refused():
     shuffler = DelayShuffler(imperfection=1.0, offsets=[0.0, 1.0])
     assert shuffler.model(3) == DelayShuffler(imperfection=1.0).model(3), "offsets are no part of what is public"
-    with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=3 people; got 2"):
+    with pytest.raises(InvalidParameterError, match="offsets must be one for each of 3 reports; got 2"):
         shuffler.draw(3)
     reports = KaryRandomizedResponse(epsilon0=1.0, domain_size=2).randomize([0])
-    with pytest.raises(InvalidParameterError, match="offsets must be one for each of num_users=1 people; got 2"):
+    with pytest.raises(InvalidParameterError, match="offsets must be one for each of 1 reports; got 2"):
         shuffler.shuffle(reports)
 
 

@@ -12,7 +12,7 @@ from shuffledp.core.flow import Reports, View
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.laws import mallows_law
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
-from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler, ImperfectShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import CayleyShuffler, DelayShuffler, ImperfectShuffler
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel, ParallelShuffler
 from shuffledp.shufflers import IdentityShuffler, UniformShuffleModel, UniformShuffler
 from shuffledp.testing import SeededSource
@@ -179,3 +179,63 @@ def test_a_view_of_rounds_that_are_not_those_of_the_messages_is_refused(shuffler
     labels = np.repeat(range(6), 50) if isinstance(shuffler, UniformShuffler) else np.arange(300)
     with pytest.raises(InvalidParameterError, match=r"labels must be of the round .* some of round 0 are not"):
         View(reports=Reports.concat(rounds_by_places(told)), labels=labels, shuffle=model)
+
+
+# ---- several messages of a person in one buffer ---------------------------------------------------------------------
+
+
+class Turned(ImperfectShuffler):
+    """Turns all reports around."""
+
+    imperfection = 1.0
+    construction = "assumed"
+
+    def draw(self, num_reports, *, source=None):
+        del source
+        return np.arange(num_reports)[::-1]
+
+
+@pytest.mark.parametrize("shuffler", SHUFFLERS)
+def test_a_buffer_holds_as_many_messages_of_everybody(shuffler):
+    reports = ResidueRandomizer(modulus=2**40, num_messages=6).randomize(range(PEOPLE))
+    view = ParallelShuffler(shuffler, 2, messages_per_round=3).shuffle(reports)
+    rounds = view.labels if isinstance(shuffler, UniformShuffler) else view.labels // (3 * PEOPLE)
+    sent = reports["residue"].reshape(PEOPLE, 2, 3)
+    for number in range(2):
+        assert sorted(view.reports["residue"][rounds == number].tolist()) == sorted(sent[:, number].ravel().tolist())
+    assert (view.shuffle.num_users, view.shuffle.num_rounds, view.shuffle.num_honest) == (PEOPLE, 2, PEOPLE)
+    if isinstance(shuffler, CayleyShuffler):
+        assert (view.shuffle.messages_per_round, view.shuffle.num_labels) == (3, 6 * PEOPLE)
+        assert ShuffleModel.from_dict(view.shuffle.to_dict()) == view.shuffle
+
+
+def test_the_order_is_that_of_all_messages_of_a_buffer_together():
+    reports = ResidueRandomizer(modulus=2**40, num_messages=4).randomize(range(3))
+    view = ParallelShuffler(Turned(), 2, messages_per_round=2).shuffle(reports)
+    sent = reports["residue"].reshape(3, 2, 2)
+    assert view.reports["residue"].tolist() == [
+        *sent[:, 0].ravel()[::-1].tolist(),
+        *sent[:, 1].ravel()[::-1].tolist(),
+    ]
+
+
+def test_messages_of_one_person_come_in_at_one_time():
+    """The order of departure of hardly delayed messages is that of the times of arrival."""
+    reports = ResidueRandomizer(modulus=2**40, num_messages=2).randomize(range(3))
+    one = DelayShuffler(imperfection=1e9, offsets=[1.0, 0.0, 0.5])
+    view = ParallelShuffler(one, 1, messages_per_round=2).shuffle(reports)
+    came = reports["residue"].reshape(3, 2)[[1, 2, 0]]
+    assert [set(pair) for pair in view.reports["residue"].reshape(3, 2).tolist()] == [
+        set(pair) for pair in came.tolist()
+    ]
+
+
+def test_a_model_of_several_messages_in_a_buffer_says_nothing_about_reports_of_one_message():
+    model = ParallelShuffler(CayleyShuffler(imperfection=0.5), 1, messages_per_round=3).model(10)
+    assert (model.swap_windows(), model.position_laws(), model.exchange_privacy) == ((), (), None)
+    assert model.round.to_dict()["messages_per_round"] == 3
+    assert "messages_per_round" not in CayleyShuffler(imperfection=0.5).model(10).to_dict()
+    assert (
+        "messages of all people"
+        in ParallelShuffler(DelayShuffler(imperfection=0.5), 1, messages_per_round=3).model(9).remarks[0]
+    )

@@ -9,9 +9,9 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.shares.theorems import share_mixing as certificates
+from shuffledp.protocols.shares.theorems.buffer_weights import BufferWeights
 from shuffledp.protocols.shares.theorems.share_mixing import (
     MOST_USERS,
-    log_binomial,
     log_mixing_bound,
     mixing_bound,
     mixing_distance,
@@ -55,7 +55,9 @@ def test_it_is_the_recursion_rounded_up(users, messages, modulus, closeness):
 def cells_and_exact(users, rounds, gamma, modulus, first):
     closeness, log_modulus = math.exp(-gamma), math.log(modulus)
     exact = certificates._exact(users, rounds, closeness, log_modulus)
-    cells = certificates._Cells(users, rounds, closeness, log_modulus, np.logaddexp(0.0, exact[:first]))
+    cells = certificates._Cells(
+        users, BufferWeights(((1, rounds),), closeness), log_modulus, np.logaddexp(0.0, exact[:first])
+    )
     return cells.last(), cells, exact
 
 
@@ -141,32 +143,6 @@ def test_one_user_alone_has_no_more_than_the_sum():
 def test_bad_arguments_are_named(name, arguments):
     with pytest.raises(InvalidParameterError, match=f"^{name} must be"):
         mixing_bound(*arguments)
-
-
-def test_binomials_are_good_to_thirteen_digits():
-    pairs = [(n, k) for n in (1, 2, 5, 30, 1000, 10**5) for k in {0, 1, 2, n // 3, n // 2, n} if k <= n]
-    found = log_binomial(np.array([float(n) for n, _ in pairs]), np.array([float(k) for _, k in pairs]))
-    for (n, k), value in zip(pairs, found, strict=True):
-        exact = _log_of_integer(math.comb(n, k))
-        assert abs(value - exact) <= 1e-13 * (1 + exact)
-
-
-def _log_of_integer(value):
-    shift = max(0, value.bit_length() - 900)
-    return math.log(value >> shift) + shift * math.log(2)
-
-
-@pytest.mark.parametrize("closeness", [1.0, 0.8, 0.05, 1e-6])
-def test_sums_over_sets_are_bounded_from_below(closeness):
-    fewer = np.array([1.0, 2, 3, 10, 48, 49, 60, 200])
-    others = np.array([700.0, 650, 60, 55, 48, 500, 60, 210])
-    found = certificates._log_g_below(fewer, others, closeness)
-    for one, other, bound in zip(fewer, others, found, strict=True):
-        exact = sum_of_sets(int(one), int(other), Fraction(closeness))
-        exact_log = _log_of_integer(exact.numerator) - _log_of_integer(exact.denominator)
-        assert exact_log - 6 <= bound <= exact_log
-        if one <= 48:
-            assert bound == pytest.approx(exact_log, rel=1e-11, abs=1e-11)
 
 
 # ---- against all permutations ---------------------------------------------------------------------------------------

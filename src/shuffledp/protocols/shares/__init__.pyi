@@ -12,6 +12,7 @@ from .planning.certified_messages import split_and_mix as split_and_mix
 from .planning.certified_messages import split_and_mix_certificate as split_and_mix_certificate
 from .randomizers.counted_bits import CountedBits as CountedBits
 from .randomizers.counted_bits import CountedBitsModel as CountedBitsModel
+from .randomizers.hosts import Hosts as Hosts
 from .randomizers.split_and_mix import SplitAndMix as SplitAndMix
 from .randomizers.split_and_mix import SplitAndMixModel as SplitAndMixModel
 from .shufflers.imperfect import CayleyShuffler as CayleyShuffler
@@ -25,6 +26,7 @@ from .shufflers.parallel import ParallelShuffleModel as ParallelShuffleModel
 from .shufflers.parallel import ParallelShuffler as ParallelShuffler
 from .survey.counted_bits_section import CountedBitsPlan as CountedBitsPlan
 from .survey.counted_bits_section import CountedBitsSection as CountedBitsSection
+from .survey.protocol_section import HostedSection as HostedSection
 from .survey.protocol_section import ImperfectSection as ImperfectSection
 from .survey.protocol_section import ProtocolPlan as ProtocolPlan
 from .survey.protocol_section import ProtocolSection as ProtocolSection

@@ -42,8 +42,8 @@ class ShareSummary(Summary):
             validate.integer_at_least(0, messages=count)
         if len(self.residues) != self.model.dimension:
             raise invalid(f"of length {self.model.dimension}, one per coordinate", len_residues=len(self.residues))
-        if len(self.messages) != self.model.num_messages:
-            raise invalid(f"of length {self.model.num_messages}, one per round", len_messages=len(self.messages))
+        if len(self.messages) != self.model.num_rounds:
+            raise invalid(f"of length {self.model.num_rounds}, one per round", len_messages=len(self.messages))
 
     def __add__(self, other: "ShareSummary") -> "ShareSummary":
         if self.model != other.model:
@@ -107,8 +107,9 @@ class SumAnalyzer:
         if not isinstance(model, ShareModel):
             raise UnsupportedModelError(f"sums need shares of numbers; got reports of {model.kind!r}.")
         rounds = view.reports["round"]
-        messages = np.bincount(rounds, minlength=model.num_messages)
-        coordinates = rounds // model.num_shares if model.dimension > 1 else None
+        messages = np.bincount(rounds, minlength=model.num_rounds)
+        of_each = model.num_rounds // model.dimension
+        coordinates = rounds // of_each if model.dimension > 1 else None
         return ShareSummary(
             model=model,
             residues=_residues(view.reports["residue"], coordinates, model),
@@ -144,7 +145,7 @@ class SumAnalyzer:
 
 
 def _people(summary: ShareSummary) -> int:
-    """Number of participants, each with one message in every round."""
+    """Number of participants, each with as many messages in every round."""
     if summary.num_reports == 0:
         raise invalid("a summary of one report or more", num_reports=summary.num_reports)
     least, most = min(summary.messages), max(summary.messages)
@@ -153,9 +154,10 @@ def _people(summary: ShareSummary) -> int:
             "messages must be equally many in every round, one of each person, or the shares do not add up; "
             f"got rounds of {least} to {most}."
         )
-    if most > summary.model.num_users:
-        raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {most}.")
-    return most
+    people = summary.model.num_users_of(summary.num_reports)
+    if people > summary.model.num_users:
+        raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {people}.")
+    return people
 
 
 def _residues(

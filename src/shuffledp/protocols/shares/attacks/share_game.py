@@ -149,12 +149,15 @@ class ShareReader:
         """
         model, rounds = self.model, view.reports["round"]
         people, rest = divmod(len(rounds), model.num_messages)
-        counts = np.bincount(rounds, minlength=model.num_messages)
-        if rest or people == 0 or (counts != people).any():
+        counts, each = np.bincount(rounds, minlength=model.num_rounds), model.messages_per_round
+        if rest or people == 0 or (counts != people * each).any():
             return [0.0] * len(SHARE_SCORES)
         order = np.argsort(rounds, kind="stable") if view.labels is None else np.lexsort((view.labels, rounds))
         residues = view.reports["residue"][order].astype(np.int64)
-        grid = residues.reshape(model.dimension, model.num_shares, people)
+        in_rounds = residues.reshape(
+            model.dimension, -1, people, each
+        )  # a buffer that is not shuffled keeps people apart
+        grid = in_rounds.swapaxes(2, 3).reshape(model.dimension, model.num_shares, people)
         if people not in self._known:
             self._known[people] = self._laws(people)
         laws = self._known[people]

@@ -10,6 +10,7 @@ from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.protocols.shares.documents.counted_bits_document import CountedBitsPlanDocument, SumPlanDocument
 from shuffledp.protocols.shares.planning.certified_messages import split_and_mix_certificate
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
@@ -95,11 +96,13 @@ class ProtocolPlanDocument(SumPlanDocument):
         yield from told(
             "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the answer."
         )
+        if self.protocol.hosts != Hosts():
+            yield from told(self.protocol.hosts.may_fail(found.num_shares))
         yield from told(
             f"Certificate: num_messages = {found.num_messages:,}{each}, modulus = {found.modulus:,}, precision = "
             f"{found.precision:,}, security_bits = {_bits(found.security_bits):,.1f}; epsilon = "
             f"{in_digits(found.epsilon, 'at most')} with delta = {in_digits(found.delta, 'at most')}, for imperfection "
-            f"{found.imperfection:g} in all rounds but one.",
+            f"{found.imperfection:g}{' in all rounds but one' * (self.protocol.hosts == Hosts())}.",
             on=DETAIL,
         )
         yield Text(_READING, Role.NOTE, on=DETAIL)

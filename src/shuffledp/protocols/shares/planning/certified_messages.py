@@ -14,6 +14,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
@@ -71,15 +72,17 @@ def split_and_mix(
     l1_bounded: bool = False,
     integer: bool = False,
     precision: int | None = None,
+    hosts: Hosts | None = None,
     clip: bool = False,
 ) -> SplitAndMix:
     """Split-and-mix randomizer with the fewest messages that are certified to make sums private.
 
     Guarantees:
-        1. What it sends, through independent rounds whose shuffles are as promised (all but one of each coordinate), is
-           (epsilon, delta)-private by the theorem "split-and-mix": for everybody, and for those who are left if the
-           share ``dropout_fraction`` of the people stay away or collude.
-        2. With one message less for each coordinate that is not certified, unless the answer is 2.
+        1. What it sends, through shuffles as promised (but for one round of each coordinate, or ``hosts.colluding`` of
+           the hosts), is (epsilon, delta)-private by the theorem "split-and-mix": for everybody, and for those who are
+           left if the share ``dropout_fraction`` of the people stay away or collude.
+        2. With one message less for each coordinate and host that is not certified, unless the answer is 2, or one for
+           each host.
 
     Args:
         num_users: people planned for, 2 or more, at most a billion.
@@ -94,6 +97,8 @@ def split_and_mix(
         integer: values are integers; then nothing is rounded.
         precision: steps of the grid, as for `shuffledp.SplitAndMix`. Rounding adds up to num_users / (4 precision^2) to
             the variance of the sum, in units of the squared range; twice the precision costs one bit a message.
+        hosts: of the shuffles (`shuffledp.protocols.shares.Hosts`), each of which gets as many messages; None is one
+            trusted host with a shuffle for each message.
         clip: move values outside the range to its nearer end, instead of refusing them.
 
     Raises:
@@ -134,8 +139,10 @@ def split_and_mix(
     )
     for warning in randomizer.model.warnings:
         warnings.warn(warning, stacklevel=2)
-    num_shares = _fewest(randomizer.model, delta, float(imperfection))
-    return SplitAndMix.from_model(replace(randomizer.model, num_shares=num_shares), clip=clip)
+    hosts = Hosts() if hosts is None else hosts
+    validate.instance_of(Hosts, hosts=hosts)
+    num_shares = _fewest(randomizer.model, hosts, delta, float(imperfection))
+    return SplitAndMix.from_model(replace(randomizer.model, num_shares=num_shares, hosts=hosts), clip=clip)
 
 
 def split_and_mix_certificate(model: SplitAndMixModel, shuffle: ShuffleModel) -> SplitAndMixCertificate:
@@ -154,7 +161,14 @@ def split_and_mix_certificate(model: SplitAndMixModel, shuffle: ShuffleModel) ->
     protocol = ProtocolModel(local=model, shuffle=shuffle)
     _THEOREM.require(protocol, delta=0.5)
     imperfection, certified = cast(float, shuffle.imperfection), _THEOREM.delta(protocol, epsilon=model.epsilon)
-    distance = model.dimension * mixing_distance(shuffle.num_honest, model.num_shares, imperfection, model.modulus)
+    distance = model.dimension * mixing_distance(
+        shuffle.num_honest,
+        model.num_shares,
+        imperfection,
+        model.modulus,
+        shares_per_buffer=model.messages_per_round,
+        told_buffers=model.told_rounds,
+    )
     return SplitAndMixCertificate(
         num_users=shuffle.num_users,
         num_honest=shuffle.num_honest,
@@ -182,20 +196,24 @@ def people_present(num_users: int, dropout_fraction: float) -> int:
     return present
 
 
-def _fewest(model: SplitAndMixModel, delta: float, imperfection: float) -> int:
-    """Fewest messages, by bisection below the first power of two that is enough, as more messages never mix worse."""
+def _fewest(model: SplitAndMixModel, hosts: Hosts, delta: float, imperfection: float) -> int:
+    """Fewest messages, by bisection below the first power of two that is enough, as more messages never mix worse.
 
-    def certified(num_shares: int) -> bool:
-        local = replace(model, num_shares=num_shares)
+    What is counted are messages of one host: each gets as many.
+    """
+
+    def certified(each: int) -> bool:
+        local = replace(model, num_shares=each * hosts.number, hosts=hosts)
         protocols = (_protocol(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
         return all(_THEOREM.delta(protocol, epsilon=model.epsilon) <= delta for protocol in protocols)
 
-    enough = LEAST_SHARES
+    least = -(-LEAST_SHARES // hosts.number)
+    enough = least
     while not certified(enough):
         enough *= 2
-        if enough > MOST_SHARES:
+        if enough * hosts.number > MOST_SHARES:
             raise _nothing_certified(model, delta, imperfection)
-    return bisect_left(range(enough), True, lo=max(enough // 2 + 1, LEAST_SHARES), hi=enough, key=certified)
+    return hosts.number * bisect_left(range(enough), True, lo=max(enough // 2 + 1, least), hi=enough, key=certified)
 
 
 def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: float) -> InvalidParameterError:
@@ -209,5 +227,10 @@ def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: floa
 def _protocol(local: SplitAndMixModel, honest: int, imperfection: float) -> ProtocolModel:
     shuffle: ShuffleModel = UniformShuffleModel(num_users=honest)
     if imperfection > 0:
-        shuffle = ImperfectShuffleModel(num_users=honest, imperfection=imperfection, construction="assumed")
-    return ProtocolModel(local=local, shuffle=ParallelShuffleModel(round=shuffle, num_rounds=local.num_messages))
+        shuffle = ImperfectShuffleModel(
+            num_users=honest,
+            imperfection=imperfection,
+            construction="assumed",
+            messages_per_round=local.messages_per_round,
+        )
+    return ProtocolModel(local=local, shuffle=ParallelShuffleModel(round=shuffle, num_rounds=local.num_rounds))

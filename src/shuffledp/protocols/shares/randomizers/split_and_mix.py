@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.described import without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, LaplaceShareModel
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, LaplaceShareModel, ShareModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.shares.randomizers import polya
+from shuffledp.protocols.shares.randomizers.hosts import Hosts, additive_shares
 from shuffledp.randomizers.families import Columns, RangeRandomizer
 from shuffledp.randomizers.inputs import as_simplex_vectors, as_vectors, check_integer_columns, check_range
-from shuffledp.randomizers.sampling.coins import BATCH, round_to_grid
-from shuffledp.randomness.sources import RandomSource, uniform_integers
+from shuffledp.randomizers.sampling.coins import round_to_grid
+from shuffledp.randomness.sources import RandomSource
 
 _NOTED_WRAP_PROBABILITY = 1e-9
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 100.0
@@ -46,6 +49,7 @@ class SplitAndMixModel(LaplaceShareModel):
         precision: steps of the grid between ``lower`` and ``upper``, p; from 1 to 2^31.
         modulus: what shares are added by, q; above num_users * precision, and at most 2^52. It need not be prime.
         noise_users: how many people's noise adds up to one discrete Laplace; from 1 to ``num_users``.
+        hosts: of the shuffles, whose number divides ``num_shares``.
 
     Noise must have a rate of 2^-30 or more for each step.
     """
@@ -62,6 +66,7 @@ class SplitAndMixModel(LaplaceShareModel):
     precision: int
     modulus: int
     noise_users: int
+    hosts: Hosts = field(default_factory=Hosts)
 
     def __post_init__(self) -> None:
         check_range(self.lower, self.upper)
@@ -96,11 +101,43 @@ class SplitAndMixModel(LaplaceShareModel):
             object.__setattr__(self, name, int(value))
         if self.modulus <= self.num_users * self.precision:
             raise invalid(f"above num_users * precision = {self.num_users * self.precision}", modulus=self.modulus)
+        if self.num_shares % self.hosts.number:
+            raise invalid(f"a multiple of the number of hosts, {self.hosts.number}", num_shares=self.num_shares)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``hosts`` where there is one trusted host with a shuffle for each message."""
+        table = super(SplitAndMixModel, self).to_dict()
+        return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person: ``num_shares`` for each coordinate, one in each round."""
+        """Messages of each person: ``num_shares`` for each coordinate."""
         return self.num_shares * self.dimension
+
+    @property
+    def messages_per_round(self) -> int:  # type: ignore[override]
+        """Messages of each person in one round: one, or all of a coordinate that a host gets."""
+        return self.hosts.messages_per_buffer(self.num_shares)
+
+    @property
+    def told_rounds(self) -> int:  # type: ignore[override]
+        """Rounds of one coordinate, in which colluding hosts tell who sent what."""
+        return self.hosts.told_buffers(self.num_shares)
+
+    @property
+    def may_fail(self) -> str:  # type: ignore[override]
+        """How much of the shuffling may fail, in words."""
+        return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
+
+    @property
+    def played_by_one(self) -> tuple[str, ...]:
+        """Warning of one operator who played all hosts."""
+        return self.hosts.played_by_one
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust that nobody adds up the messages of one person; of several hosts, not even the shuffler has them."""
+        return (Trust.ALL_SHARES,) if self.hosts.number == 1 else (Trust.SHARES_APART,)
 
     @property
     def rate(self) -> Fraction:
@@ -159,9 +196,9 @@ class SplitAndMixModel(LaplaceShareModel):
         )
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the integer columns ``residue``, below the modulus, and ``round``, below ``num_messages``."""
+        """Check of the integer columns ``residue``, below the modulus, and ``round``, below ``num_rounds``."""
         check_integer_columns(columns, "residue", "round")
-        for name, limit in (("residue", self.modulus), ("round", self.num_messages)):
+        for name, limit in (("residue", self.modulus), ("round", self.num_rounds)):
             column = columns[name]
             if len(column) and not (column.min() >= 0 and column.max() < limit):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
@@ -211,7 +248,8 @@ class SplitAndMix(RangeRandomizer):
     adds a small share of noise (`polya_noise`), and splits the result into ``num_shares`` numbers that are uniform
     modulo ``modulus`` and add up to it. Share r goes through shuffle r. The analyst learns the sum of all, with
     discrete Laplace noise, and hardly more. A value (a number or a vector) makes ``num_messages`` reports with the
-    columns ``residue`` and ``round``: share s of coordinate c is in round c * num_shares + s.
+    columns ``residue`` and ``round``: share s of coordinate c is in round c * num_shares + s, unless hosts pour several
+    shares into one buffer, which is then their round.
 
     **Before the shuffles there is no privacy at all**: an observer of all messages of one person adds them up.
 
@@ -233,6 +271,7 @@ class SplitAndMix(RangeRandomizer):
             for integers.
         modulus: None is 2 * num_users * precision.
         noise_users: people whose noise suffices, such as the honest ones who come; None is all.
+        hosts: of the shuffles (`Hosts`); None is one trusted host with a shuffle for each message.
         clip: move values outside the range to its nearer end, instead of refusing them; see `clip_to_range`. Vectors
             that are too long are shortened, if ``l1_bounded``.
 
@@ -273,6 +312,7 @@ class SplitAndMix(RangeRandomizer):
         precision: int | None = None,
         modulus: int | None = None,
         noise_users: int | None = None,
+        hosts: Hosts | None = None,
         clip: bool = False,
     ) -> None:
         validate.integer_at_least(1, num_users=num_users)
@@ -292,6 +332,7 @@ class SplitAndMix(RangeRandomizer):
             precision=precision,
             modulus=2 * int(num_users) * int(precision) if modulus is None else modulus,
             noise_users=num_users if noise_users is None else noise_users,
+            hosts=Hosts() if hosts is None else hosts,
         )
         self.clip = clip
         chance = self.model.wrap_probability
@@ -325,9 +366,10 @@ class SplitAndMix(RangeRandomizer):
             raise InvalidParameterError(f"values must be of at most num_users={model.num_users}; got {people}.")
         secrets = self._steps(numbers, source)
         secrets += polya.polya_noise(model.rate, model.noise_users, len(secrets), source=source)
-        residues = _shares(secrets, model, source)
+        residues = additive_shares(secrets, model.modulus, model.num_shares, source)
         secrets.fill(0)
-        rounds = np.tile(np.arange(model.num_messages, dtype=np.min_scalar_type(model.num_messages - 1)), people)
+        of_one = np.arange(model.num_rounds, dtype=np.min_scalar_type(model.num_rounds - 1))
+        rounds = np.tile(np.repeat(of_one, model.messages_per_round), people)
         return {"residue": residues, "round": rounds}
 
     def _steps(self, numbers: NDArray[np.float64], source: RandomSource) -> NDArray[np.int64]:
@@ -354,18 +396,3 @@ class SplitAndMix(RangeRandomizer):
                 f"values must be integers; {len(np.unique(others))} are not, first values[{others[0]}]."
             )
         return numbers
-
-
-def _shares(secrets: NDArray[np.int64], model: SplitAndMixModel, source: RandomSource) -> NDArray[np.unsignedinteger]:
-    """Uniform residues that sum to each secret, one secret after the other; the last residue fixes the sum."""
-    modulus, num_shares = model.modulus, model.num_shares
-    residues = np.empty((len(secrets), num_shares), dtype=np.min_scalar_type(modulus - 1))
-    rows = max(1, BATCH // num_shares)
-    for start in range(0, len(secrets), rows):
-        batch = slice(start, start + rows)
-        secret = secrets[batch]
-        free = uniform_integers(modulus, secret.size * (num_shares - 1), source=source).reshape(secret.size, -1)
-        residues[batch, :-1] = free
-        residues[batch, -1] = (secret - free.sum(axis=1)) % modulus
-        free.fill(0)
-    return residues.reshape(-1)

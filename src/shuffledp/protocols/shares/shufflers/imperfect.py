@@ -11,12 +11,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.described import without_none
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Reports, View
 from shuffledp.core.shuffle_models import ColludingShuffleModel, LabelMeaning, PositionLaw, SwapWindows
@@ -40,6 +41,7 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         reordered: whether something else, independent of it, reorders what comes out.
         num_colluding: people who may work together with the analyst, and hide nobody. Given the places of their
             reports, the order of the others is gamma-imperfect still.
+        messages_per_round: messages of each user in this one buffer. The order is that of all of them.
     """
 
     kind: ClassVar[str] = "imperfect"
@@ -49,9 +51,10 @@ class ImperfectShuffleModel(ColludingShuffleModel):
     construction: str
     reordered: bool = False
     num_colluding: int = 0
+    messages_per_round: int = 1
 
     def __post_init__(self) -> None:
-        validate.integer_at_least(1, num_users=self.num_users)
+        validate.integer_at_least(1, num_users=self.num_users, messages_per_round=self.messages_per_round)
         _checked_loss(imperfection=self.imperfection)
         validate.instance_of(bool, reordered=self.reordered)
         validate.one_of((*CONSTRUCTIONS, "assumed"), construction=self.construction)
@@ -62,13 +65,28 @@ class ImperfectShuffleModel(ColludingShuffleModel):
         """True without imperfection: every order is then equally likely, so that a report's place tells nothing."""
         return self.imperfection == 0 and self.num_colluding == 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``messages_per_round`` where it is 1."""
+        several = self.messages_per_round if self.messages_per_round > 1 else None
+        table = super(ImperfectShuffleModel, self).to_dict() | {"messages_per_round": several}
+        return without_none(table, "messages_per_round")
+
+    @property
+    def num_labels(self) -> int:
+        """Number of places, one for each message."""
+        return self.num_users * self.messages_per_round
+
     def swap_windows(self) -> tuple[SwapWindows, ...]:
-        """One window of all honest people: exchanging any two costs the imperfection."""
+        """One window of all honest people: exchanging any two costs the imperfection; none for several messages."""
+        if self.messages_per_round > 1:
+            return ()
         size = max(1, self.num_honest)
         return (SwapWindows(sizes=(size,), costs=(self.imperfection,), people=self.num_users),)
 
     def position_laws(self) -> tuple[PositionLaw, ...]:
         """Position law of the Mallows order if it is not reordered: one place is likelier, all others are equal."""
+        if self.messages_per_round > 1:
+            return ()
         if self.num_colluding or self.reordered or self.construction != "cayley" or self.num_users == 1:
             return super(ImperfectShuffleModel, self).position_laws()
         stays = stay_probability(self.num_users, self.imperfection, distance="cayley")
@@ -78,9 +96,11 @@ class ImperfectShuffleModel(ColludingShuffleModel):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Assumption on the imperfection, and what remains if the true one is larger."""
+        what = "reports" if self.messages_per_round == 1 else "messages"
+        messages = f"{what} of any two people" if self.messages_per_round == 1 else "messages of all people"
         delays = (
-            "It is assumed that the reports of any two people come in at most one unit of time apart, at times that "
-            "do not depend on the answers, and that only the order in which reports leave is seen, never when.",
+            f"It is assumed that the {messages} come in at most one unit of time apart, at times that "
+            f"do not depend on the answers, and that only the order in which {what} leave is seen, never when.",
         )
         independent = ("What reorders reports after the shuffle is assumed independent of it and of the answers.",)
         return (
@@ -152,9 +172,14 @@ class ImperfectShuffler:
         gamma, construction = float(self.imperfection), self.construction
         return ImperfectShuffleModel(num_users=num_users, imperfection=gamma, construction=construction)
 
+    def of_messages(self, each: int) -> "ImperfectShuffler":
+        """Same shuffler for reports of which every person has ``each``, next to each other."""
+        del each
+        return self
+
     @abstractmethod
-    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
-        """Random order: place k is for the report of the person ``order[k]``; int64, shape (num_users,)."""
+    def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:
+        """Random order: place k is for the report in row ``order[k]``; int64, shape (num_reports,)."""
 
     def shuffle(
         self,
@@ -169,13 +194,14 @@ class ImperfectShuffler:
 
         Raises:
             InvalidParameterError: if there is no report.
-            UnsupportedModelError: if people send several reports each, an open problem for one imperfect buffer.
+            UnsupportedModelError: if people send several reports each, for which `ParallelShuffler` makes buffers.
         """
-        if reports.model.num_messages != 1:
+        messages = reports.model.num_messages
+        if messages != 1:
             raise UnsupportedModelError(
-                f"an imperfect shuffle needs one report per person; {reports.model.kind!r} sends "
-                f"num_messages={reports.model.num_messages}, and what one buffer hides of them is an open "
-                "problem. Use ParallelShuffler, a round for each message."
+                f"an imperfect shuffler by itself takes one report of each person; {reports.model.kind!r} sends "
+                f"num_messages={messages}. Use ParallelShuffler(shuffler, {messages}), a round for each message, or "
+                f"ParallelShuffler(shuffler, 1, messages_per_round={messages}), one buffer for all of them."
             )
         model, source = self.model(reports.num_users), resolve_source(source)
         shuffled = reports.take(self.draw(model.num_users, source=source))
@@ -210,9 +236,9 @@ class CayleyShuffler(ImperfectShuffler):
     def __post_init__(self) -> None:
         _checked_loss(imperfection=self.imperfection)
 
-    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
-        """Random order, exactly from the law, in time O(num_users)."""
-        return sample_mallows(num_users, self.imperfection, distance="cayley", source=source)
+    def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:
+        """Random order, exactly from the law, in time O(num_reports)."""
+        return sample_mallows(num_reports, self.imperfection, distance="cayley", source=source)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -249,17 +275,21 @@ class DelayShuffler(ImperfectShuffler):
         if self.offsets is not None:
             object.__setattr__(self, "offsets", _checked_offsets(self.offsets))
 
-    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
+    def of_messages(self, each: int) -> ImperfectShuffler:
+        """Same shuffler for messages that a person sends all at once, at the person's time."""
+        return self if self.offsets is None else replace(self, offsets=np.repeat(np.asarray(self.offsets), each))
+
+    def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:
         """Random order of departure.
 
         Raises:
-            InvalidParameterError: if offsets are given for another number of people.
+            InvalidParameterError: if offsets are given for another number of reports.
         """
-        if self.offsets is not None and len(np.asarray(self.offsets)) != num_users:
+        if self.offsets is not None and len(np.asarray(self.offsets)) != num_reports:
             raise InvalidParameterError(
-                f"offsets must be one for each of num_users={num_users} people; got {len(np.asarray(self.offsets))}."
+                f"offsets must be one for each of {num_reports} reports; got {len(np.asarray(self.offsets))}."
             )
-        times = np.linspace(0, 1, num_users) if self.offsets is None else self.offsets
+        times = np.linspace(0, 1, num_reports) if self.offsets is None else self.offsets
         scale = math.nextafter(2 / self.imperfection, math.inf) if self.imperfection else math.inf
         return sample_noisy_sort(times, scale=scale, source=source)
 
@@ -289,14 +319,14 @@ class ComposedShuffler(ImperfectShuffler):
         """Model of the first shuffle, with its assumptions, marked as reordered."""
         return replace(self.first.model(num_users), reordered=True)
 
-    def draw(self, num_users: int, *, source: RandomSource | None = None) -> Integers:
+    def draw(self, num_reports: int, *, source: RandomSource | None = None) -> Integers:
         """Random order after both shuffles.
 
         Raises:
             InvalidParameterError: if ``second`` gives no permutation of them.
         """
         source = resolve_source(source)
-        return compose(self.first.draw(num_users, source=source), self.second(num_users, source))
+        return compose(self.first.draw(num_reports, source=source), self.second(num_reports, source))
 
 
 def imperfect_shuffler(

@@ -1,9 +1,11 @@
-"""Parallel shuffling: each of a user's messages goes through its own shuffle, independent of all others."""
+"""Parallel shuffling: a user's messages go through several shuffles, independent of each other."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
@@ -11,14 +13,14 @@ from shuffledp.core.flow import Reports, View
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel, SwapWindows
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.table import Table
-from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel, ImperfectShuffler
 from shuffledp.randomness.sources import RandomSource, resolve_source
 from shuffledp.shufflers.uniform import UniformShuffler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelShuffleModel(ShuffleModel):
-    """Public description of several independent rounds, each a shuffle of one message from everybody.
+    """Public description of several independent rounds, each a shuffle of as many messages from everybody.
 
     Args:
         round: the shuffle of one round: a uniform or an imperfect one.
@@ -59,7 +61,12 @@ class ParallelShuffleModel(ShuffleModel):
     @property
     def num_labels(self) -> int:
         """Number of labels: one for each round, or for each place in each round."""
-        return self.num_rounds * (1 if self.labels is LabelMeaning.ROUND else self.num_users)
+        return self.num_rounds * (1 if self.labels is LabelMeaning.ROUND else self.round.num_labels)
+
+    @property
+    def messages_per_round(self) -> int:  # type: ignore[override]
+        """Messages of each user in a round whose order is seen."""
+        return self.round.messages_per_round
 
     @property
     def is_uniform(self) -> bool:
@@ -100,17 +107,19 @@ class ParallelShuffleModel(ShuffleModel):
 
 @dataclass(frozen=True)
 class ParallelShuffler:
-    """Shuffler of the first messages of all users, then their second ones, and so on, each with fresh randomness.
+    """Shuffler of the first messages of all users, then their next ones, and so on, each with fresh randomness.
 
     Guarantees:
         1. The orders of different rounds are independent.
         2. Which round a message was in is seen; of imperfect rounds also its place in it, and nothing else.
         3. Public columns are not in the view.
-        4. Where reports name their rounds, each round holds one of each person; other reports are refused.
+        4. Where reports name their rounds, each round holds as many of each person; other reports are refused.
 
     Args:
         shuffler: a uniform or an imperfect one, for one round.
-        num_rounds: 1 or more, one for each message of a user.
+        num_rounds: 1 or more.
+        messages_per_round: how many of a user's messages each round takes, in their order; then the round is a buffer
+            in which nothing tells them apart.
 
     Raises:
         InvalidParameterError: if an argument is something else.
@@ -123,14 +132,18 @@ class ParallelShuffler:
 
     shuffler: UniformShuffler | ImperfectShuffler
     num_rounds: int
+    messages_per_round: int = 1
 
     def __post_init__(self) -> None:
         validate.instance_of((UniformShuffler, ImperfectShuffler), shuffler=self.shuffler)
-        validate.integer_at_least(1, num_rounds=self.num_rounds)
+        validate.integer_at_least(1, num_rounds=self.num_rounds, messages_per_round=self.messages_per_round)
 
     def model(self, num_users: int) -> ParallelShuffleModel:
         """Public description for this number of users."""
-        return ParallelShuffleModel(round=self.shuffler.model(num_users), num_rounds=self.num_rounds)
+        one: ShuffleModel = self.shuffler.model(num_users)
+        if isinstance(one, ImperfectShuffleModel):
+            one = replace(one, messages_per_round=self.messages_per_round)
+        return ParallelShuffleModel(round=one, num_rounds=self.num_rounds)
 
     def shuffle(
         self,
@@ -142,29 +155,40 @@ class ParallelShuffler:
         """View of all rounds.
 
         Args:
-            reports: one row per message, those of one person after each other: row ``person * num_rounds + round``.
+            reports: one row per message, those of one person after each other, and by rounds among these.
             public: ignored.
             source: randomness; None is the cryptographic source.
 
         Raises:
             InvalidParameterError: without reports, for people with unequal numbers of them, or for a wrong round.
-            UnsupportedModelError: if people do not send one message for each round.
+            UnsupportedModelError: if people do not send as many messages as all rounds take.
         """
-        if reports.model.num_messages != self.num_rounds:
+        each, messages = self.messages_per_round, self.num_rounds * self.messages_per_round
+        if reports.model.num_messages != messages:
+            several = f" of messages_per_round={each}" if each > 1 else ""
             raise UnsupportedModelError(
                 f"parallel shuffling needs a round for each message; {reports.model.kind!r} sends num_messages="
-                f"{reports.model.num_messages}, and there are num_rounds={self.num_rounds}."
+                f"{reports.model.num_messages}, and there are num_rounds={self.num_rounds}{several}."
             )
         model, source = self.model(reports.num_users), resolve_source(source)
         wrong = reports.misplaced()
         if wrong is not None:
             raise InvalidParameterError(
-                f"reports must be those of one person after another, one for each of {self.num_rounds} rounds in their "
-                f"order; row {wrong} is the first for another round."
+                f"reports must be those of one person after another, {'one' if each == 1 else each} for each of "
+                f"{self.num_rounds} rounds in their order; row {wrong} is the first for another round."
             )
-        rounds = (reports.take(slice(number, None, self.num_rounds)) for number in range(self.num_rounds))
+        rounds = (reports.take(rows) for rows in self._rows(len(reports)))
         if isinstance(self.shuffler, UniformShuffler):  # the view permutes each round by itself
-            labels = np.repeat(np.arange(self.num_rounds), model.num_users)
+            labels = np.repeat(np.arange(self.num_rounds), model.num_users * each)
             return View(reports=Reports.concat(list(rounds)), labels=labels, shuffle=model, source=source)
-        ordered = [each.take(self.shuffler.draw(model.num_users, source=source)) for each in rounds]
+        one = self.shuffler.of_messages(each)
+        ordered = [part.take(one.draw(len(part), source=source)) for part in rounds]
         return View(reports=Reports.concat(ordered), labels=np.arange(model.num_labels), shuffle=model, source=source)
+
+    def _rows(self, rows: int) -> Iterator[slice | NDArray[np.int64]]:
+        """Rows of the messages for each round."""
+        if self.messages_per_round == 1:
+            yield from (slice(number, None, self.num_rounds) for number in range(self.num_rounds))
+            return
+        of_people = np.arange(rows, dtype=np.int64).reshape(-1, self.num_rounds, self.messages_per_round)
+        yield from (of_people[:, number].ravel() for number in range(self.num_rounds))

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import ELSEWHERE
+from shuffledp.core.described import ELSEWHERE, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Shuffler
 from shuffledp.core.guarantees import Guarantee
+from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.planning.mechanism_choice import ExpectedError
@@ -31,6 +32,7 @@ from shuffledp.protocols.shares.planning.certified_messages import (
     split_and_mix,
     split_and_mix_certificate,
 )
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
@@ -61,6 +63,7 @@ class ProtocolPlan(FamilyPlan):
         noise_error: standard error of the noise alone, without the most that rounding can add.
         central_error: standard error of a trusted curator, who adds noise of the same epsilon and delta.
         local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
+        hosts: of the shuffles; left out where there is one trusted host with a shuffle for each message.
     """
 
     key: ClassVar[str] = "protocol"
@@ -70,6 +73,12 @@ class ProtocolPlan(FamilyPlan):
     noise_error: float
     central_error: float
     local_errors: dict[str, float]
+    hosts: Hosts = field(default_factory=Hosts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``hosts`` at its default."""
+        table = super(ProtocolPlan, self).to_dict()
+        return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 
 
 class ProtocolSection(MeanQuestion):
@@ -179,7 +188,34 @@ class ProtocolSection(MeanQuestion):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitAndMixSection(Ranged, ProtocolSection):
+class HostedSection(ProtocolSection):
+    """Keys on the hosts of the shuffles; keys at their default are left out of the table, for older digests' sake."""
+
+    buffers: str = "message"
+    hosts: int = 1
+    colluding_hosts: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but those about hosts that are at their default."""
+        defaults = {"buffers": "message", "hosts": 1, "colluding_hosts": 0}
+        table = super(HostedSection, self).to_dict()
+        return {key: value for key, value in table.items() if key not in defaults or value != defaults[key]}
+
+    def _check_hosts(self) -> None:
+        """Refuse hosts that cannot be; the message names the table."""
+        try:
+            _ = self.spread
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{self.title} {error}") from None
+
+    @property
+    def spread(self) -> Hosts:
+        """The hosts, as the randomizer's model describes them."""
+        return Hosts(number=self.hosts, colluding=self.colluding_hosts, buffers=self.buffers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitAndMixSection(Ranged, HostedSection):
     """Split and mix: sums and means with the error of a trusted curator; the task sets ``circumstances``."""
 
     kind: ClassVar[str] = "split-and-mix"
@@ -200,6 +236,7 @@ class SplitAndMixSection(Ranged, ProtocolSection):
     def __post_init__(self) -> None:
         super(SplitAndMixSection, self).__post_init__()
         validate.integer_at_least(1, dimension=self.dimension)
+        self._check_hosts()
 
     def solved(self, here: Circumstances) -> SplitAndMix:
         """The randomizer with the fewest messages that are certified."""
@@ -231,6 +268,7 @@ class SplitAndMixSection(Ranged, ProtocolSection):
             noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
             central_error=self.curator(people).standard_error,
             local_errors=self.local_errors(people),
+            hosts=self.spread,
         )
 
     def alternatives(self) -> dict[str, type[Question]]:
@@ -306,19 +344,20 @@ def _solved(section: SplitAndMixSection, here: Circumstances) -> SplitAndMix:
         keys = ("epsilon", "lower", "upper", "dropout_fraction", "dimension", "l1_bounded", "integer", "precision")
         wanted: dict[str, Any] = {key: getattr(section, key) for key in keys}
         wanted |= {"num_users": here.num_users, "imperfection": here.imperfection, "delta": here.delta}
-        return split_and_mix(**wanted, clip=section.clips)
+        return split_and_mix(**wanted, hosts=section.spread, clip=section.clips)
 
 
 class ImperfectSection(PlainSection):
     """The table ``[shuffler]`` of an imperfect shuffler: each message of a person gets a shuffle of its own.
 
-    One buffer for all messages is an open problem.
+    Where hosts pour several messages into one buffer, that is the shuffle.
     """
 
     __slots__ = ()
 
-    def in_rounds(self, shuffler: Shuffler, num_messages: int) -> Shuffler:
-        """The shuffler; for several messages of each person one shuffle for each, where it is imperfect."""
-        if num_messages == 1 or not isinstance(shuffler, ImperfectShuffler):
+    def in_rounds(self, shuffler: Shuffler, local: LocalModel) -> Shuffler:
+        """The shuffler; for several messages of each person one shuffle for each round, where it is imperfect."""
+        if local.num_messages == 1 or not isinstance(shuffler, ImperfectShuffler):
             return shuffler
-        return ParallelShuffler(shuffler, num_messages)
+        each = local.messages_per_round
+        return ParallelShuffler(shuffler, local.num_messages // each, messages_per_round=each)

@@ -1,8 +1,8 @@
 """Sums from additive shares in shuffled rounds: the noise of the sum, and what imperfect rounds reveal besides.
 
-**Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send share
-j through round j, where all rounds but one are gamma-imperfect, and independent of each other and of the data. What the
-analyst sees of all rounds is (e, delta)-private in the central model with
+**Theorem.** Let honest people add Polya noise to grid points, split the results into m shares modulo q, and send them
+through buffers that are gamma-imperfect as `share_mixing` says, those of different coordinates independent of each
+other. What the analyst sees of all buffers is (e, delta)-private in the central model with
 
     delta = delta_noise(e) + (1 + exp(e)) (d T + n d t),
 
@@ -23,12 +23,14 @@ from shuffledp.accounting.numerics import exp, rounded_up, smallest_below
 from shuffledp.accounting.theorem import Theorem, oblivious
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
+from shuffledp.core.statement_terms import Hypothesis, Status, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import LaplaceShareModel
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
-from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, log_binomial, mixing_distance
+from shuffledp.protocols.shares.theorems.buffer_weights import log_binomial
+from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, mixing_distance
 
 _SLACK = 1e-14  # bound on what rounding takes from the profile of one coordinate
 _INFLATED = 1 + 1e-9  # bound on what rounding takes from the profile of up to a million coordinates
@@ -78,12 +80,18 @@ class SplitAndMixRounds(Theorem):
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
         """Statement with remarks on how well the rounds mix, and what may go wrong with one of them."""
         statement = super().stating(model, guarantee, delta=delta)
-        bits = math.floor(_Bound.of(model).security_bits)
+        bits, local = math.floor(_Bound.of(model).security_bits), cast(LaplaceShareModel, model.local)
         return statement.remarking(
-            f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. One round of each value may be "
-            "worse than promised, or not shuffled at all, and all this still holds; with two, nothing is promised, and "
-            "without any shuffle nothing is left."
+            f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. {local.may_fail}"
         )
+
+    def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
+        """Trust in the shuffler, or in as many hosts as are not counted as colluding."""
+        trust = super().trust(model)
+        if Trust.SHARES_APART not in trust:
+            return trust
+        others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
+        return (*others, Trust.ENOUGH_HOSTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +181,14 @@ class _Bound:
 
 @lru_cache(maxsize=128)
 def _bound(local: LaplaceShareModel, num_honest: int, imperfection: float) -> _Bound:
-    mixing = mixing_distance(num_honest, local.num_shares, imperfection, local.modulus)
+    mixing = mixing_distance(
+        num_honest,
+        local.num_shares,
+        imperfection,
+        local.modulus,
+        shares_per_buffer=local.messages_per_round,
+        told_buffers=local.told_rounds,
+    )
     distance = local.dimension * (mixing + num_honest * local.sampler_error)
     return _Bound(_noise(local), min(1.0, distance * (1 + 1e-14)))
 
@@ -198,12 +213,11 @@ def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     )
     if not isinstance(local, LaplaceShareModel):
         return (shares,)
-    buffer = shuffle.is_uniform and shuffle.num_rounds == 1
-    requirement = "a round of its own for each of a user's messages (or one uniform shuffle of all of them)"
-    value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
-    rounds = Hypothesis("parallel-rounds", requirement, value, buffer or shuffle.num_rounds == local.num_messages)
     gamma = shuffle.imperfection
-    requirement = "independent rounds whose imperfection is promised, for all but one of each value"
+    rounds = _rounds(local, shuffle)
+    but_for = "in those that are not told" if local.told_rounds else "for all but one of each value"
+    but_for = "in every buffer" if local.messages_per_round > 1 and not local.told_rounds else but_for
+    requirement = f"independent rounds whose imperfection is promised, {but_for}"
     value = f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
     imperfection = Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
     requirement = f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one"
@@ -212,3 +226,18 @@ def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
     value = f"num_users={shuffle.num_users}"
     supported = Hypothesis("supported-size", f"at most {MOST_USERS:.0e} people", value, shuffle.num_users <= MOST_USERS)
     return (shares, rounds, imperfection, oblivious(model), noise, supported)
+
+
+def _rounds(local: LaplaceShareModel, shuffle: ShuffleModel) -> Hypothesis:
+    """Hypothesis: the shuffles are those that the messages name, or mix as well what the messages tell apart."""
+    each = local.messages_per_round
+    requirement = "a round of its own for each of a user's messages (or one uniform shuffle of all of them)"
+    value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
+    if each > 1 or shuffle.messages_per_round > 1:
+        requirement = f"a buffer for each {each} of a user's messages (or one uniform shuffle of all of them)"
+        value += f", messages_per_round={shuffle.messages_per_round}"
+    taken = shuffle.num_rounds * (each if shuffle.labels is LabelMeaning.ROUND else shuffle.messages_per_round)
+    one_buffer = shuffle.num_rounds == 1 and local.dimension == 1  # of messages that tell their rounds
+    uniform = shuffle.is_uniform and shuffle.num_rounds == 1  # whatever messages tell of their rounds
+    holds = uniform or (taken == local.num_messages and (shuffle.num_rounds == local.num_rounds or one_buffer))
+    return Hypothesis("parallel-rounds", requirement, value, holds)

@@ -1,17 +1,20 @@
-"""Mixing of additive shares by rounds of imperfect shuffles: a bound for every number of users.
+"""Mixing of additive shares by imperfectly shuffled buffers: a bound for every number of users.
 
-n users each split a residue mod q into m shares that are uniform but for their sum, and send one share in each of m
-rounds. A round's permutation is drawn independently of the others and of the shares. A shuffle is *gamma-imperfect* if
-Pr[a] <= exp(gamma d(a, b)) Pr[b] for all permutations a, b with the Cayley distance d. Let all rounds but one be so.
+n users each split a residue mod q into m shares that are uniform but for their sum, and send k of them to each of m / k
+buffers. Where the shares stand is drawn independently of them, by a joint law under which exchanging two items of
+different users in one buffer changes the probability by a factor of at most exp(gamma). Buffers may depend on each
+other; with k = 1 they are rounds. Of some buffers the analyst may be told who sent what.
 
-**Theorem.** Given the residues, the law of all rounds' outputs is within total variation sqrt(g(n)) / 2 of the uniform
-law on all m n residues of the same total, where g = h - 1, h(1) = 1, and for the other N, with r = m - 1,
+**Theorem.** Given the residues, the law of what all buffers put out is within total variation sqrt(g(n)) / 2 of the
+uniform law on all m n residues of the same total, where g = h - 1, h(1) = 1, and for the other N
 
-    h(N) = 1 + q sum over s = 1 .. N-1 of C(N-1, s-1) Z(N, s)^(-r) h(N-s),
-    Z(N, s) = G(s, N-s),   G(s, t) = sum over j of C(s, j) C(t, j) x^j,   x = exp(-gamma).
+    h(N) = 1 + q sum over s = 1 .. N-1 of C(N-1, s-1) W(N, s) h(N-s),
+    W(N, s) = product over buffers of 1 / Z(k' N, k' s),
 
-The proof, and how h is bounded by cells of numbers, are in docs/proofs.md, "Additive shares in imperfect rounds". Users
-who tell the analyst what they know leave an imperfect shuffle of the others: n is the number of those others.
+with k' = 0 for buffers that are told, k for the others, and, where none is told, k - 1 for one of them; then W may also
+be C(N, s) over the product of all Z(k N, k s). `buffer_weights` says what Z is. The proof, and how h is bounded by
+cells of numbers, are in docs/proofs.md, "Additive shares in imperfect buffers". Users who tell the analyst what they
+know leave such a law for the others: n is the number of those others.
 
 References:
     Ghazi, Kumar, Manurangsi, Nelson, Zhou 2023, Lemmas 4.2 to 4.13, whose constants are sharpened (docs/errata.md).
@@ -23,26 +26,41 @@ from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.accounting.evaluators.binomial import stirling_error
 from shuffledp.core import validate
 from shuffledp.core.table import Floats
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.shares.theorems.buffer_weights import (
+    RELATIVE,
+    BufferWeights,
+    log_binomial_above,
+    log_sum,
+    ways_to_hide,
+)
 
 MOST_USERS = 10**9
 
 _EXACT_UP_TO = 1000  # up to this number binomial coefficients fit a float
 _EXACT_FIRST = 400  # numbers computed exactly where there are more than these
 _GROWTH = 1.06  # of cells
-_SUMMED = 48  # up to here G is summed; beyond, its largest term is a bound
 _STEP = 2e-11  # bound on the rounding of a logarithm in the exact recursion; as much again for each 20 rounds
-_RELATIVE = 1e-13  # bound on the rounding of a binomial's logarithm, relative to its size and to 1
+_FEW = 250  # numbers computed exactly where a buffer holds several shares of each user
+_FEW_SHARES = 4000  # and at most so many shares, unless there are fewer numbers than
+_FEWEST = 60
 
 _FALLING = -0.1  # at or below this log Y a cell's own numbers are taken to be falling
 _SLOWEST = 1e-3  # smallest rate of falling that is tried
 
 
-def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
-    """Upper bound on E[q^(C-1)] - 1 over all shuffles of this imperfection, by the theorem above.
+def mixing_bound(
+    num_users: int,
+    num_messages: int,
+    imperfection: float,
+    modulus: int,
+    *,
+    shares_per_buffer: int = 1,
+    told_buffers: int = 0,
+) -> float:
+    """Upper bound on E[q^(C-1)] - 1 over all laws of the buffers with this imperfection, by the theorem above.
 
     Guarantees:
         1. At least g(n) of the exact recursion, which is at least the expectation of every such protocol.
@@ -50,9 +68,11 @@ def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus
 
     Args:
         num_users: n, those who keep their permuted places secret; from 1 to a billion.
-        num_messages: m, messages of each, 1 or more; all rounds but one are as good as promised.
+        num_messages: m, messages of each, 1 or more; without told buffers all but one are as good as promised.
         imperfection: gamma, 0 or more.
         modulus: q, 1 or more.
+        shares_per_buffer: k, of each user in one buffer; it divides ``num_messages``.
+        told_buffers: of how many buffers, whichever they are, the analyst is told who sent what.
 
     Returns:
         A number of 0 or more; infinity where it leaves the floats.
@@ -64,36 +84,81 @@ def mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus
         >>> mixing_bound(2, 3, 0.0, 2) >= 0.5
         True
     """
-    logarithm = log_mixing_bound(num_users, num_messages, imperfection, modulus)
+    told = {"shares_per_buffer": shares_per_buffer, "told_buffers": told_buffers}
+    logarithm = log_mixing_bound(num_users, num_messages, imperfection, modulus, **told)
     return math.exp(logarithm) * (1 + 1e-15) if logarithm < 709 else math.inf
 
 
-def mixing_distance(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
+def mixing_distance(
+    num_users: int,
+    num_messages: int,
+    imperfection: float,
+    modulus: int,
+    *,
+    shares_per_buffer: int = 1,
+    told_buffers: int = 0,
+) -> float:
     """Upper bound on the total variation distance to perfectly mixed shares of the same total; at most 1.
 
     The arguments are those of `mixing_bound`; the answer is half of its root.
     """
-    logarithm = log_mixing_bound(num_users, num_messages, imperfection, modulus)
+    told = {"shares_per_buffer": shares_per_buffer, "told_buffers": told_buffers}
+    logarithm = log_mixing_bound(num_users, num_messages, imperfection, modulus, **told)
     return min(1.0, math.exp(min(logarithm / 2, 1.0)) / 2 * (1 + 1e-14))
 
 
-def log_mixing_bound(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
+def log_mixing_bound(
+    num_users: int,
+    num_messages: int,
+    imperfection: float,
+    modulus: int,
+    *,
+    shares_per_buffer: int = 1,
+    told_buffers: int = 0,
+) -> float:
     """Natural logarithm of `mixing_bound`, which may overflow a float; minus infinity for one user."""
     validate.integer_at_least(1, num_users=num_users, num_messages=num_messages, modulus=modulus)
+    validate.integer_at_least(1, shares_per_buffer=shares_per_buffer)
+    validate.integer_at_least(0, told_buffers=told_buffers)
     validate.nonnegative(imperfection=imperfection)
     if num_users > MOST_USERS:
         raise invalid(f"at most {MOST_USERS}", num_users=num_users)
-    return _evaluated(int(num_users), int(num_messages), float(imperfection), int(modulus))
-
-
-@lru_cache(maxsize=128)
-def _evaluated(num_users: int, num_messages: int, imperfection: float, modulus: int) -> float:
-    rounds, log_modulus = num_messages - 1, math.log(modulus) * (1 + 1e-15)
+    buffers, left = divmod(num_messages, shares_per_buffer)
+    if left:
+        raise invalid(f"a divisor of num_messages={num_messages}", shares_per_buffer=shares_per_buffer)
+    if told_buffers > buffers:
+        raise invalid(f"at most {buffers}, the number of buffers", told_buffers=told_buffers)
     closeness = math.exp(-imperfection) * (1 - 1e-15)
-    if num_users <= _EXACT_UP_TO:
-        return float(_exact(num_users, rounds, closeness, log_modulus)[-1])
-    exact = _exact(_EXACT_FIRST, rounds, closeness, log_modulus)
-    return _Cells(num_users, rounds, closeness, log_modulus, np.logaddexp(0.0, exact)).last()
+    ways = ways_to_hide(buffers, int(shares_per_buffer), int(told_buffers), closeness if imperfection else 1.0)
+    return min(_evaluated(int(num_users), way, int(modulus)) for way in ways)
+
+
+@lru_cache(maxsize=256)
+def _evaluated(num_users: int, weights: BufferWeights, modulus: int) -> float:
+    log_modulus = math.log(modulus) * (1 + 1e-15)
+    rounds = weights.rounds
+    if rounds is not None:
+        if num_users <= _EXACT_UP_TO:
+            return float(_exact(num_users, rounds, weights.closeness, log_modulus)[-1])
+        exact = _exact(_EXACT_FIRST, rounds, weights.closeness, log_modulus)
+    else:
+        exact = _exact_of(min(num_users, _few(weights)), weights, log_modulus)
+        if num_users == exact.size:
+            return float(exact[-1])
+    return _Cells(num_users, weights, log_modulus, np.logaddexp(0.0, exact)).last()
+
+
+def _few(weights: BufferWeights) -> int:
+    return min(_FEW, max(_FEWEST, _FEW_SHARES // weights.most_shares))
+
+
+def _exact_of(largest: int, weights: BufferWeights, log_modulus: float) -> Floats:
+    """Upper bounds on log(h(N) - 1) for N = 1 .. largest, by the recursion itself with the sums G term by term."""
+    log_g, log_h = np.full(largest, -np.inf), np.zeros(largest)
+    for users, ways, weight in weights.numbers(largest):
+        log_g[users - 1] = _up(log_modulus + log_sum(ways + weight + log_h[: users - 1][::-1]))
+        log_h[users - 1] = _up(float(np.logaddexp(0.0, log_g[users - 1])))
+    return log_g
 
 
 def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> Floats:
@@ -112,7 +177,7 @@ def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> F
         row[0], row[1 : users + 1] = 1.0, last[:users] + rises[1 : users + 1]
         binomials[1:users] += binomials[: users - 1].copy()
         logs = np.log(binomials[1:users]) - rounds * np.log(row[1:users]) + log_h[: users - 1]
-        log_g[users - 1] = log_modulus + _log_sum(logs) + slack
+        log_g[users - 1] = log_modulus + log_sum(logs) + slack
         log_h[users - 1] = np.logaddexp(0.0, log_g[users - 1]) + slack
         before, last = last, row
     return log_g
@@ -121,8 +186,8 @@ def _exact(largest: int, rounds: int, closeness: float, log_modulus: float) -> F
 class _Cells:
     """Bounds H on log h, cell by cell: single numbers where they are known exactly, then growing cells."""
 
-    def __init__(self, num_users: int, rounds: int, closeness: float, log_modulus: float, exact: Floats) -> None:
-        self.rounds, self.closeness, self.log_modulus = rounds, closeness, log_modulus
+    def __init__(self, num_users: int, weights: BufferWeights, log_modulus: float, exact: Floats) -> None:
+        self.weights, self.log_modulus = weights, log_modulus
         first = list(range(1, exact.size + 2))
         while first[-1] < num_users:
             first.append(min(max(first[-1] + 1, math.floor(first[-1] * _GROWTH)), num_users))
@@ -159,13 +224,13 @@ class _Cells:
         parts = int(np.searchsorted(self.first, high // 2, side="right"))
         smallest, largest = self.first[:parts], np.minimum(self.final[:parts], high // 2)
         weights = np.log(largest - smallest + 1) + self.log_modulus
-        weights -= self.rounds * _log_g_below(smallest, low - largest, self.closeness)
+        weights += self.weights.above(smallest, largest, low, high)
         from_cell = np.searchsorted(self.first, low - largest, side="right") - 1
         largest_since = np.maximum.accumulate(self.bounds[:cell][::-1])[::-1]
         return _Sums(
             sizes=largest,
-            rest_small=_up(_log_sum(weights + _log_binomial_above(high - 1, largest) + self.bounds[:parts])),
-            part_small=weights + _log_binomial_above(high - 1, largest - 1),
+            rest_small=_up(log_sum(weights + log_binomial_above(high - 1, largest) + self.bounds[:parts])),
+            part_small=weights + log_binomial_above(high - 1, largest - 1),
             since=largest_since[from_cell],
         )
 
@@ -186,12 +251,12 @@ class _Sums:
     @property
     def own(self) -> float:
         """Logarithm of Y."""
-        return _up(_log_sum(self.part_small))
+        return _up(log_sum(self.part_small))
 
     @property
     def known(self) -> float:
         """Logarithm of K - 1."""
-        return _up(float(np.logaddexp(self.rest_small, _log_sum(self.part_small + self.since))))
+        return _up(float(np.logaddexp(self.rest_small, log_sum(self.part_small + self.since))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,65 +282,15 @@ class _Slope:
         """Slope of the next cell, by the induction in the text above, where log Y is well below 0."""
         near = sums.sizes < self.length
         rate = max(-sums.own - 1.0, 0.0) if near.any() else 0.0
-        while rate > 0 and _up(_log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:
+        while rate > 0 and _up(log_sum(sums.part_small[near] + rate * sums.sizes[near])) > 0:
             rate = rate / 2 if rate > _SLOWEST else 0.0
         falling = self.end if rate >= self.rate else self.top
         far = np.logaddexp(sums.since[~near], falling) + sums.part_small[~near]
         settled = np.logaddexp(0.0, sums.rest_small)
-        settled = np.logaddexp(settled, _log_sum(far)) if far.size else settled
+        settled = np.logaddexp(settled, log_sum(far)) if far.size else settled
         settled = _up(float(settled) - math.log(-math.expm1(sums.own)))
         return _Slope(settled=settled, falling=falling, rate=rate, length=length)
 
 
 def _up(logarithm: float) -> float:
-    return logarithm + _RELATIVE * (abs(logarithm) + 100)
-
-
-def _log_sum(logs: Floats) -> float:
-    largest = float(logs.max())
-    return largest + math.log(float(np.exp(logs - largest).sum()))
-
-
-def _log_g_below(fewer: Floats, others: Floats, closeness: float) -> Floats:
-    """Lower bounds on log G(s, t), for s one by one from 1 on, and then of cells; at least 0."""
-    if closeness == 0:
-        return np.zeros(fewer.size)
-    out = np.empty(fewer.size)
-    few = int(np.searchsorted(fewer, min(_SUMMED, float(others.min())), side="right"))
-    if few:
-        chosen = np.arange(fewer[few - 1] + 1)[None, :]
-        terms = _log_term_below(fewer[:few, None], others[:few, None], np.minimum(chosen, fewer[:few, None]), closeness)
-        terms[chosen > fewer[:few, None]] = -np.inf
-        out[:few] = np.logaddexp.reduce(terms, axis=1)
-    one, other = fewer[few:], others[few:]
-    # The largest term is about where C(s, j) C(t, j) x^j stops rising; any j gives a lower bound.
-    total = (one + other) * closeness
-    best = 2 * one * other * closeness / (total + np.sqrt(total**2 + 4 * (1 - closeness) * one * other * closeness))
-    out[few:] = _log_term_below(one, other, np.clip(np.rint(best), 0, np.minimum(one, other)), closeness)
-    return np.maximum(out * (1 - _RELATIVE) - _RELATIVE, 0.0)
-
-
-def _log_term_below(one: Floats, other: Floats, chosen: Floats, closeness: float) -> Floats:
-    size = log_binomial(one, chosen) + log_binomial(other, chosen)
-    loss = chosen * -math.log(closeness)
-    return size - loss - 4 * _RELATIVE * (size + loss + 1)
-
-
-def _log_binomial_above(whole: float, chosen: Floats) -> Floats:
-    value = log_binomial(np.full(chosen.size, whole), chosen)
-    return value + _RELATIVE * (value + 1)
-
-
-def log_binomial(whole: Floats, chosen: Floats) -> Floats:
-    """Logarithm of the binomial coefficient C(n, k) of whole floats, by the saddle-point form.
-
-    Good to 1e-13, of itself and of 1.
-    """
-    whole, chosen = np.broadcast_arrays(whole, chosen)
-    rest = whole - chosen
-    inner = (chosen > 0) & (rest > 0)
-    n, k, left = (np.where(inner, each, 2.0 if place == 0 else 1.0) for place, each in enumerate((whole, chosen, rest)))
-    entropy = k * np.log(n / k) + np.where(k < left, -left * np.log1p(-k / n), left * np.log(n / left))
-    corrections = stirling_error(n) - stirling_error(k) - stirling_error(left)
-    value = entropy + np.log(n / (2 * math.pi * k * left)) / 2 + corrections
-    return np.where(inner, np.maximum(value, 0.0), 0.0)
+    return logarithm + RELATIVE * (abs(logarithm) + 100)

@@ -1,0 +1,115 @@
+"""Shares of one person: residues that add up to a secret, and the hosts over whom they are spread."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core import validate
+from shuffledp.core.described import Described
+from shuffledp.core.validate import invalid
+from shuffledp.randomizers.sampling.coins import BATCH
+from shuffledp.randomness.sources import RandomSource, uniform_integers
+
+BUFFERS = ("message", "host")
+MOST_HOSTS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosts(Described):
+    """Hosts that shuffle shares: each gets as many of every value.
+
+    Args:
+        number: of hosts, S; from 1 to 1024.
+        colluding: how many of them, whichever, may tell the analyst who sent what; below ``number``.
+        buffers: "message" for a shuffle of its own for each message, with a permutation of its own; "host" where each
+            host pours all that it gets of a value into one buffer, in which nothing tells messages apart.
+
+    Raises:
+        InvalidParameterError: for parameters outside these ranges.
+
+    Example:
+        >>> Hosts(number=5, colluding=1, buffers="host").messages_per_buffer(10)
+        2
+    """
+
+    title: ClassVar[str] = "the hosts of shares"
+    number: int = 1
+    colluding: int = 0
+    buffers: str = "message"
+
+    def __post_init__(self) -> None:
+        validate.integer_at_least(1, hosts=self.number)
+        validate.integer_at_least(0, colluding_hosts=self.colluding)
+        validate.one_of(BUFFERS, buffers=self.buffers)
+        if self.number > MOST_HOSTS:
+            raise invalid(f"at most {MOST_HOSTS}", hosts=self.number)
+        if self.colluding >= self.number:
+            raise invalid(f"below hosts={self.number}", colluding_hosts=self.colluding)
+
+    @property
+    def pours(self) -> bool:
+        """Whether each host has one buffer for all messages of a value."""
+        return self.buffers == "host"
+
+    @property
+    def played_by_one(self) -> tuple[str, ...]:
+        """Warning of one operator who played all hosts."""
+        if self.number == 1:
+            return ()
+        return (
+            f"One operator played all {self.number} hosts of the shuffles here, and so could add up every person's "
+            "messages: what is promised holds against whoever is not told.",
+        )
+
+    def messages_per_buffer(self, num_shares: int) -> int:
+        """Messages of each value in one buffer, of ``num_shares`` in all."""
+        return num_shares // self.number if self.pours else 1
+
+    def told_buffers(self, num_shares: int) -> int:
+        """Buffers of a value, of ``num_shares`` messages, in which the colluding hosts tell who sent what."""
+        return self.colluding * (1 if self.pours else num_shares // self.number)
+
+    def may_fail(self, num_shares: int) -> str:
+        """How much of the shuffling may fail for what is stated to hold, in words."""
+        each = num_shares // self.number
+        if self.number == 1:
+            return (
+                "All messages of a value go through one buffer, in which nothing tells them apart; if its order is "
+                "worse than promised, nothing is promised, and without any shuffle nothing is left."
+            )
+        messages = "one message" if each == 1 else f"{each} messages"
+        where = ", which it pours into one buffer" if self.pours else ", each for a shuffle with an order of its own"
+        spread = f"Each of {self.number} hosts gets {messages} of each value{where if each > 1 else ''}."
+        fresh = (
+            f" A host that {'' if self.pours else 'used one order for several of its shuffles, or '}kept a person's "
+            "messages together would count as one with a single message, and what is stated would not hold."
+        )
+        if self.colluding:
+            some = f"Any {'one' if self.colluding == 1 else self.colluding} of the {self.number} hosts"
+            fails = f" {some} may work together with the analyst, or not shuffle at all, and all this still holds"
+        elif self.pours and each > 1:
+            fails = " None of them may tell the analyst who sent what"
+        else:
+            fails = " One of a value's messages may be shuffled by nobody, or its sender told, and all this still holds"
+        return (
+            f"{spread}{fresh if each > 1 else ''}{fails}; beyond that nothing is promised, and whoever has the "
+            "messages of all hosts, such as one operator who plays them all, reads the answers."
+        )
+
+
+def additive_shares(
+    secrets: NDArray[np.int64], modulus: int, num_shares: int, source: RandomSource
+) -> NDArray[np.unsignedinteger]:
+    """Uniform residues that sum to each secret, those of one secret after the other; the last one fixes the sum."""
+    residues = np.empty((len(secrets), num_shares), dtype=np.min_scalar_type(modulus - 1))
+    rows = max(1, BATCH // num_shares)
+    for start in range(0, len(secrets), rows):
+        batch = slice(start, start + rows)
+        secret = secrets[batch]
+        free = uniform_integers(modulus, secret.size * (num_shares - 1), source=source).reshape(secret.size, -1)
+        residues[batch, :-1] = free
+        residues[batch, -1] = (secret - free.sum(axis=1)) % modulus
+        free.fill(0)
+    return residues.reshape(-1)
