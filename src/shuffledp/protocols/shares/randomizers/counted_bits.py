@@ -72,7 +72,7 @@ class CountedBitsModel(BitSumModel):
         return self.value_bits + self.coins
 
     @property
-    def messages_per_round(self) -> int:
+    def messages_per_round(self) -> int:  # type: ignore[override]
         """Messages of each person in the one buffer: all of them."""
         return self.num_messages
 
