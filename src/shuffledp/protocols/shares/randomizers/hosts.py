@@ -72,7 +72,7 @@ class Hosts(Described):
         return self.colluding * (1 if self.pours else num_shares // self.number)
 
     def may_fail(self, num_shares: int) -> str:
-        """How much of the shuffling may fail for what is stated to hold, in words."""
+        """Part of the shuffling that may fail for what is stated to hold, in words."""
         each = num_shares // self.number
         if self.number == 1:
             return (

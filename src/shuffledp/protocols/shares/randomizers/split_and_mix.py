@@ -126,7 +126,7 @@ class SplitAndMixModel(LaplaceShareModel):
 
     @property
     def may_fail(self) -> str:  # type: ignore[override]
-        """How much of the shuffling may fail, in words."""
+        """Part of the shuffling that may fail, in words."""
         return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
 
     @property
