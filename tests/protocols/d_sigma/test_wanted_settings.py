@@ -9,6 +9,7 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.protocols.d_sigma.documents.exploration_document import task_lines
+from shuffledp.protocols.d_sigma.documents.sought_document import sought_document
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
 from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
@@ -183,3 +184,25 @@ def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
     shuffler = NoisySortShuffler(groups=groups, **{key: lines["shuffler"][key] for key in ("alpha", "spacing")})
     assert named_each(shuffler, EPSILON0).max() <= 0.2
     assert np.ptp(np.diff(shuffler.prepare().parameters)) < 1e-12
+
+
+def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_disjoint_groups_are_called_so():
+    labels = np.repeat(np.arange(6), 100)
+    task = Task.from_dict(
+        {
+            "name": "firm",
+            "value": "ill",
+            "public": ["part"],
+            "randomizer": {"kind": "k-rr", "epsilon0": EPSILON0, "categories": ["no", "yes"]},
+            "shuffler": {"kind": "noisy-sort", "alpha": 4.0},
+            "groups": {"column": "part"},
+            "release": {"delta": 1e-6},
+        }
+    )
+    found = seek(task.column, Grouping(Groups.from_labels(labels)), Wanted(slot_chance=0.05))
+    best = found.found[found.best]
+    near = [each for each in found.found if each.displacement <= 1.15 * min(one.displacement for one in found.found)]
+    assert best.setting.delta == 0
+    assert best.setting.alpha == min(each.setting.alpha for each in near if not each.setting.delta)
+    document = sought_document(found, name="firm", digest="0" * 64, groups=task.column.shuffler.groups)
+    assert "The task's groups do not overlap" in " ".join(str(each) for each in document.promise.headline)

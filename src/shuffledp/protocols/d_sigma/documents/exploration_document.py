@@ -48,6 +48,10 @@ _MADE_UP = (
     "the order of the groups. Guarantees hold for these public columns whatever people will answer; attacks and what "
     "is learned are of made-up answers, and will be others."
 )
+NO_LEAK = (
+    "The task's groups do not overlap: a shuffle inside each keeps the map of groups as it is whatever alpha is, so "
+    "that alpha = 0 hides most and costs nothing; so does a uniform shuffle inside strata (by = the column)."
+)
 _PICKS = {
     "balanced": "hiding and showing count alike",
     "hides more": "hiding counts three times as much",
@@ -102,10 +106,7 @@ def is_exploration(folder: Path) -> bool:
 def _disjoint(explored: Exploration) -> tuple[Text, ...]:
     if explored.overlapping:
         return ()
-    return told(
-        "The task's groups do not overlap: a shuffle inside each keeps the map of groups as it is whatever alpha is, "
-        "so that alpha = 0 hides most and costs nothing; so does a uniform shuffle inside strata (by = the column)."
-    )
+    return told(NO_LEAK)
 
 
 def task_lines(setting: Setting, groups: GroupsSection) -> tuple[str, ...]:
@@ -255,7 +256,7 @@ def _table(
         Column("lambda", "lambda"),
         Column("lambda, boosting", "boosted", detail=True),
         Column("named, most", "named\nmost"),
-        Column("named, half", "named\nhalf", detail=True),
+        Column("named, half", "named\nhalf"),
         Column("named by an attack", "by an\nattack", detail=True),
         Column("central epsilon, most", "epsilon\nmost", detail=True),
         Column("half", "epsilon\nhalf", detail=True),

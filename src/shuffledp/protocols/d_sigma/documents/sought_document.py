@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
-from shuffledp.protocols.d_sigma.documents.exploration_document import task_lines
+from shuffledp.protocols.d_sigma.documents.exploration_document import NO_LEAK, task_lines
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK
 from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
@@ -76,7 +76,7 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
         f"{moved:,.1f} ranks away on average of {sought.num_users:,}, and {percent(kept)} of a group\u2019s slots keep "
         "a report of the group."
     )
-    yield from told(*_promised(best), *_left_out(best, sought))
+    yield from told(*_promised(best), *_left_out(best, sought), NO_LEAK * (kept >= 1 and sought.wanted.hides))
     if limits.at_most and moved > _NEARLY_ALL * sought.num_users / 3:
         yield from told(
             "That is nearly a uniform shuffle of everybody: what hides people so well leaves no map. "

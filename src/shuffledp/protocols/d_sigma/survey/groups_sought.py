@@ -30,6 +30,7 @@ from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
 from shuffledp.protocols.d_sigma.survey.settings_tried import EVEN, GAUSSIAN, LAPLACE, MALLOWS, Setting
 from shuffledp.survey.columns import Column
 
+_LITTLE_MORE = 1.15  # times the least displacement
 _PURE = (MALLOWS, LAPLACE, EVEN)
 
 
@@ -175,14 +176,25 @@ def _own_reach(section: GroupsSection) -> float | None:
 def _best(found: list[Sought], wanted: Wanted, own: float | None) -> int | None:
     """The one to take: with the fewest people for whom it is impossible, then of the task's own reach.
 
-    Of these the least displacement if people are hidden as wanted; else the best hidden of those that keep as wanted.
+    If people are hidden as wanted, of those that displace little more than the least a pure one with the smallest
+    alpha: it promises more of the order besides. Else the best hidden of those that keep as wanted.
     """
 
-    def price(number: int) -> tuple[int, bool, float]:
+    def rank(number: int) -> tuple[int, bool]:
         each = found[number]
-        hidden = math.inf if each.promises is None else each.promises.named.nine_in_ten
-        impossible = max(each.limits.impossible.values(), default=0)
-        return impossible, each.setting.reach != own, float(each.displacement or 0) if wanted.hides else hidden
+        return max(each.limits.impossible.values(), default=0), each.setting.reach != own
 
     possible = [number for number, each in enumerate(found) if each.displacement is not None]
-    return min(possible, key=price, default=None)
+    if not possible:
+        return None
+    first = min(map(rank, possible))
+    alike = [found[number] for number in possible if rank(number) == first]
+    if wanted.hides:
+        most = _LITTLE_MORE * min(each.displacement or 0.0 for each in alike)
+        near = [each for each in alike if (each.displacement or 0.0) <= most]
+        return found.index(min(near, key=lambda each: (each.setting.delta > 0, each.setting.alpha or 0.0)))
+
+    def hidden(each: Sought) -> float:
+        return math.inf if each.promises is None else each.promises.named.nine_in_ten
+
+    return found.index(min(alike, key=hidden))
