@@ -127,7 +127,7 @@ def test_options_and_independence_of_one_release_are_compared_as_its_task_says(p
     assert ways["num_comparisons"] == 7
     printed = (place / "street0.txt").read_text(encoding="utf-8")
     assert "car - bus" in printed
-    assert "sport and side, independence is not refuted" in printed
+    assert "that sport and side depend on each other is not shown" in printed
     assert "7 comparisons are counted" in printed
 
 

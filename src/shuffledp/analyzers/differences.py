@@ -15,6 +15,7 @@ from shuffledp.core.table import Floats
 from shuffledp.core.validate import invalid
 
 LESS = " - "  # between the two that are compared
+DIFFERENCE = " (difference)"  # after the name of the statistic
 MOST_COMPARISONS = 1000
 
 Places = NDArray[np.intp]
@@ -243,7 +244,7 @@ def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], t
     if first.possible is not None and second.possible is not None:
         possible = first.possible[0] - second.possible[1], first.possible[1] - second.possible[0]
     return Differences(
-        statistic=f"{first.statistic} (difference)",
+        statistic=f"{first.statistic}{DIFFERENCE}",
         target=contrast.target,
         estimate=first.estimate[contrast.places[0]] - second.estimate[contrast.places[1]],
         standard_error=np.sqrt(asked),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from shuffledp.analyzers import About, Differences, Independence
+from shuffledp.analyzers.differences import DIFFERENCE
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Place, Section
@@ -15,7 +16,7 @@ _WHOM = {
     About.POPULATION: "a population that the people asked are a random sample of",
     About.ASKED: "the people asked themselves",
 }
-FREE = "It is made from numbers that are released, and costs no privacy."
+FREE = "All of this is made from numbers that are released, and costs no privacy."
 _TOLD = {True: "yes", False: "no"}
 
 
@@ -81,8 +82,8 @@ def _table(found: Differences, *, on: "object") -> Table:
         )
     )
     together = f" that hold for all {count(found.num_comparisons)} together" if found.num_comparisons > 1 else ""
-    unit = f" in{_unit(scale)}" if scale.unit_of_errors else ""
-    caption = f"{found.statistic}{unit}, with {found.level * 100:.4g}% intervals{together}"
+    unit = f", in{_unit(scale)}" if scale.unit_of_errors else ""
+    caption = f"Differences of {found.statistic.removesuffix(DIFFERENCE)}{unit}, with {found.level * 100:.4g}% intervals{together}"
     heads = ("first less second", "difference", f"{found.level:.0%} interval", "told apart")
     columns = (Column(heads[0], left=True, folds=on_page), *map(Column, heads[1:]))
     medium = PAGE if on_page else TERMINAL | DETAIL
@@ -92,7 +93,8 @@ def _table(found: Differences, *, on: "object") -> Table:
 def _of_test(test: Independence) -> str:
     """The p-value first, then what it is about."""
     first, second = map(printable, test.columns)
-    result = "they depend on each other" if test.differs else "independence is not refuted"
+    depend = f"{first} and {second} depend on each other"
+    result = depend if test.differs else f"that {depend} is not shown"
     merged = [
         f"of {name}: {listed(list(map(printable, each)))}"
         for name, each in zip((first, second), test.merged, strict=True)
@@ -102,7 +104,7 @@ def _of_test(test: Independence) -> str:
     p = f"p < {_LEAST_P:g}" if test.p_value < _LEAST_P else f"p = {test.p_value:.3g}"
     degrees = count_of(test.degrees, "degree", "degrees")
     return (
-        f"{p}: {first} and {second}, {result} (chi-square {number(test.statistic)} with {degrees} of freedom, of the "
+        f"{p}: {result} (chi-square {number(test.statistic)} with {degrees} of freedom, of the "
         f"law that fits the reports best).{rare}"
     )
 
