@@ -141,6 +141,9 @@ def test_ticks_of_columns_err_independently_and_those_about_one_option_are_of_ot
         error = found.standard_error if about is About.ASKED else found.population_error
         mine = estimate.standard_error if about is About.ASKED else estimate.population_error
         assert error[0] == pytest.approx(np.hypot(mine[0], mine[2]))
+        # Of other people about each option, answers that go together make the difference among those asked err more.
+        asked = np.hypot(estimate.standard_error[0], estimate.standard_error[2])
+        assert (found.standard_error[0] > 1.001 * asked) == (about is About.POPULATION)
 
 
 # ---- what is compared ------------------------------------------------------------------------------------------------
@@ -212,10 +215,10 @@ def test_what_cannot_be_compared_is_refused():
 # ---- coverage --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon0", [1.0, 6.0])
-def test_the_difference_of_two_regions_is_covered(epsilon0):
-    """Mutant: normal intervals where reports are few, which cover .70 at epsilon0 = 6."""
-    hit, _ = regions_covered(60, epsilon0, (0.03, 0.1), 600)
+@pytest.mark.parametrize(("people", "epsilon0", "shares"), [(60, 1.0, (0.03, 0.1)), (20, 6.0, (0.01, 0.05))])
+def test_the_difference_of_two_regions_is_covered(people, epsilon0, shares):
+    """Mutant: normal intervals where reports are few, which cover .72 at epsilon0 = 6."""
+    hit, _ = regions_covered(people, epsilon0, shares, 600)
     assert hit > 0.925
 
 

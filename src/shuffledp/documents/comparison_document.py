@@ -83,7 +83,8 @@ def _table(found: Differences, *, on: "object") -> Table:
     )
     together = f" that hold for all {count(found.num_comparisons)} together" if found.num_comparisons > 1 else ""
     unit = f", in{_unit(scale)}" if scale.unit_of_errors else ""
-    caption = f"Differences of {found.statistic.removesuffix(DIFFERENCE)}{unit}, with {found.level * 100:.4g}% intervals{together}"
+    what = f"{found.statistic.removesuffix(DIFFERENCE)}{unit}"
+    caption = f"Differences of {what}, with {found.level * 100:.4g}% intervals{together}"
     heads = ("first less second", "difference", f"{found.level:.0%} interval", "told apart")
     columns = (Column(heads[0], left=True, folds=on_page), *map(Column, heads[1:]))
     medium = PAGE if on_page else TERMINAL | DETAIL
