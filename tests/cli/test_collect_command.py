@@ -169,6 +169,8 @@ def test_a_relay_is_named_and_makes_no_number_smaller(folder):
     assert "Relay                 https://relay.example/survey" in shown
     assert "the relay (https://relay.example/survey) tells nobody who sent what" in shown
     assert Collection.read(folder / "relayed.collection").is_oblivious
+    second = ("--relay", "https://second.example/survey")
+    assert "https://relay.example/survey or https://second" in new("--closes", "9000-12-01", *OBLIVIOUS, *second, output="two.collection").out
 
 
 @pytest.mark.parametrize(
@@ -181,6 +183,7 @@ def test_a_relay_is_named_and_makes_no_number_smaller(folder):
         ({}, ["--closes", "9000-12-01", "--web", "https://ask.example/x?y"], "--web must be an address such as"),
         ({}, ["--closes", "9000-12-01", "--shuffler-key", "office.pem"], "--shuffler-key must be the shuffler's"),
         ({}, ["--closes", "9000-12-01", "--analyzer-key", "absent"], "a public key file must be readable"),
+        ({}, ["--closes", "9000-12-01", *3 * OBLIVIOUS[2:4]], "--relay must be given twice at most; got 3"),
         ({}, ["--closes", "9000-12-01", *OBLIVIOUS[:4]], "gateway_key must be given for transport='oblivious'"),
         ({}, ["--closes", "9000-12-01", *OBLIVIOUS[:2], *OBLIVIOUS[4:]], "relay must be given for transport"),
         ({}, ["--closes", "9000-12-01", *OBLIVIOUS[2:4]], "--relay must be absent for transport='direct'"),

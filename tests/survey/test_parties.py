@@ -95,6 +95,27 @@ def test_an_issuer_and_a_relay_beside_another_party_are_found_and_a_page_is_not(
     assert Parties.with_relay().collection.one_operator == ()
 
 
+def test_a_second_relay_stands_beside_the_first_and_of_another_host():
+    second = "https://second.example/survey"
+    collection = Parties.with_relay(second_relay=second).collection
+    assert Collection.from_dict(json.loads(collection.canonical)) == collection
+    assert collection.relays == ("https://relay.example", second)
+    assert all(f"https://relay.example or {second}" in str(each) for each in collection.promised())
+    assert "second_relay" not in Parties.with_relay().collection.to_dict()
+    for wrong, why in (
+        ("https://relay.example:8443/other", "relay must be of different hosts, where there are two"),
+        ("https://mixer.example/gateway", "of another host than the shuffler"),
+        ("http://second.example", "relay must be an https address"),
+    ):
+        with pytest.raises(InvalidParameterError, match=why):
+            Parties.with_relay(second_relay=wrong)
+    with pytest.raises(InvalidParameterError, match="absent without a relay"):
+        Parties(second_relay=second)
+    beside = Parties.with_relay(second_relay="https://office.example/relay").collection
+    assert beside.one_operator == ("analyzer", "second_relay")
+    assert Trust.OPERATOR in beside.trust
+
+
 def test_what_is_not_said_is_not_written_so_that_digests_hold():
     written = Parties().collection.to_dict()
     assert not {"names", "result", "demonstration"} & written.keys()

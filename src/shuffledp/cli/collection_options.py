@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shuffledp.cli.options import whole
+from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.parties.wire.published_keys import PublishedKey
@@ -29,7 +30,10 @@ Transport = Annotated[
         "the shuffler does not see who sends; also with an issuer."
     ),
 ]
-Relay = Annotated[str | None, typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on.")]
+Relay = Annotated[
+    list[str] | None,
+    typer.Option(metavar="URL", help="Where reports are sent to instead; it passes them on. Twice: either will do."),
+]
 GatewayKeyFile = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file for a relay.")
 ]
@@ -92,13 +96,20 @@ class Passage:
         """Fields of the collection."""
         return {
             "transport": self.transport.value,
-            "relay": self.relay,
+            **relays_of(self.relay),
             "gateway": None if self.gateway_key is None else published_key(self.gateway_key),
             "issuer": None
             if self.issuer is None or self.issuer_key is None
             else service_of(self.issuer, self.issuer_key),
             "ready_made": self.ready_made,
         }
+
+
+def relays_of(urls: list[str] | None) -> dict[str, str | None]:
+    """Fields of a collection for the relays that were named, two at most."""
+    if len(urls or ()) > 2:
+        raise InvalidParameterError(f"--relay must be given twice at most; got {len(urls or ())} addresses.")
+    return dict(zip(("relay", "second_relay"), [*(urls or ()), None, None], strict=False))
 
 
 def service_of(url: str, key: Path) -> "Service":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shuffledp.cli.collection_options import relays_of
 from shuffledp.cli.ledger_command import reserving
 from shuffledp.cli.options import LedgerPath, require_extra, show_document, whole
 from shuffledp.cli.send_command import Certificates, read_analyst_keys
@@ -81,7 +82,8 @@ class ThroughMix:
         str | None, typer.Option(metavar="URL", help="Where you put the page; else the mix serves it.")
     ] = None
     relay: Annotated[
-        str | None, typer.Option(metavar="URL", help="Answers go through it, so that the mix sees no addresses.")
+        list[str] | None,
+        typer.Option(metavar="URL", help="Answers go through it, so that the mix sees no address. Twice: either."),
     ] = None
     ca: Certificates = None
 
@@ -152,7 +154,8 @@ def _new_at_mix(
     from shuffledp.parties.service.invitations import read_people
     from shuffledp.survey.addresses import LOCAL, check_address, host_of
 
-    for name, url in (("mix", through.mix), ("page_at", through.page_at), ("relay", through.relay)):
+    relays = tuple(filter(None, relays_of(through.relay).values()))
+    for name, url in (("mix", through.mix), ("page_at", through.page_at), *(("relay", each) for each in relays)):
         if url is not None:
             check_address(**{name: url})
     rows = None if through.invite is None else read_people(through.invite)
@@ -161,7 +164,7 @@ def _new_at_mix(
         invited=rows,
         reminders=through.reminders,
         page_at=through.page_at,
-        relay=through.relay,
+        relays=relays,
     )
     own = None if through.key is None else read_analyst_keys([through.key])[0]
     invited, url = 0 if rows is None else len(rows) - 1, through.mix or ""

@@ -23,7 +23,7 @@ _UNKNOWN = (
     "What will be guaranteed depends on who comes, and where they are: `shuffledp plan TASK.toml --input PEOPLE.csv` "
     "says it of people like them."
 )
-_CALLED = {"analyzer": "analyst"}  # parties that have another name in statements
+_CALLED = {"analyzer": "analyst", "second_relay": "second relay"}  # parties that have another name in statements
 _CLAIMED = "Names in quotation marks are what whoever made the collection calls the parties: nobody has checked them."
 _REMINDERS = "the issuer tells the analyst, three times at most, which invitations have given no token yet"
 _COMPARE = (
@@ -97,7 +97,11 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
     pairs = (
         ("Asked", asked),
         *shuffler,
-        *(() if collection.relay is None else (("Relay", collection.named("relay")),)),
+        *(
+            ()
+            if collection.relay is None
+            else (("Relay", collection.named("relay", known_by=" or ".join(collection.relays))),)
+        ),
         ("Analyzer", _party(collection, "analyzer")),
         *(() if collection.page is None else (("Page", collection.named("page", known_by=collection.page.link)),)),
         *(() if collection.issuer is None else (("Issuer", _issuer(collection)),)),

@@ -26,7 +26,7 @@ from shuffledp.parties.wire.tokens import BLIND_RSA, TokenChallenge
 from shuffledp.survey.addresses import check_address, same_host
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.data_flow import Provenance
-from shuffledp.survey.parties import PartyNames, Service
+from shuffledp.survey.parties import PartyNames, Service, check_behind_relays
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task, require_service
 from shuffledp.survey.trusted_parties import one_operator_of, trust_of
@@ -40,7 +40,7 @@ CONTEXT = b"shuffledp collection v1"
 _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
-    **dict.fromkeys(("page", "every", "fetch_by", "relay", "gateway", "issuer", "directory", "result")),
+    **dict.fromkeys(("page", "every", "fetch_by", "relay", "second_relay", "gateway", "issuer", "directory", "result")),
     "transport": "direct",
     "ready_made": False,
     "names": {},
@@ -74,6 +74,7 @@ class Collection(Described):
             "oblivious", through a relay that cannot read what it passes on, so that the shuffler does not see where
             it comes from.
         relay: address of the relay, of another host than the shuffler's; of an oblivious transport alone.
+        second_relay: address of another relay of yet another host, where the first does not answer; either will do.
         gateway: the shuffler's key that requests are sealed to, with its successors; of an oblivious transport alone.
         issuer: who gives a token to each invited person, with a key for this collection alone; needed by the transport
             "token", and possible with "oblivious".
@@ -104,6 +105,7 @@ class Collection(Described):
     fetch_by: str | None = None
     transport: str = "direct"
     relay: str | None = None
+    second_relay: str | None = None
     gateway: PublishedKey | None = None
     issuer: Service | None = None
     ready_made: bool = False
@@ -191,16 +193,10 @@ class Collection(Described):
         for name in ("relay", "issuer"):
             if getattr(self.names, name) is not None and getattr(self, name) is None:
                 raise InvalidParameterError(f"{name}_name must be left out where there is no {name}.")
-        if self.relay is not None:
-            check_address(relay=self.relay)
-            self._check_hosts()
-
-    def _check_hosts(self) -> None:
-        """Refuse shared hosts that would show senders to the shuffler in spite of the relay."""
-        for name in ("relay", "issuer", "page"):
-            url = self.addresses[name]
-            if url and same_host(url, self.shuffler.url) and not self.shuffler.is_local:
-                raise invalid("of another host than the shuffler, whom a relay hides senders from", **{name: url})
+        if self.second_relay is not None and self.relay is None:
+            raise invalid("absent without a relay", second_relay=self.second_relay)
+        if self.relays:
+            check_behind_relays(self.shuffler, self.addresses)
 
     @property
     def keys(self) -> dict[Role, PublishedKey]:
@@ -321,7 +317,13 @@ class Collection(Described):
         issuer = None if self.issuer is None else self.issuer.url
         page = None if self.page is None else self.page.url
         served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url or None}
-        return {**served, "issuer": issuer, "page": page, "relay": self.relay}
+        second = {} if self.second_relay is None else {"second_relay": self.second_relay}
+        return {**served, "issuer": issuer, "page": page, "relay": self.relay, **second}
+
+    @property
+    def relays(self) -> tuple[str, ...]:
+        """Addresses of the relays, the one to try first before the other; empty without one."""
+        return tuple(filter(None, (self.relay, self.second_relay)))
 
     @property
     def one_operator(self) -> tuple[str, ...]:
@@ -337,7 +339,7 @@ class Collection(Described):
         served = {} if self.directory is not None else {"shuffler": self.shuffler}
         served |= {"analyzer": self.analyzer} | ({} if self.issuer is None else {"issuer": self.issuer})
         known = {role: each.words if fingerprints or each.fetches else each.url for role, each in served.items()}
-        known |= {} if self.relay is None else {"relay": self.relay}
+        known |= {"relay": " or ".join(self.relays)} if self.relays else {}
         known |= {} if self.page is None else {"page": self.page.words}
         told = {"analyzer": "analyst"}
         return tuple(Party(told.get(role, role), self.named(role, known_by=words)) for role, words in known.items())

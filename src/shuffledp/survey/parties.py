@@ -110,6 +110,27 @@ class PartyNames(Described):
         return address if name is None else f'"{name}", {address}'
 
 
+def check_behind_relays(shuffler: Service, addresses: Mapping[str, str | None]) -> None:
+    """Refuse hosts that would show senders to the shuffler in spite of relays, and two relays of one host.
+
+    Args:
+        shuffler: the shuffler; on the caller's own machine nothing can be apart.
+        addresses: addresses by role, with a ``relay``, and perhaps a ``second_relay``.
+    """
+    given = {role: url for role, url in addresses.items() if url and role not in ("shuffler", "analyzer")}
+    relays = {role: url for role, url in given.items() if role in ("relay", "second_relay")}
+    for url in relays.values():
+        check_address(relay=url)
+    if shuffler.is_local:
+        return
+    for role, url in given.items():
+        if same_host(url, shuffler.url):
+            named = "relay" if role in relays else role
+            raise invalid("of another host than the shuffler, whom a relay hides senders from", **{named: url})
+    if len(relays) == 2 and same_host(*relays.values()):
+        raise invalid("of different hosts, where there are two", relay=relays["second_relay"])
+
+
 def on_one_host(addresses: Mapping[str, str]) -> tuple[str, ...]:
     """Roles whose address has the host of another role, in their order.
 

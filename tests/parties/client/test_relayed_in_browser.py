@@ -13,20 +13,21 @@ from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE, Uplo
 from shuffledp.parties.wire.keys import GatewayKey, in_text
 from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_REQUEST, Gateway
 
-RELAY = "https://relay.example"
+RELAY, SECOND = "https://relay.example", "https://second.example/survey"
 
 
 class Relayed(Asked):
     """A collection behind a relay, both of which the test plays; ``keys`` are what the gateway takes."""
 
-    def __init__(self):
+    def __init__(self, **further):
         first, second = GatewayKey.generate(), None
         while second is None or second.config.id == first.config.id:
             second = GatewayKey.generate()
         now = Parties().now
         until = {"expires": written(now + timedelta(hours=12)), "successors": (in_text(second.public),)}
         self.both, self.keys, self.sealed = [first, second], [first], []
-        super().__init__(parties=Parties.with_relay(asking(), relay=RELAY, gateway_key=first, gateway_until=until))
+        given = {"relay": RELAY, "gateway_key": first, "gateway_until": until} | further
+        super().__init__(parties=Parties.with_relay(asking(), **given))
 
     def pass_on(self, route):
         """What the gateway makes of a request."""
@@ -120,4 +121,29 @@ def test_a_clock_that_is_wrong_by_a_day_seals_to_a_key_that_the_gateway_takes_or
         tab.get_by_role("button", name=SEND).click()
         says(tab, "Stored by the shuffler")
     assert [each[0] for each in asked.sealed] == [key.config.id for key in asked.both[first:]]
+    assert len(asked.uploads) == 1
+
+
+@pytest.mark.parametrize("first", [None, 502, 404])
+def test_where_the_first_of_two_relays_does_not_pass_it_on_the_second_does(browser, first):
+    asked = Relayed(second_relay=SECOND)
+    tried = []
+
+    def away(route):
+        tried.append(route.request.method)
+        if first is None:
+            route.abort()
+        else:
+            route.fulfill(status=first, body="no relay", headers={"access-control-allow-origin": "*"} | ASKED_FOR)
+
+    with asked.device(browser) as device:
+        device.route(f"{RELAY}/**", away)
+        device.route(f"{SECOND}*", asked.pass_on)
+        with asked.opened(device) as tab:
+            assert f"{RELAY} (or {SECOND}, where that does not answer) sees" in tab.locator("#sentences").inner_text()
+            tab.get_by_label("Yes").check()
+            randomize(tab)
+            tab.get_by_role("button", name=SEND).click()
+            says(tab, "Stored by the shuffler")
+    assert tried
     assert len(asked.uploads) == 1

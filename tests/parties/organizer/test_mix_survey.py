@@ -86,11 +86,11 @@ def test_where_a_third_party_serves_the_page_that_one_is_trusted_and_the_result_
 
 def test_a_relay_hides_addresses_and_then_the_mix_may_not_serve_the_page(tmp_path):
     relay, page = "https://relay.example/to", "https://paper.example/survey.html"
-    collection = made(tmp_path, PlayedMix(), relay=relay, page_at=page)[0].read()
+    collection = made(tmp_path, PlayedMix(), relays=(relay,), page_at=page)[0].read()
     assert (collection.transport, collection.relay) == ("oblivious", relay)
     assert collection.gateway is not None
     with pytest.raises(InvalidParameterError, match="page must be of another host than the shuffler"):
-        made(tmp_path / "other", PlayedMix(), relay=relay)
+        made(tmp_path / "other", PlayedMix(), relays=(relay,))
 
 
 def test_people_who_are_invited_have_a_link_a_card_and_a_mail_each_and_the_mix_knows_digests_alone(invited):

@@ -325,6 +325,42 @@ def test_a_device_takes_no_answer_that_is_not_the_gateways_to_its_request(change
         send_to(Answering(parties.gateway_key, **changed), parties)
 
 
+@pytest.mark.parametrize("first", [None, 404, 502, 200])
+def test_of_two_relays_either_will_do_and_both_get_the_same_upload_sealed_anew(first):
+    parties = Parties.with_relay(second_relay="https://second.example/survey")
+    relay, asked = Answering(parties.gateway_key), []
+
+    def either(request):
+        asked.append(request.url.host)
+        if first is None and len(asked) == 1:
+            raise httpx.ConnectError("away")
+        if first is not None and len(asked) == 1:
+            return httpx.Response(first, content=b"not a relay")
+        return relay.handler(request)
+
+    outer = httpx.Client(transport=httpx.MockTransport(either))
+    body = UploadRequest((looks_sealed(parties.collection),)).encode()
+    with httpx.Client(transport=ObliviousTransport(parties.collection, outer)) as client:
+        assert sending.upload(parties.collection, body, client, patience=0.0).refused == ()
+    assert asked == ["relay.example", "second.example"]
+    assert [each.content for each in relay.inside] == [body]
+
+
+def test_a_sealed_refusal_is_the_shufflers_and_is_not_asked_for_at_the_second_relay():
+    parties, asked = Parties.with_relay(second_relay="https://second.example/survey"), []
+
+    def refusing(request):
+        asked.append(request.url.host)
+        _, exchange, _ = Gateway.by([parties.gateway_key]).open(request.content)
+        sealed = exchange.seal(BinaryResponse(404, (), b"").encode())
+        return httpx.Response(200, content=sealed, headers={"content-type": "message/ohttp-res"})
+
+    outer = httpx.Client(transport=httpx.MockTransport(refusing))
+    with httpx.Client(transport=ObliviousTransport(parties.collection, outer)) as client:
+        assert client.post(f"{parties.collection.shuffler.url}/x").status_code == 404
+    assert asked == ["relay.example"]
+
+
 def test_each_attempt_is_sealed_anew_around_the_same_report(monkeypatch):
     monkeypatch.setattr(sending, "FIRST_WAIT", 0.001)
     parties, answers = Parties.with_relay(), []

@@ -110,7 +110,7 @@ def _banners(draft: Collection, words: PageWords) -> list[str]:
 def _origins(draft: Collection) -> list[str]:
     """Origins that the page may contact: the shuffler, or a relay in its place; and the issuer."""
     issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
-    addresses = [draft.relay or draft.shuffler.url, *issuer]
+    addresses = [*(draft.relays or [draft.shuffler.url]), *issuer]
     return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})
 
 
@@ -196,7 +196,10 @@ def _received(draft: Collection, words: PageWords) -> str:
     parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.task.release.minimum_batch)}
     if draft.relay is None:
         return words.told("local_direct" if draft.local else "direct", **parts)
-    return words.told("relayed", relay=_party(draft, "relay"), **parts)
+    relay = _party(draft, "relay")
+    if draft.second_relay is not None:
+        relay = words.told("either", relay=relay, second=draft.second_relay)
+    return words.told("relayed", relay=relay, **parts)
 
 
 def _once(draft: Collection, words: PageWords) -> Iterator[str]:

@@ -40,14 +40,15 @@ class MixPlan:
         invited: list of people with a header line; None is an open link.
         reminders: whether the mix tells the organizer, three times at most, who has not answered.
         page_at: address of the page where a third party serves it; None is the mix.
-        relay: address of a relay, by which the mix does not see where answers come from; None is no relay.
+        relays: addresses of a relay, by which the mix does not see where answers come from, and of another that takes
+            its place; empty for none.
     """
 
     closes: str | None = None
     invited: Sequence[Sequence[str]] | None = None
     reminders: bool = False
     page_at: str | None = None
-    relay: str | None = None
+    relays: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.reminders and self.invited is None:
@@ -97,9 +98,9 @@ def new_mix_survey(
             analyzer=Service(key=analyst),
             closes=closes,
             fetch_by=written(instant(closes=closes) + waits),
-            transport="oblivious" if plan.relay else "direct" if issuer is None else "token",
-            relay=plan.relay,
-            gateway=found.gateway if plan.relay else None,
+            transport="oblivious" if plan.relays else "direct" if issuer is None else "token",
+            gateway=found.gateway if plan.relays else None,
+            **dict(zip(("relay", "second_relay"), plan.relays, strict=False)),
             issuer=issuer,
             reminders=plan.reminders,
             names=_names(terms.contact),

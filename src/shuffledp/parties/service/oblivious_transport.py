@@ -4,6 +4,7 @@ The relay sees who sends and when; the shuffler sees the content and only the re
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -22,7 +23,8 @@ class ObliviousTransport(httpx.BaseTransport):
     """HTTP transport for requests to a collection's shuffler, each sealed anew to its gateway.
 
     If the gateway says that the key of a request is outdated, the request is sealed to the next key that the
-    collection names; no other key can be introduced.
+    collection names; no other key can be introduced. Where the first relay does not pass it on, the second one is
+    asked, if there is one.
 
     Args:
         collection: collection with an oblivious transport.
@@ -35,7 +37,7 @@ class ObliviousTransport(httpx.BaseTransport):
     ) -> None:
         if collection.gateway is None or collection.relay is None:
             raise ValueError("a collection must have a relay; this one has none")
-        self._client, self._clock, self._relay, self._keys = client, clock, collection.relay, collection.gateway
+        self._client, self._clock, self._relays, self._keys = client, clock, collection.relays, collection.gateway
         self._prefix = urlsplit(collection.shuffler.url).path
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -45,15 +47,25 @@ class ObliviousTransport(httpx.BaseTransport):
             httpx.TransportError: if no answer comes.
             RemoteProtocolError: if the answer is not the gateway's to this request.
         """
-        inside, (*others, last) = self._inside(request), self._keys.configs_at(self._clock())
+        inside, (*others, last) = self._inside(request), self._relays
+        for relay in others:
+            with suppress(httpx.TransportError, RemoteProtocolError):
+                is_sealed, answer = self._through(relay, inside)
+                if is_sealed:
+                    return answer
+        return self._through(last, inside)[1]
+
+    def _through(self, relay: str, inside: bytes) -> tuple[bool, httpx.Response]:
+        """Shuffler's sealed answer through one relay (True), or another's; errors as in the caller."""
+        *others, last = self._keys.configs_at(self._clock())
         for config in (*others, last):
             body, exchange = encapsulate(config, inside)
-            answer = self._client.post(self._relay, content=body, headers={"content-type": OHTTP_REQUEST})
+            answer = self._client.post(relay, content=body, headers={"content-type": OHTTP_REQUEST})
             if answer.status_code == httpx.codes.OK:
-                return _opened(answer, exchange)
+                return True, _opened(answer, exchange)
             if config is last or not _is_about_the_key(answer):
                 break
-        return httpx.Response(answer.status_code, content=answer.content)
+        return False, httpx.Response(answer.status_code, content=answer.content)
 
     def close(self) -> None:
         """Close the connection to the relay."""

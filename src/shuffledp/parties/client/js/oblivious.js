@@ -14,28 +14,39 @@ const [KNOWN_REQUEST, KNOWN_RESPONSE] = [0, 1];
 const PASSED_ON = ["Content-Type", "Authorization"];
 const NETLOC = 2;  // scheme, nothing, host and port
 
-// What `posted` does, through the relay of a collection: each request is sealed anew, to the first of some keys that the
-// gateway takes; nobody can name it another.
+// What `posted` does, through the relay of a collection, or where that does not pass it on, its second one: each request is
+// sealed anew, to the first of some keys that the gateway takes; nobody can name it another.
 export function throughRelay(collection, configs) {
   return async (address, body, headers) => {
     const { url } = collection.shuffler;
     const fields = PASSED_ON.filter((name) => name in headers).map((name) => [name.toLowerCase(), headers[name]]);
     const inside = padded(binaryRequest("POST", url.split("/")[NETLOC], address.slice(url.length), fields, body));
-    for (let place = 0; ; place += 1) {
-      const { sealed, open } = await encapsulated(configs[place], inside);
-      const answer = await posted(collection.relay, sealed, { "Content-Type": REQUEST_TYPE });
-      if (answer === null) {
-        return null;
-      }
-      if (answer.status === 200) {
-        return open(answer.body).then(binaryResponse).catch(() => null);  // what is not the gateway's is no answer
-      }
-      const isAboutTheKey = OTHER_KEY.test(new TextDecoder().decode(answer.body));
-      if (!isAboutTheKey || place + 1 === configs.length) {
+    let last = null;
+    for (const relay of [collection.relay, collection.second_relay].filter(Boolean)) {
+      const { answer, isSealed } = await passedOn(relay, configs, inside);
+      if (isSealed) {
         return answer;
       }
+      last = answer ?? last;
     }
+    return last;
   };
+}
+
+// The gateway's answer through one relay, or what the relay says itself; null if there is none.
+async function passedOn(relay, configs, inside) {
+  for (let place = 0; ; place += 1) {
+    const { sealed, open } = await encapsulated(configs[place], inside);
+    const answer = await posted(relay, sealed, { "Content-Type": REQUEST_TYPE });
+    if (answer?.status === 200) {
+      const found = await open(answer.body).then(binaryResponse).catch(() => null);  // what is not the gateway's is no answer
+      return { answer: found, isSealed: found !== null };
+    }
+    const isAboutTheKey = answer !== null && OTHER_KEY.test(new TextDecoder().decode(answer.body));
+    if (!isAboutTheKey || place + 1 === configs.length) {
+      return { answer, isSealed: false };
+    }
+  }
 }
 
 // A request sealed to a key of the gateway, and what opens the answer to it; `ekm` is the secret of a test vector, and of
