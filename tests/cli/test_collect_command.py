@@ -170,7 +170,10 @@ def test_a_relay_is_named_and_makes_no_number_smaller(folder):
     assert "the relay (https://relay.example/survey) tells nobody who sent what" in shown
     assert Collection.read(folder / "relayed.collection").is_oblivious
     second = ("--relay", "https://second.example/survey")
-    assert "https://relay.example/survey or https://second" in new("--closes", "9000-12-01", *OBLIVIOUS, *second, output="two.collection").out
+    assert (
+        "https://relay.example/survey or https://second"
+        in new("--closes", "9000-12-01", *OBLIVIOUS, *second, output="two.collection").out
+    )
 
 
 @pytest.mark.parametrize(
