@@ -12,7 +12,7 @@ from typing import Any
 from shuffledp.core.errors import InputDataError
 from shuffledp.core.flow import Progress, Reports, Shuffler, View
 from shuffledp.core.shuffle_models import ShuffleModel
-from shuffledp.core.table import Table
+from shuffledp.core.table import Integers, Table
 from shuffledp.planning.family_plan import Around
 from shuffledp.protocols.family import family_of
 from shuffledp.randomness.sources import RandomSource
@@ -65,6 +65,11 @@ class FamilyFiles:
         """
         del section, public, num_users, folder
         return None
+
+    def with_households(self, around: Around | None, households: tuple[Integers, ...]) -> Around | None:
+        """The same with who lives together, as rows of the input; the same where that makes no difference."""
+        del households
+        return around
 
     def shuffler(self, column: Column, public: Table | None, num_users: int, folder: Path) -> Shuffler:
         """The shuffler of a private column for these people."""

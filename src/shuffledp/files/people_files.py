@@ -199,7 +199,26 @@ def read_around(
     public = None
     if people is not None:
         public, num_users = _public_of(task, people, progress)
-    return files_of(task.shuffler).around(task.shuffler, public, num_users, folder)
+    files = files_of(task.shuffler)
+    found = files.around(task.shuffler, public, num_users, folder)
+    household = task.people.household
+    if people is None or not isinstance(household, str):
+        return found
+    return files.with_households(found, read_households(people, household))
+
+
+def read_households(path: Path, column: str) -> tuple[NDArray[np.int64], ...]:
+    """Rows of people who live together: those with the same text in a column; whoever has none there lives alone.
+
+    Raises:
+        InputDataError: if there is no such column.
+    """
+    texts = [plain(batch.column(column)).cast(pa.large_string()) for batch in read_batches(path, [column])]
+    found = pa.chunked_array(texts).combine_chunks().dictionary_encode()
+    codes = found.indices.fill_null(-1).to_numpy().astype(np.int64)
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return tuple(part for part in parts if part.size > 1 and codes[part[0]] >= 0)
 
 
 def _public_of(task: Task, path: Path, progress: Progress | None) -> tuple[Table | None, int]:

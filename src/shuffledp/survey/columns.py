@@ -61,7 +61,10 @@ class Compared(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleSection(Section):
-    """People who take part; earlier tasks about the same people are named by their SHA-256."""
+    """People who take part; earlier tasks about the same people are named by their SHA-256.
+
+    The ``household`` is how many people may live together, or the column that says who does, which `plan` reads.
+    """
 
     title: ClassVar[str] = "[people]"
     id: str | None = None
@@ -69,10 +72,12 @@ class PeopleSection(Section):
     earlier: tuple[str, ...] = ()
     fakes: int = 0
     unvouched: bool = False
-    household: int | None = None
+    household: int | str | None = None
 
     def __post_init__(self) -> None:
-        if self.household is not None:
+        if isinstance(self.household, str):
+            some_text(household=self.household)
+        elif self.household is not None:
             validate.integer_at_least(2, household=self.household)
         if self.id is not None:
             some_text(id=self.id)
@@ -170,6 +175,8 @@ class Column(Described):
         named = [*self.read_from, *self.public, *([self.people.id] if self.people.id else [])]
         if len(set(named)) != len(named):
             raise invalid("different columns for value, public and people.id", columns=", ".join(named))
+        if self.people.household in named:
+            raise invalid("a column of its own, which is never released", household=self.people.household)
         self._check_columns()
         self.shuffler.check(self)
         answers = [name for each in self.randomizer.categories_of_answers for name in names_of(each)]

@@ -1,6 +1,7 @@
 """Groups of people from public columns and files, and views of shuffles that hide the order inside them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.flow import Progress, Reports, Shuffler, View
-from shuffledp.core.table import Table
+from shuffledp.core.table import Integers, Table
 from shuffledp.files.family_files import CheckedParts, FamilyFiles, ShuffledParts
 from shuffledp.files.people_files import read_graph, read_named_lists
+from shuffledp.planning.family_plan import Around
 from shuffledp.protocols.d_sigma.files.regions import SLOTS_AT_A_TIME, PlacesInParts
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import rows_of
@@ -50,6 +52,10 @@ class GroupFiles(FamilyFiles):
         except InvalidParameterError as error:
             reason = str(error)
         raise InputDataError(f"groups cannot be made from {', '.join(groups.public_columns)}: {reason}")
+
+    def with_households(self, around: Around | None, households: tuple[Integers, ...]) -> Around | None:
+        """Groups with who lives together, whose chances to be found a plan works out."""
+        return replace(around, households=households) if isinstance(around, Grouping) else around
 
     def shuffled(
         self, column: Column, shuffler: Shuffler, reports: Reports, public: Table | None, source: RandomSource

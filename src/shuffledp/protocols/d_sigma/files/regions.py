@@ -162,9 +162,12 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
     return replace(estimate, **kept)
 
 
-def _households(model: ProtocolModel, shuffler: SlotShuffler, household: int | None) -> tuple[HouseholdOdds, ...]:
-    """Chances of naming the slots of households of this many people; empty where none are asked for, or known."""
-    if household is None or household > model.num_users:
+def _households(model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None) -> tuple[HouseholdOdds, ...]:
+    """Chances of naming the slots of households of this many people; empty where none are asked for, or known.
+
+    Who lives together, which a column says, is nothing that a release may tell of.
+    """
+    if not isinstance(household, int) or household > model.num_users:
         return ()
     try:
         return household_odds(shuffler, model, household)

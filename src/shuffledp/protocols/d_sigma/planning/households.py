@@ -73,16 +73,36 @@ def household_odds(
         >>> (found.size, found.at_least, found.num_households), found.more_than_half_median < 0.05
         ((3, 2, 1998), True)
     """
+    return tuple(
+        HouseholdOdds(
+            size=size,
+            at_least=size // 2 + 1,
+            num_households=chances.shape[1],
+            given=not isinstance(households, int),
+            more_than_half=float(chances[0].max()),
+            more_than_half_median=float(np.median(chances[0])),
+            all_slots=float(chances[1].max()),
+            all_slots_median=float(np.median(chances[1])),
+        )
+        for size, chances in household_chances(shuffler, model, households).items()
+    )
+
+
+def household_chances(
+    shuffler: SlotShuffler, model: ProtocolModel, households: int | Sequence[Sequence[int]] | Sequence[Integers]
+) -> dict[int, Floats]:
+    """Chances of naming more than half of each household's slots, and all of them, by size: shape (2, households).
+
+    Arguments and errors are those of `household_odds`.
+    """
     prepared, people = shuffler.prepare(), shuffler.prepare().order.size
     geometry = _geometry(shuffler)
     reidentification_bound(model)  # refused unless its hypotheses hold
     rank = np.empty(people, dtype=np.int64)
     rank[prepared.order] = np.arange(people)
-    by_size = _ranks_by_size(households, rank)
-    block = geometry.blocks
-    found = []
-    for size, (ranks, given) in sorted(by_size.items()):
-        wins, epsilon0 = size // 2 + 1, model.local.epsilon0
+    block, epsilon0, found = geometry.blocks, model.local.epsilon0, dict[int, Floats]()
+    for size, ranks in sorted(_ranks_by_size(households, rank).items()):
+        wins = size // 2 + 1
         first, last = ranks.min(axis=1), ranks.max(axis=1)
         together = block[first] == block[last]
         chances = np.ones((2, first.size))
@@ -94,20 +114,8 @@ def household_odds(
             for row, least in enumerate((wins, size)):
                 tails = _tails(honest[usable], size, least, 2 * epsilon0 + costs[usable])
                 chances[row, usable] = np.minimum(chances[row, usable], tails)
-        chances = np.minimum(chances, _by_group(shuffler, model, prepared.order[ranks], wins))
-        found.append(
-            HouseholdOdds(
-                size=size,
-                at_least=wins,
-                num_households=first.size,
-                given=given,
-                more_than_half=float(chances[0].max()),
-                more_than_half_median=float(np.median(chances[0])),
-                all_slots=float(chances[1].max()),
-                all_slots_median=float(np.median(chances[1])),
-            )
-        )
-    return tuple(found)
+        found[size] = np.minimum(chances, _by_group(shuffler, model, prepared.order[ranks], wins))
+    return found
 
 
 def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
@@ -122,14 +130,16 @@ def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
         ) from None
 
 
-def _ranks_by_size(households: int | Sequence[Sequence[int]], rank: Integers) -> dict[int, tuple[Integers, bool]]:
-    """Ranks of the members of households, by size, and whether they were given."""
+def _ranks_by_size(
+    households: int | Sequence[Sequence[int]] | Sequence[Integers], rank: Integers
+) -> dict[int, Integers]:
+    """Ranks of the members of households, by size."""
     people = rank.size
     if isinstance(households, int):
         validate.integer_at_least(2, households=households)
         if households > people:
             raise validate.invalid(f"at most all people, {people}", households=households)
-        return {households: (np.arange(people - households + 1)[:, None] + np.arange(households), False)}
+        return {households: np.arange(people - households + 1)[:, None] + np.arange(households)}
     found: dict[int, list[Integers]] = {}
     for members in households:
         checked = np.asarray(members)
@@ -137,7 +147,7 @@ def _ranks_by_size(households: int | Sequence[Sequence[int]], rank: Integers) ->
         if not fine or np.unique(checked).size < checked.size or checked.min() < 0 or checked.max() >= people:
             raise InvalidParameterError(f"households must hold two different people or more, out of {people}.")
         found.setdefault(checked.size, []).append(rank[checked])
-    return {size: (np.array(ranks), True) for size, ranks in found.items()}
+    return {size: np.array(ranks) for size, ranks in found.items()}
 
 
 def _windows(

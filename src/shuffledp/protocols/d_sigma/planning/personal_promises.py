@@ -1,7 +1,7 @@
 """Promises to each person before a collection: chances that reports are found, central epsilons, what places keep."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +16,7 @@ from shuffledp.core.table import Floats, Integers
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
+from shuffledp.protocols.d_sigma.planning.households import household_chances
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.randomness.replayable import SeededSource
 from shuffledp.shufflers import UniformShuffler
@@ -104,6 +105,7 @@ def promises_of(
     *,
     delta: float,
     sizes: tuple[int, ...] = HOUSEHOLDS,
+    households: Sequence[Integers] | None = None,
     with_regions: bool = True,
 ) -> Promises | None:
     """Promises of a shuffler to its people; None where no theorem covers these reports.
@@ -113,7 +115,8 @@ def promises_of(
         groups: whose preservation is asked for.
         local: everybody's randomizer.
         delta: of central losses.
-        sizes: numbers of people of a household.
+        sizes: numbers of people of a household, who then stand next to each other in the order; or
+        households: the people of each, in place of ``sizes``.
         with_regions: whether to simulate what regions keep.
     """
     prepared = shuffler.prepare()
@@ -128,17 +131,29 @@ def promises_of(
         named = named_each(shuffler, local.epsilon0)
     except UnsupportedModelError:
         return None
-    households = {str(size): household_each(shuffler, size, local.epsilon0) for size in sizes}
+    if households is None:
+        together = {str(size): household_each(shuffler, size, local.epsilon0) for size in sizes}
+        found = {size: each[mixed] for size, each in together.items() if each is not None}
+    else:
+        found = _of_households(shuffler, model, households)
     central = central_each(shuffler, uniform_of(local, prepared.order.size, delta), local.epsilon0)[mixed]
     return Promises(
         epsilon0=float(local.epsilon0),
         delta=delta,
         num_alone=prepared.model.num_alone,
         named=Spread.of(named[mixed]),
-        households={size: Spread.of(each[mixed]) for size, each in households.items() if each is not None},
+        households={size: Spread.of(each) for size, each in found.items()},
         central=Spread.of(central),
         regions=_regions(shuffler, groups, prepared.order) if with_regions else (),
     )
+
+
+def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:
+    """Chances to find more than half of given households, by size; nothing where that is open."""
+    try:
+        return {str(size): found[0] for size, found in household_chances(shuffler, model, households).items()}
+    except UnsupportedModelError:
+        return {}
 
 
 def _regions(shuffler: SlotShuffler, groups: Groups, order: Integers) -> tuple[RegionKept, ...]:

@@ -132,10 +132,17 @@ class GroupsSection(Section):
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """The groups of the people of one input, and the coordinates behind the groups, if there are any."""
+    """The groups of the people of one input, and the coordinates behind the groups, if there are any.
+
+    Args:
+        groups: the groups.
+        coordinates: shape (people, columns), or None.
+        households: people who live together, as rows of the input; None where that is not known.
+    """
 
     groups: "Groups"
-    coordinates: NDArray[np.float64] | None = None  # shape (people, columns)
+    coordinates: NDArray[np.float64] | None = None
+    households: tuple[NDArray[np.int64], ...] | None = None
 
     @property
     def num_users(self) -> int:

@@ -40,8 +40,14 @@ def plan_of_groups(
     if column.part_of is None:
         local = column.randomizer.randomizer().model
         own = column.people.household
-        sizes = HOUSEHOLDS if own is None else (own,)
-        promises = promises_of(shuffler, grouping.groups, local, delta=column.release.delta, sizes=sizes)
+        promises = promises_of(
+            shuffler,
+            grouping.groups,
+            local,
+            delta=column.release.delta,
+            sizes=(own,) if isinstance(own, int) else HOUSEHOLDS,
+            households=grouping.households,
+        )
     found = plan_mixing(
         grouping.groups,
         shuffler,
