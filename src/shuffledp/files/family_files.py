@@ -67,7 +67,7 @@ class FamilyFiles:
         return None
 
     def with_households(self, around: Around | None, households: tuple[Integers, ...]) -> Around | None:
-        """The same with who lives together, as rows of the input; the same where that makes no difference."""
+        """Surroundings with who lives together, as rows of the input; unchanged where that makes no difference."""
         del households
         return around
 
