@@ -55,10 +55,8 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence(Described):
-    """Evidence of one event, chosen on training runs and counted on held-out runs.
-
-    All limits of all findings of a report hold together with probability ``confidence`` at least.
+class AuditedEvent(Described):
+    """Event of an attack on the views of two data sets, and the number of runs.
 
     Args:
         attack: which score the event is about.
@@ -66,6 +64,22 @@ class Evidence(Described):
         likely: "first" or "second": the one with which the event is the likelier.
         trials: held-out runs with each of the two.
         training_trials: runs with each, before, on which the event was chosen, for each pair of data sets tried.
+    """
+
+    attack: str
+    inputs: NeighboringInputs
+    likely: str
+    trials: int
+    training_trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(AuditedEvent):
+    """Evidence of one event, chosen on training runs and counted on held-out runs.
+
+    All limits of all findings of a report hold together with probability ``confidence`` at least.
+
+    Args:
         true_positive_rate: how often the event came with the likely data set.
         true_positive_limits: lower and upper limit of that probability (Clopper and Pearson).
         false_positive_rate: how often it came with the other one: the rate actually reached.
@@ -77,11 +91,6 @@ class Evidence(Described):
             by itself, without limits.
     """
 
-    attack: str
-    inputs: NeighboringInputs
-    likely: str
-    trials: int
-    training_trials: int
     true_positive_rate: float
     true_positive_limits: tuple[float, ...]
     false_positive_rate: float

@@ -30,12 +30,9 @@ _MOST_RUNS = 10_000_000
 _PERMUTATIONS = {"fresh": "a fresh permutation each", "fixed": "one permutation"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class InferenceEvaluation(Described, Shown):
-    """Success of an inference attack over fresh randomizations and shuffles of the same answers.
-
-    Errors are about this randomness; the people are these people. A single run tells no error: it is None. With fixed
-    permutations, "runs" in what is said of errors and limits means repetitions: only these are independent.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuessRates(Described):
+    """Shares of right guesses of an inference attack, beside those without a view or without a report.
 
     Args:
         success: share of right guesses, over all people and runs.
@@ -51,6 +48,27 @@ class InferenceEvaluation(Described, Shown):
         advantage_error: its standard error, over runs and control runs.
         advantage_limits: limits of it by Student's t, from all guesses; of single runs, from Clopper-Pearson limits of
             both shares that hold together.
+    """
+
+    success: float
+    success_error: float | None
+    success_limits: tuple[float, ...]
+    naive: float
+    control: float
+    control_error: float | None
+    advantage: float
+    advantage_error: float | None
+    advantage_limits: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class InferenceEvaluation(GuessRates, Shown):
+    """Success of an inference attack over fresh randomizations and shuffles of the same answers.
+
+    Errors are about this randomness; the people are these people. A single run tells no error: it is None. With fixed
+    permutations, "runs" in what is said of errors and limits means repetitions: only these are independent.
+
+    Args:
         vulnerable: rho, the share of people whose answer is guessed right in at least ``vulnerable_from`` of the runs
             of a repetition, on average over repetitions.
         vulnerable_error: its standard error over repetitions.
@@ -63,15 +81,6 @@ class InferenceEvaluation(Described, Shown):
         seeded: True if the runs can be repeated by whoever knows the seed.
     """
 
-    success: float
-    success_error: float | None
-    success_limits: tuple[float, ...]
-    naive: float
-    control: float
-    control_error: float | None
-    advantage: float
-    advantage_error: float | None
-    advantage_limits: tuple[float, ...]
     vulnerable: float
     vulnerable_error: float | None
     vulnerable_from: float

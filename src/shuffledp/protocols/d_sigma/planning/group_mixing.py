@@ -19,6 +19,7 @@ from shuffledp.protocols.d_sigma.people.layout import lay, ranks_of
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.people.public_points import distances
 from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
+from shuffledp.protocols.d_sigma.planning.mixing_facts import Displacements
 from shuffledp.protocols.d_sigma.planning.personal_promises import Promises
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.theorems.meehan22 import unneeded_shuffle
@@ -39,31 +40,12 @@ _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement: beyond it, positions h
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mixing(Described):
+class Mixing(Displacements):
     """Mixing of the people of given groups by a shuffle: public information that depends on no answer.
 
     Displacements are averages over a few draws from a fixed seed; so are shares, but those that are known exactly.
 
     Args:
-        num_users: people.
-        num_groups: different groups.
-        smallest: people in the smallest of the people's own groups.
-        median: people in the group of half of the people, or fewer.
-        largest: people in the largest group.
-        num_blocks: stretches of the reference order that do not mix with others.
-        largest_block: people in the largest of them.
-        num_alone: people who are the only ones in their block: their reports are not shuffled.
-        sensitivity: the exact sensitivity of the reference order.
-        sensitivity_distance: of which distance of orders: that of a Mallows shuffle, else Kendall's.
-        kind: of the shuffle; for an automatic choice, the one chosen.
-        alpha: the loss of the order inside a group.
-        delta: the remainder that goes with it.
-        displacement: mean distance in ranks between a slot and the report in it.
-        displacement_90: so far or nearer are nine of ten reports.
-        displacement_uniform: the mean for a uniform shuffle of everybody.
-        distance: the median distance between the slot's place and that of the report in it, in the unit of the
-            groups' radius; None for groups without coordinates.
-        distance_90: so near are nine of ten reports.
         kept: share of the slots of a person's group that hold a report of the group, on average over people.
         kept_least: the share in the group of which it is least.
         kept_exactly: for which share of the people it is exact and not simulated (see ``exact_means``).
@@ -71,24 +53,6 @@ class Mixing(Described):
         compared: mean displacements of what an automatic choice chose from, by name, the least first.
     """
 
-    num_users: int
-    num_groups: int
-    smallest: int
-    median: int
-    largest: int
-    num_blocks: int
-    largest_block: int
-    num_alone: int
-    sensitivity: int
-    sensitivity_distance: str
-    kind: str
-    alpha: float
-    delta: float
-    displacement: float
-    displacement_90: float
-    displacement_uniform: float
-    distance: float | None
-    distance_90: float | None
     kept: float
     kept_least: float
     kept_exactly: float

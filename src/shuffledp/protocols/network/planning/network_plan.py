@@ -30,6 +30,7 @@ from shuffledp.protocols.network.planning.network_rounds import (
     why_no_rounds,
 )
 from shuffledp.protocols.network.planning.planned_churn import PlannedChurn
+from shuffledp.protocols.network.planning.planned_facts import PlannedLoss
 from shuffledp.protocols.network.shufflers.random_walk import RandomWalkShuffler
 from shuffledp.protocols.network.theorems.network_limits import first_hop_delta
 
@@ -131,25 +132,10 @@ class PlannedWalks(FamilyPlan):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkPlan(PlannedWalks):
+class NetworkPlan(PlannedLoss, PlannedWalks):
     """Plan of a network shuffle: what its rounds guarantee and cost.
 
     Args:
-        num_users: people.
-        num_edges: of the first round's graph.
-        num_graphs: graphs that follow each other.
-        merged_edges: further mentions of edges, in either direction, that were merged.
-        dropped_loops: edges from a person to the same that were left out.
-        num_parts: parts that cannot reach each other, in whatever round.
-        two_sides: whether the graph, or all graphs taken together, is bipartite and nobody is lazy, so that the number
-            of rounds shows where a report may have begun.
-        irregularity: "Gamma" in papers.
-        protocol: what people hand in: "all", "single" or "padded".
-        rounds: those that are planned for.
-        epsilon: what is guaranteed to everybody after them, by the weakest part.
-        uniform: epsilon of a uniform shuffle of as many people.
-        epsilon_of_all: what would be guaranteed if people handed in all that they hold; None where they do.
-        surviving: reports that are expected not to be lost on their way.
         fewest_rounds: the fewest rounds found after which epsilon is at most 1.05 times that, or in each part what
             its people can come near to; None if none are, or with more than 8 parts.
         mixing_time: log(people) / gap, in rounds, of the slowest part; None for several graphs or over 64 parts.
@@ -162,20 +148,6 @@ class NetworkPlan(PlannedWalks):
         churn: what is planned of people who go offline; None where everybody is online.
     """
 
-    num_users: int
-    num_edges: int
-    num_graphs: int
-    merged_edges: int
-    dropped_loops: int
-    num_parts: int
-    two_sides: bool
-    irregularity: float
-    protocol: str
-    rounds: int
-    epsilon: float
-    uniform: float
-    epsilon_of_all: float | None
-    surviving: float
     fewest_rounds: int | None
     mixing_time: float | None
     distance_rounds: tuple[int, ...] | None
