@@ -30,6 +30,7 @@ from .randomizers import RoundedMean as RoundedMean
 from .randomizers import PrivUnit as PrivUnit
 from .protocols.shares import CountedBits as CountedBits
 from .protocols.shares import SplitAndMix as SplitAndMix
+from .protocols.shares import VectorSum as VectorSum
 
 # randomizing texts
 from .core.text_codes import TextCode as TextCode

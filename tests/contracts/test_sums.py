@@ -88,6 +88,15 @@ class TestCountedBits(WithoutContributions, WithoutFiniteChannel, NumberRandomiz
     values = tuple(np.linspace(-1, 1, PEOPLE).tolist())
 
 
+class TestVectorSum(WithoutContributions, WithoutFiniteChannel, RandomizerContract):
+    randomizer = sdp.calibrate.vector_sum(num_users=1000, epsilon=4.0, delta=1e-5, largest_norm=2.0, dimension=3)
+    values = tuple((np.random.default_rng(0).uniform(-1, 1, (PEOPLE, 3))).tolist())
+
+    def test_wrong_vectors_are_refused_without_being_shown(self):
+        for values in TestSplitAndMixOfVectors.wrong(self).values():
+            self.assert_refused(values)
+
+
 # ---- the analyzer ---------------------------------------------------------------------------------------------------
 
 
@@ -121,6 +130,14 @@ class TestMeanOfCountedBits(Sums):
     analyzer = BitSumAnalyzer(statistic="mean")
     randomizer = CountedBits(num_users=100, lower=-1, upper=1, value_bits=3, coins=8)
     values = tuple(np.linspace(-1, 0.5, 100).tolist())
+
+
+class TestMeanOfVectorsInBlocks(Sums):
+    analyzer = SumAnalyzer(statistic="mean")
+    randomizer = sdp.calibrate.vector_sum(
+        num_users=70, epsilon=8.0, delta=1e-3, largest_norm=1.0, dimension=3, block=2, share_variance=64.0
+    )
+    values = tuple(np.random.default_rng(0).uniform(-0.5, 0.5, (70, 3)).tolist())
 
 
 class TestSumOfThoseWhoCame(Sums):

@@ -18,6 +18,7 @@ from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.testing import SeededSource
 
 NUMBERS = {"lower": 0.0, "upper": 1.0}
+VECTORS = sdp.calibrate.vector_sum(num_users=20, epsilon=4.0, delta=1e-4, largest_norm=1.0, dimension=2).model
 SHARES = sdp.SplitAndMix(num_users=20, epsilon=1.0, lower=0, upper=1, num_shares=20, modulus=2000).model
 
 
@@ -65,6 +66,7 @@ LOCAL = {
     "laplace-mean": lambda epsilon0: randomizers.DiscreteLaplaceMean(epsilon0=epsilon0, num_steps=8, **NUMBERS).model,
     "priv-unit": lambda epsilon0: randomizers.PrivUnit(epsilon0=epsilon0, dimension=20).model,
     "split-and-mix": lambda _: SHARES,
+    "vector-sum": lambda _: VECTORS,
     "counted-bits": lambda _: sdp.CountedBits(num_users=100_000, value_bits=4, coins=30, **NUMBERS).model,
 }
 

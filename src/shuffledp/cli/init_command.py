@@ -117,7 +117,7 @@ def _sum_for(kind: str | None, chosen: str | None) -> str:
     if chosen is not None and kind != "sum":
         raise InvalidParameterError("--sum must be left out for another kind than 'sum'.")
     if kind == "sum" and chosen is None and sys.stdin.isatty() and sys.stderr.isatty():
-        about = "split-and-mix: least error. counted-bits: few liars move it little.\nWhich sum"
+        about = "split-and-mix: least error. counted-bits: few liars move it little. vector-sum: of lists.\nWhich sum"
         chosen = str(typer.prompt(about, default=SUMS[0], err=True)).strip()
     if chosen is not None and chosen not in SUMS:
         raise InvalidParameterError(f"--sum must be one of {', '.join(SUMS)}; got {chosen!r}.")
@@ -145,8 +145,8 @@ def init(
         str | None,
         typer.Option(
             "--sum",
-            metavar="<split-and-mix|counted-bits>",
-            help="How to sum: with the least error, or so that few liars move it little. A terminal asks.",
+            metavar="<split-and-mix|counted-bits|vector-sum>",
+            help="How to sum: with the least error, so that few liars move it little, or of lists. A terminal asks.",
         ),
     ] = None,
     value: Annotated[

@@ -1,8 +1,8 @@
 """Public descriptions of randomizers of which only the sum over all people is meaningful.
 
 A `SumModel` says what every such sum has: a range, and how many people's noise suffices. Its messages are additive
-shares modulo q (`ShareModel`), with discrete Laplace noise (`LaplaceShareModel`), or bits that are counted
-(`BitSumModel`).
+shares modulo q (`ShareModel`), with discrete Laplace (`LaplaceShareModel`) or discrete Gaussian noise
+(`GaussianShareModel`), or bits that are counted (`BitSumModel`).
 """
 
 import math
@@ -49,8 +49,8 @@ class SumModel(LocalModel):
 class ShareModel(SumModel):
     """Randomizer whose reports are additive shares modulo q.
 
-    Each person sends ``num_shares`` messages for each coordinate, k = ``messages_per_round`` of them in one round:
-    share s of coordinate c goes in round (c * num_shares + s) // k. All residues of a coordinate, added up modulo q,
+    Each person sends ``num_shares`` messages for each block of coordinates, k = ``messages_per_round`` of them in one
+    round: share s of block c goes in round (c * num_shares + s) // k. All residues of a coordinate, added up modulo q,
     tell the noisy sum.
     """
 
@@ -62,6 +62,7 @@ class ShareModel(SumModel):
     )
     num_shares: int
     modulus: int
+    block: int = 1  # coordinates that are moved together; a field where it is a parameter
     told_rounds: int = 0  # of one coordinate, in which those who collude may tell who sent what
     may_fail: str = (  # how much of the shuffling may fail, in words
         "One round of each value may be worse than promised, or not shuffled at all, and all this still holds; with "
@@ -72,6 +73,11 @@ class ShareModel(SumModel):
     def num_rounds(self) -> int:
         """Rounds of all coordinates."""
         return self.num_messages // self.messages_per_round
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks of coordinates, each shuffled by itself; the last one is filled up."""
+        return -(-self.dimension // self.block)
 
     def rounds(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.integer]:
         """Column ``round`` of the reports."""
@@ -117,6 +123,18 @@ class LaplaceShareModel(ShareModel):
     @abstractmethod
     def rate(self) -> Fraction:
         """Privacy loss of the noise for one step of one coordinate."""
+
+
+class GaussianShareModel(ShareModel):
+    """Shares of vectors on a grid with discrete Gaussian noise, whose sum is nearly discrete Gaussian.
+
+    Vectors have a length of at most the root of ``largest_square`` in grid steps, whatever is answered.
+    """
+
+    __slots__ = ()
+    largest_square: int
+    share_variance: float  # parameter of one person's noise in one coordinate, in squared steps
+    releases: int  # sums, each chosen after the last ones, that one guarantee is about
 
 
 class BitSumModel(SumModel):

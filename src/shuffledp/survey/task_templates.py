@@ -27,6 +27,15 @@ statistic = "mean"
 # error = 0.5  # the largest standard error of the mean: less takes more messages
 {RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away, or lie (see fakes)
 """,
+    "vector-sum": """\
+kind = "vector-sum"  # of lists; only the shuffler protects, and one liar moves the result by anything
+epsilon = 1.0  # the loss of everything released
+statistic = "mean"
+largest_norm = 1.0  # set it: the largest Euclidean length of a list
+dimension = 10  # numbers in each list
+out_of_range = "clip"  # longer lists are shortened
+dropout_fraction = 0.1  # of the people expected, how many may stay away
+""",
 }
 SUMS = tuple(_SUMS)  # the first is the usual one
 _SHUFFLED = {  # the tables after the questions

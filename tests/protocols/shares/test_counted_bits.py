@@ -264,6 +264,21 @@ def test_a_plan_says_what_liars_do_and_what_a_buffer_adds():
     assert bits.largest_bias == pytest.approx(20 * bits.bias_of_one)
     assert bits.bias_of_one == pytest.approx(task.column.randomizer.randomizer().model.largest_shift / 2000)
 
+    task = task_of({"error": 0.5}, shuffler={"kind": "imperfect", "imperfection": 0.01})
+    imperfect = plan(task).columns[0]
+    assert imperfect.of_question.added_epsilon == pytest.approx(0.01 * imperfect.of_question.value_bits)
+    assert imperfect.statements[0].basis.theorem == "counted-bits-buffer"
+    assert imperfect.statements[0].guarantee.epsilon <= 1.0
+
+
+def test_an_imperfect_buffer_takes_all_bits_together():
+    pipeline = task_of({"error": 0.5}, shuffler={"kind": "imperfect", "imperfection": 0.01}).column.pipeline()
+    view = pipeline.shuffler.shuffle(pipeline.randomizer.randomize([0.0, 100.0] * 1000))
+    assert view.labels.tolist() == list(range(len(view)))
+    assert view.shuffle.num_rounds == 1
+    estimate = pipeline.analyzer.estimate(pipeline.analyzer.summarize(view))
+    assert abs(estimate.estimate[0] - 50) < 6 * estimate.standard_error[0]
+
 
 def test_too_few_people_are_refused():
     column = task_of({"dropout_fraction": 0.1}).column

@@ -7,6 +7,7 @@ from .attacks.bits_game import BitsGame as BitsGame
 from .attacks.share_game import SharesGame as SharesGame
 from .documents.shares_document import SharesDocument as SharesDocument
 from .planning.calibrated_bits import counted_bits as counted_bits
+from .planning.calibrated_vectors import vector_sum as vector_sum
 from .planning.certified_messages import SplitAndMixCertificate as SplitAndMixCertificate
 from .planning.certified_messages import split_and_mix as split_and_mix
 from .planning.certified_messages import split_and_mix_certificate as split_and_mix_certificate
@@ -15,6 +16,8 @@ from .randomizers.counted_bits import CountedBitsModel as CountedBitsModel
 from .randomizers.hosts import Hosts as Hosts
 from .randomizers.split_and_mix import SplitAndMix as SplitAndMix
 from .randomizers.split_and_mix import SplitAndMixModel as SplitAndMixModel
+from .randomizers.vector_sum import VectorSum as VectorSum
+from .randomizers.vector_sum import VectorSumModel as VectorSumModel
 from .shufflers.imperfect import CayleyShuffler as CayleyShuffler
 from .shufflers.imperfect import ComposedShuffler as ComposedShuffler
 from .shufflers.imperfect import DelayShuffler as DelayShuffler
@@ -31,6 +34,9 @@ from .survey.protocol_section import ImperfectSection as ImperfectSection
 from .survey.protocol_section import ProtocolPlan as ProtocolPlan
 from .survey.protocol_section import ProtocolSection as ProtocolSection
 from .survey.protocol_section import SplitAndMixSection as SplitAndMixSection
+from .survey.vector_sum_section import VectorSumPlan as VectorSumPlan
+from .survey.vector_sum_section import VectorSumSection as VectorSumSection
 from .theorems.additive_shares import SplitAndMixRounds as SplitAndMixRounds
 from .theorems.binomial_noise import CountedBitsBuffer as CountedBitsBuffer
 from .theorems.binomial_noise import CountedBitsUniform as CountedBitsUniform
+from .theorems.gaussian_shares import VectorSums as VectorSums

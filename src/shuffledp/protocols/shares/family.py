@@ -24,16 +24,23 @@ FAMILY = Family(
     randomizers={  # several messages from each person
         "counted-bits": lambda: shares.CountedBits,
         "split-and-mix": lambda: shares.SplitAndMix,
+        "vector-sum": lambda: shares.VectorSum,
     },
     calibrations={
         "counted_bits": lambda: shares.counted_bits,
+        "vector_sum": lambda: shares.vector_sum,
         "split_and_mix": lambda: shares.split_and_mix,
         "split_and_mix_certificate": lambda: shares.split_and_mix_certificate,
         "SplitAndMixCertificate": lambda: shares.SplitAndMixCertificate,
     },
     games=lambda: (shares.SharesGame, shares.BitsGame),
     theorems={
-        "swap-cost": lambda: (shares.SplitAndMixRounds(), shares.CountedBitsUniform(), shares.CountedBitsBuffer())
+        "swap-cost": lambda: (
+            shares.SplitAndMixRounds(),
+            shares.VectorSums(),
+            shares.CountedBitsUniform(),
+            shares.CountedBitsBuffer(),
+        )
     },
     document=lambda: shares.SharesDocument,
 )

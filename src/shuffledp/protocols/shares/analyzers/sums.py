@@ -107,13 +107,15 @@ class SumAnalyzer:
         if not isinstance(model, ShareModel):
             raise UnsupportedModelError(f"sums need shares of numbers; got reports of {model.kind!r}.")
         rounds = view.reports["round"]
-        messages = np.bincount(rounds, minlength=model.num_rounds)
-        of_each = model.num_rounds // model.dimension
-        coordinates = rounds // of_each if model.dimension > 1 else None
+        blocks = rounds // (model.num_rounds // model.num_blocks) if model.num_blocks > 1 else None
+        shares = view.reports["residue"]
+        columns = shares.T if shares.ndim == 2 else shares[np.newaxis]
+        by_column = [_residues(column, blocks, model) for column in columns]  # each has one residue for each block
+        residues = tuple(residue for block in zip(*by_column, strict=True) for residue in block)
         return ShareSummary(
             model=model,
-            residues=_residues(view.reports["residue"], coordinates, model),
-            messages=tuple(messages.tolist()),
+            residues=residues[: model.dimension],
+            messages=tuple(np.bincount(rounds, minlength=model.num_rounds).tolist()),
         )
 
     def estimate(self, summary: ShareSummary) -> Estimate:
@@ -161,16 +163,16 @@ def _people(summary: ShareSummary) -> int:
 
 
 def _residues(
-    shares: NDArray[np.unsignedinteger], coordinates: NDArray[np.integer] | None, model: ShareModel
+    shares: NDArray[np.unsignedinteger], blocks: NDArray[np.integer] | None, model: ShareModel
 ) -> tuple[int, ...]:
-    """Sum of the shares of each coordinate modulo q, in halves of 32 bits, whose sums cannot overflow."""
-    if coordinates is None:
+    """Sum of the shares of each block modulo q, in halves of 32 bits, whose sums cannot overflow."""
+    if blocks is None:
         if shares.dtype.itemsize <= 4:
             return (int(shares.sum(dtype=np.uint64)) % model.modulus,)
         words = shares.astype(np.uint64, copy=False)
         upper, lower = int((words >> _HALF).sum()), int(words.astype(np.uint32).sum(dtype=np.uint64))
         return (((upper << 32) + lower) % model.modulus,)
-    order = np.argsort(coordinates, kind="stable")
-    ends = np.searchsorted(coordinates[order], np.arange(model.dimension + 1))
+    order = np.argsort(blocks, kind="stable")
+    ends = np.searchsorted(blocks[order], np.arange(model.num_blocks + 1))
     ordered = shares[order]
     return tuple(_residues(ordered[start:end], None, model)[0] for start, end in pairwise(ends.tolist()))

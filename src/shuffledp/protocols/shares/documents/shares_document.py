@@ -9,11 +9,13 @@ from shuffledp.documents.blocks import DETAIL, Block, Role, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.protocols.shares.documents.counted_bits_document import CountedBitsPlanDocument, SumPlanDocument
+from shuffledp.protocols.shares.documents.vector_sum_document import VectorSumPlanDocument
 from shuffledp.protocols.shares.planning.certified_messages import split_and_mix_certificate
 from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
+from shuffledp.protocols.shares.survey.vector_sum_section import VectorSumPlan
 from shuffledp.survey import ColumnOutcome, ColumnPlan
 
 _READING = "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum.)"
@@ -40,7 +42,11 @@ class SharesDocument(FamilyDocument):
 
     def column_plan(self, column: ColumnPlan) -> ColumnPlanDocument:
         """Plan of a column with a protocol."""
-        documents = {ProtocolPlan: ProtocolPlanDocument, CountedBitsPlan: CountedBitsPlanDocument}
+        documents = {
+            ProtocolPlan: ProtocolPlanDocument,
+            CountedBitsPlan: CountedBitsPlanDocument,
+            VectorSumPlan: VectorSumPlanDocument,
+        }
         return documents.get(type(column.of_question), super().column_plan)(column)
 
 

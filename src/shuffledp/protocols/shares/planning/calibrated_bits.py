@@ -56,7 +56,7 @@ def counted_bits(
             private.
 
     References:
-        docs/proofs.md, "Counted bits".
+        docs/theorems.md, "Counted bits".
 
     Example:
         >>> randomizer = counted_bits(num_users=10_000, epsilon=1.0, delta=1e-6, lower=0, upper=100, error=0.055)

@@ -124,7 +124,7 @@ class CountedBits(RangeRandomizer):
         InvalidParameterError: for parameters outside these ranges.
 
     References:
-        docs/proofs.md, "Counted bits"; the first such protocols are of Cheu, Smith, Ullman, Zeber, Zhilyaev 2019.
+        docs/theorems.md, "Counted bits"; the first such protocols are of Cheu, Smith, Ullman, Zeber, Zhilyaev 2019.
 
     Example:
         >>> randomizer = CountedBits(num_users=1000, lower=0, upper=100, value_bits=4, coins=2)

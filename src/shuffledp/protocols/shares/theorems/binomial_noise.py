@@ -7,7 +7,7 @@ F(t) = Pr[Bin(M, 1/2) >= t], what the analyst sees is (e, delta)-private in the 
     delta(e) = max over t of F(t - r) - exp(e) F(t).
 
 If exchanging any two messages in the buffer changes the probability of each order by a factor of at most exp(gamma), it
-is (e + r gamma, delta(e))-private (docs/proofs.md, "Counted bits").
+is (e + r gamma, delta(e))-private (docs/theorems.md, "Counted bits").
 """
 
 import math
