@@ -17,6 +17,7 @@ HOSTS = {
     "post-office": "post.example.org",
 }
 EXAMPLES = Parties(hosts=HOSTS)  # without a relay a shuffler has no gateway's key
+WITH_MIX = Parties(hosts={"mix": "mix.example.org"})
 WITH_RELAY = Parties(hosts=HOSTS | {"relay": "relay.example.edu"})
 
 
@@ -24,7 +25,7 @@ def written():
     """Texts of the examples by their place below deploy/."""
     found = {}
     for name, role in ROLES.items():
-        files = files_of(role, WITH_RELAY if name == "relay" else EXAMPLES)
+        files = files_of(role, {"relay": WITH_RELAY, "mix": WITH_MIX}.get(name, EXAMPLES))
         for file, text in files.items():
             if file.endswith(".service"):
                 found[f"systemd/{file}"] = text

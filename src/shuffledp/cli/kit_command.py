@@ -24,6 +24,7 @@ def new(
     output: Annotated[Path, typer.Argument(metavar="KIT", help="Folder to make, with a folder for each party.")],
     *,
     shuffler: Host = None,
+    mix: Host = None,
     analyzer: Host = None,
     issuer: Host = None,
     relay: Host = None,
@@ -34,15 +35,18 @@ def new(
     """Make a folder for each party: configuration, unit, proxy and steps, to be copied to its machine.
 
     Without --analyzer the analyst needs no server, and fetches what was mixed. Keys are made by whoever uses them.
+    With --mix in the place of --shuffler: a host that shuffles for surveys that others make by `survey new --kit`.
     """
     require_extra("service", "a kit", ["starlette"])
     from shuffledp.files import new_folder
     from shuffledp.parties.kit.folders import make_kit
     from shuffledp.parties.kit.party_roles import Parties
 
-    named = {"shuffler": shuffler, "issuer": issuer, "relay": relay, "page": page, "post-office": post_office}
-    hosts = {role: host for role, host in named.items() if host is not None}
-    parties = Parties(hosts=hosts | {"analyzer": analyzer or ""})
+    named = {"shuffler": shuffler, "mix": mix, "issuer": issuer, "relay": relay, "page": page}
+    hosts = {role: host for role, host in (named | {"post-office": post_office}).items() if host is not None}
+    if mix is None or analyzer is not None:
+        hosts["analyzer"] = analyzer or ""
+    parties = Parties(hosts=hosts)
     with new_folder(output, force=force) as folder:
         make_kit(folder, parties)
     for role in parties.hosts:
@@ -70,12 +74,13 @@ def add(
 
 
 def _say_next(kit: Path) -> None:
-    from shuffledp.parties.kit.folders import collect_command, missing_keys
+    from shuffledp.parties.kit.folders import collect_command, missing_keys, parties_of
 
     if missing := missing_keys(kit):
         typer.echo(f"Next: shuffledp kit add {kit} ROLE.key.pub, for {', '.join(missing)}.")
-    else:
-        typer.echo(f"Next: {collect_command(kit)}")
+        return
+    typer.echo(f"Next: {collect_command(kit)}")
+    if parties_of(kit).main != "mix":
         typer.echo(f"Then: shuffledp kit add {kit} {kit / 'survey.collection'}")
 
 

@@ -1,6 +1,6 @@
 """The command `survey new`: a survey on this machine for phones in its network, or through a mix for all people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,6 +66,10 @@ class ThroughMix:
     mix: Annotated[
         str | None, typer.Option(metavar="URL", help="The mix takes the answers in, from people anywhere.")
     ] = None
+    kit: Annotated[
+        Path | None,
+        typer.Option(metavar="KIT", readable=False, help="A kit with a mix, in place of --mix, --relay and --page-at."),
+    ] = None
     code: Annotated[str, typer.Option(help="What the mix's operator gave you, where it asks for a code.")] = ""
     key: Annotated[
         Path | None,
@@ -109,6 +113,8 @@ def new(
     goes on until the survey closes, or Enter is pressed, and then writes the release.
     """
     require_extra("service", "serving", [*NEEDED, "segno"])
+    if through.kit is not None:
+        through = _of_kit(through, through.kit)
     if local == (through.mix is not None):
         raise InvalidParameterError(
             "--mix URL must be given, of a mix that somebody else runs, or --local, for phones in the network of this "
@@ -123,6 +129,25 @@ def new(
     if address is not None:
         raise InvalidParameterError("--address must be left out without --local.")
     _new_at_mix(asked, output, through, asking, promising)
+
+
+def _of_kit(through: ThroughMix, kit: Path) -> ThroughMix:
+    """Options of a survey through the mix of a kit, with its relay and whoever serves its page."""
+    from shuffledp.parties.kit.folders import parties_of
+    from shuffledp.parties.kit.party_roles import PAGE
+
+    parties = parties_of(kit)
+    if parties.main != "mix":
+        raise InvalidParameterError(f"--kit must be a kit with a mix; {kit} has none: `collect new` is for it.")
+    if (through.mix, through.relay, through.page_at) != (None, None, None):
+        raise InvalidParameterError("--mix, --relay and --page-at must be left out with --kit, which names them.")
+    hosts = parties.hosts
+    return replace(
+        through,
+        mix=parties.url("mix"),
+        relay=[f"{parties.url('relay')}/survey"] if "relay" in hosts else None,
+        page_at=f"{parties.url('page')}/{PAGE}" if "page" in hosts else None,
+    )
 
 
 def _new_local(
@@ -172,6 +197,10 @@ def _new_at_mix(
     with new_client(certificates=through.ca) as client, reserving(promising.ledger) as reserve:
         mix = MixClient(url, client, code=through.code, key=own)
         survey = new_mix_survey(terms, output, mix, mix.terms(), plan, reserve=reserve)
+    if through.kit is not None:
+        from shuffledp.parties.kit.folders import take_survey
+
+        take_survey(through.kit, survey.collection_file, survey.page_file)
     _show(terms, survey, *new_mix_steps(survey.read(), output, invited))
 
 

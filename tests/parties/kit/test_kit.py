@@ -10,6 +10,7 @@ from shuffledp.core.instants import written
 from shuffledp.files.key_files import read_public, write_key
 from shuffledp.parties.kit.folders import add_collection, add_key, collect_command, make_kit, missing_keys, parties_of
 from shuffledp.parties.kit.party_roles import ROLES, Parties
+from shuffledp.parties.mix.mix_config import MixConfig
 from shuffledp.parties.relay.post_office_config import PostOfficeConfig
 from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ShufflerConfig
 from shuffledp.parties.service.oblivious_relay import RelayConfig
@@ -89,6 +90,25 @@ def test_an_analyst_without_a_host_gets_steps_and_nothing_to_serve(tmp_path):
     assert "--analyzer " not in collect_command(made)
 
 
+def test_a_kit_with_a_mix_has_its_relay_and_its_page_and_waits_for_no_keys(tmp_path):
+    hosts = {"mix": "mix.example.org", "relay": "relay.example.edu", "page": "page.example.net"}
+    made = tmp_path / "kit"
+    made.mkdir()
+    make_kit(made, Parties(hosts=hosts))
+    read = MixConfig.read(made / "mix" / "mix.toml")
+    assert (read.url, read.listen, read.register) == ("https://mix.example.org", "127.0.0.1:8446", "codes")
+    target = RelayConfig.read(made / "relay" / "relay.toml").targets["/survey"]
+    assert target == "https://mix.example.org/gateway"
+    for file in ("nginx.conf", "Caddyfile"):
+        assert "https://mix.example.org" in (made / "relay" / file).read_text()
+        assert "127.0.0.1:8446" in (made / "mix" / file).read_text()
+    assert "LoadCredential" not in (made / "mix" / "shuffledp-mix.service").read_text()
+    steps = [line for line in (made / "mix" / "README.md").read_text().splitlines() if line[:1].isdigit()]
+    assert len(steps) <= 10
+    assert missing_keys(made) == ()
+    assert f"survey new QUESTION --people NUMBER --kit {made}" in collect_command(made)
+
+
 def test_each_readme_has_ten_steps_or_fewer_and_begins_with_the_keys(tmp_path):
     made = kit(tmp_path)
     for role in HOSTS:
@@ -152,6 +172,7 @@ def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
         ({"shuffler": "a_b.example"}, "shuffler must be"),
         ({"analyzer": "a.example"}, "a kit must have a shuffler"),
         ({"mixer": "a.example"}, "role must be one of"),
+        ({"mix": "a.example", "issuer": "b.example"}, "no party besides but relay and page; got issuer"),
     ],
 )
 def test_parties_that_could_not_work_are_refused(hosts, wrong):

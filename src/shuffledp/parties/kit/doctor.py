@@ -205,6 +205,10 @@ def examine_kit(folder: Path, *, ca: Path | None = None) -> Iterator[Finding]:
 
 def _of_collection(folder: Path, parties: Parties, ca: Path | None) -> Iterator[Finding]:
     given = [folder / name / COLLECTION for name in parties.hosts if ROLES[name].has_collection]
+    if parties.main == "mix":  # which is given collections by whoever asks, by `survey new --kit`
+        if not (folder / COLLECTION).exists():
+            return
+        given = [folder / COLLECTION]
     if missing := [each for each in given if not each.exists()]:
         yield Finding(
             party="collection", seen=f"{missing[0]} is missing", change=f"kit add {folder} the collection file"

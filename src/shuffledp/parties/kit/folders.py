@@ -53,7 +53,7 @@ def files_of(role: Role, parties: Parties) -> dict[str, str]:
 def _steps(role: Role, parties: Parties) -> str:
     """Text of a README: what somebody who has read nothing else does on the machine of a party."""
     host = parties.hosts[role.name]
-    by_role = {"page": _steps_of_page, "relay": _steps_of_relay}
+    by_role = {"page": _steps_of_page, "relay": _steps_of_relay, "mix": _steps_of_mix}
     steps = by_role[role.name]() if role.name in by_role else _steps_of_service(role, parties)
     if host:
         steps.append(f"From another machine: `shuffledp doctor https://{host}`.")
@@ -71,6 +71,21 @@ def _steps_of_relay() -> list[str]:
         "Or nginx alone: take `nginx.conf`, with a certificate that you have.",
         f"Or our service. Install: {_INSTALL} Then `cp relay.toml /etc/shuffledp/ && cp {ROLES['relay'].unit} "
         f"/etc/systemd/system/ && systemctl enable --now {ROLES['relay'].unit}`, and `{_BEFORE_SERVICE}` as Caddyfile.",
+    ]
+
+
+def _steps_of_mix() -> list[str]:
+    unit = ROLES["mix"].unit
+    beside = "`shuffledp serve mix --config /etc/shuffledp/mix.toml"
+    return [
+        f"Install: {_INSTALL}",
+        "Read `mix.toml`: `register` says who may ask (codes, if it is left out), `[policy]` how much, `contact` how "
+        "people reach you.",
+        f"`install -D -m 0644 mix.toml /etc/shuffledp/mix.toml && cp {unit} /etc/systemd/system/`",
+        f"`systemctl daemon-reload && systemctl enable --now {unit}`",
+        _CADDY,
+        _NGINX,
+        f"A code for whoever may ask, as the user whose folder the state is: {beside} --new-code`.",
     ]
 
 
@@ -147,8 +162,9 @@ def missing_keys(folder: Path) -> tuple[str, ...]:
 def collect_command(folder: Path) -> str:
     """Command that makes the collection of a kit, with the addresses and keys of its parties."""
     parties = parties_of(folder)
-    main = "shuffler" if "shuffler" in parties.hosts else "post-office"
-    options = [f"--shuffler {parties.url(main)}"]
+    if parties.main == "mix":
+        return f"shuffledp survey new QUESTION --people NUMBER --kit {folder} --code CODE --output FOLDER"
+    options = [f"--shuffler {parties.url(parties.main)}"]
     if parties.hosts.get("analyzer"):
         options.append(f"--analyzer {parties.url('analyzer')}")
     options += [f"--{key}-key {folder / 'keys' / key}.key.pub" for key in _wanted(parties)]
@@ -163,6 +179,13 @@ def collect_command(folder: Path) -> str:
     return f"shuffledp collect new TASK.toml --closes DATE --output {folder / COLLECTION} " + " ".join(options)
 
 
+def take_survey(folder: Path, file: Path, page: Path) -> None:
+    """Keep the file of a survey that was registered at the kit's mix, and give its page to whoever serves it."""
+    shutil.copyfile(file, folder / COLLECTION)
+    if "page" in parties_of(folder).hosts:
+        shutil.copyfile(page, folder / "page" / PAGE)
+
+
 def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
     """Roles whose folders have got the collection, and its page where that is theirs to serve.
 
@@ -170,8 +193,7 @@ def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
         InvalidParameterError: if the collection names other addresses or keys than the kit.
     """
     parties, collection = parties_of(folder), Collection.read(file)
-    main = "shuffler" if "shuffler" in parties.hosts else "post-office"
-    expected = {"shuffler": parties.url(main)} | {
+    expected = {"shuffler": parties.url(parties.main)} | {
         role: parties.url(role) for role in ("analyzer", "issuer") if parties.hosts.get(role)
     }
     if "relay" in parties.hosts:
@@ -187,7 +209,7 @@ def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
     for name in given:
         shutil.copyfile(file, folder / name / COLLECTION)
     if collection.page is not None:
-        server = "page" if "page" in parties.hosts else main
+        server = "page" if "page" in parties.hosts else parties.main
         shutil.copyfile(WebPage.beside(file), folder / server / PAGE)
         given.append(server)
     return tuple(dict.fromkeys(given))

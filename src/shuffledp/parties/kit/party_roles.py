@@ -8,6 +8,8 @@ from shuffledp.core.validate import invalid
 from shuffledp.survey.addresses import check_address
 from shuffledp.survey.parties import on_one_host
 
+MAINS = ("shuffler", "mix", "post-office")  # of which a kit has one: it takes reports in
+BESIDE_MIX = ("relay", "page")  # a mix gives tokens itself, and an analyst of it needs no folder but the survey's
 COLLECTION = "survey.collection"
 PAGE = "survey.html"
 _ETC = "/etc/shuffledp"
@@ -73,6 +75,14 @@ ROLES: Mapping[str, Role] = {
             keys=("issuer",),
         ),
         Role(
+            name="mix",
+            work="A mix: shuffles for collections that others register. It makes its keys in the folder of its state.",
+            runs="serve mix",
+            guide="mix",
+            port=8446,
+            has_collection=False,
+        ),
+        Role(
             name="relay",
             work="The relay of a collection: passes on what it cannot read; the shuffler does not see who sends.",
             runs="serve relay",
@@ -104,7 +114,8 @@ class Parties:
     """Hosts of the parties of a kit, by role; an analyzer may have none, and then fetches its batches.
 
     Raises:
-        InvalidParameterError: for an unknown role, no shuffler, a name that is no host, or two parties on one host.
+        InvalidParameterError: for an unknown role, no shuffler, a name that is no host, two parties on one host, or
+            others beside a mix than its relay and whoever serves pages.
     """
 
     hosts: Mapping[str, str]
@@ -118,13 +129,25 @@ class Parties:
             if "." not in host or "/" in host or ":" in host:
                 raise invalid("a host name with a dot, such as survey.example.org", **{role: host})
             check_address(**{role: f"https://{host}"})
-        if "shuffler" not in self.hosts and "post-office" not in self.hosts:
-            raise InvalidParameterError("a kit must have a shuffler, or a post office in its place; it has neither.")
+        if not any(role in self.hosts for role in MAINS):
+            raise InvalidParameterError(
+                "a kit must have a shuffler, or a mix or a post office in its place; it has none of them."
+            )
+        if "mix" in self.hosts and (others := set(self.hosts) - {"mix", *BESIDE_MIX}):
+            raise InvalidParameterError(
+                f"a kit with a mix must have no party besides but {' and '.join(BESIDE_MIX)}; got "
+                f"{' and '.join(sorted(others))}."
+            )
         if shared := on_one_host({role: f"https://{host}" for role, host in self.hosts.items() if host}):
             raise InvalidParameterError(
                 "parties must each have a host of their own, or they are one operator; "
                 f"{' and '.join(shared)} share one."
             )
+
+    @property
+    def main(self) -> str:
+        """Role of the party that takes reports in."""
+        return next(role for role in MAINS if role in self.hosts)
 
     def url(self, role: str) -> str:
         """Address of a party."""
@@ -140,7 +163,10 @@ class Parties:
             return ""
         listen = f'listen = "127.0.0.1:{role.port}"    # behind a proxy that speaks TLS\n'
         if role.name == "relay":
-            return f'{listen}\n[targets]\n"/survey" = "{self.url("shuffler")}/gateway"\n'
+            return f'{listen}\n[targets]\n"/survey" = "{self.url(self.main)}/gateway"\n'
+        if role.name == "mix":
+            state = f'state = "/var/lib/shuffledp-{role.name}"\nurl = "{self.url(role.name)}"\n'
+            return f'{listen}{state}metrics = "127.0.0.1:9101"   # for this machine alone\n\n[policy]\npeople = 500\n'
         keys = [role.credential(key) for key in self.keys(role)]
         lines = {
             "shuffler": [

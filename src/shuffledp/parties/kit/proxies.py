@@ -48,6 +48,10 @@ _TO_SERVICE = """\
     }
 }
 """
+_COMPRESSED = """\
+    gzip on;                          # of pages alone, which have 110 kB, and 30 kB so
+
+"""
 _RELAY = """\
     location = /survey {
         if ($request_method = OPTIONS) {
@@ -175,8 +179,9 @@ def nginx_of(role: Role, parties: Parties) -> str:
         return head + _FILES.replace("PAGE", PAGE)
     if role.name == "relay":
         buffered = _BUFFERED.format(most="1m ")
-        return head + buffered + _RELAY.replace("GATEWAY", f"{parties.url('shuffler')}/gateway")
+        return head + buffered + _RELAY.replace("GATEWAY", f"{parties.url(parties.main)}/gateway")
     limits = _UNLIMITED if role.name == "analyzer" else _BUFFERED.format(most="16m")
+    limits += _COMPRESSED * (role.name == "mix")
     return head + limits + _TO_SERVICE.replace("PORT", str(role.port))
 
 
@@ -186,7 +191,7 @@ def caddyfile_of(role: Role, parties: Parties, *, before_service: bool = False) 
         body = _CADDY_FILES.replace("PAGE", PAGE)
     elif role.name == "relay" and not before_service:
         stripped = "\n".join(f"\t\t\theader_up -{name}" for name in _STRIPPED)
-        body = _CADDY_RELAY.replace("SHUFFLER", parties.url("shuffler")).replace("STRIPPED", stripped)
+        body = _CADDY_RELAY.replace("SHUFFLER", parties.url(parties.main)).replace("STRIPPED", stripped)
     else:
         most = "1GB" if role.name == "analyzer" else "16MB"
         body = _CADDY_SERVICE.replace("MOST", most).replace("PORT", str(role.port))
