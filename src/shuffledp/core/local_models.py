@@ -50,6 +50,19 @@ class LocalModel(Described):
         return lone_warnings(self)
 
     @property
+    def swing(self) -> float | None:
+        """Most by which another report in a report's place moves the sum of what an estimate adds up.
+
+        That is the estimate times the number of reports: for a share the number of people. None where it is not known.
+        """
+        return None
+
+    @property
+    def stray(self) -> float | None:
+        """Most by which one false report moves the same sum from its expectation for an honest answer."""
+        return None
+
+    @property
     def played_by_one(self) -> tuple[str, ...]:
         """Warnings of parties that must be apart, where one operator played them all, as whoever runs all does."""
         return ()
@@ -205,6 +218,34 @@ class FrequencyModel(LocalModel):
         It is q (1 - q) / (p - q)^2 (Wang, Blocki, Li, Jha 2017, Theorem 2).
         """
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
+
+    def most_supported(self, values: int) -> int:
+        """Most of so many given values that one report supports."""
+        return min(values, self.domain_size)
+
+    @property
+    def most_changed(self) -> int:
+        """Most values that only one of two reports supports."""
+        return self.domain_size
+
+    @property
+    def swing(self) -> float:
+        """Swing of one value's estimated count."""
+        return 1 / (self.p - self.q)
+
+    @property
+    def stray(self) -> float:
+        """Stray of one value's estimated count: a report that supports it unheld, or the other way round."""
+        return max(1 - self.q, self.p) / (self.p - self.q)
+
+    def swing_together(self, values: int) -> float:
+        """Largest sum of the estimated counts of so many values that one report adds."""
+        return (self.most_supported(values) - values * self.q) / (self.p - self.q)
+
+    @property
+    def swing_of_all(self) -> float:
+        """Swing of all counts together, as the Euclidean distance."""
+        return math.sqrt(self.most_changed) / (self.p - self.q)
 
     @property
     def joint_support(self) -> JointSupport | None:

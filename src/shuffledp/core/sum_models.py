@@ -70,6 +70,16 @@ class ShareModel(SumModel):
     )
 
     @property
+    def swing(self) -> float:
+        """Swing of the sum: without a limit, as one false share moves it to any number that can be decoded."""
+        return math.inf
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum: without a limit."""
+        return math.inf
+
+    @property
     def num_rounds(self) -> int:
         """Rounds of all coordinates."""
         return self.num_messages // self.messages_per_round
@@ -160,6 +170,16 @@ class BitSumModel(SumModel):
     def step(self) -> float:
         """Worth of one bit, in units of the values."""
         return (self.upper - self.lower) / self.value_bits
+
+    @property
+    def swing(self) -> float:
+        """Swing of the sum, from no ones to ones alone."""
+        return (self.upper - self.lower) * (1 + self.coins / self.value_bits)
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum from a number at an end of the range."""
+        return self.largest_shift
 
     @property
     def largest_shift(self) -> float:

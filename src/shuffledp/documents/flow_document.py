@@ -10,7 +10,7 @@ from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Medium, Ro
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.family_document import document_of
 from shuffledp.documents.follow_up_document import asked_after
-from shuffledp.documents.words import count, epsilon0_of, listed, said_alone
+from shuffledp.documents.words import count, epsilon0_of, listed, moved_by_one, said_alone
 from shuffledp.survey import DEMONSTRATION, ColumnOutcome, ColumnStage, DataFlow, Missing
 
 _MISSING = {
@@ -56,6 +56,7 @@ def flow_section(outcome: ColumnOutcome) -> Section:
         *_planned(flow, model),
         *document_of(randomizer.kind, randomizer).flow_sentences(outcome),
         model.shuffle.leaking_order,
+        moved_by_one(outcome.column, model.local, model.num_senders),
     ]
     beside = " ".join(filter(None, [_beside(outcome), *_detached(flow)]))
     blocks = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.blocks import Column, Role, Table, Text, told
+from shuffledp.documents.blocks import DETAIL, Column, Role, Table, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.family_document import document_of
@@ -13,7 +13,14 @@ from shuffledp.documents.follow_up_document import asked_in_plan
 from shuffledp.documents.open_answers_document import OpenAnswerPlan
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.tick_plan_document import TickPlanDocument
-from shuffledp.documents.words import NO_CURATOR, all_or_nothing, little_shuffled, said_alone, small_sample
+from shuffledp.documents.words import (
+    NO_CURATOR,
+    all_or_nothing,
+    little_shuffled,
+    moved_by_one,
+    said_alone,
+    small_sample,
+)
 from shuffledp.planning.tick_ways import TickWays
 from shuffledp.planning.word_plan import WordPlan
 from shuffledp.survey import ColumnPlan, Plan
@@ -36,7 +43,8 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         weighted = NO_CURATOR * own.shuffler.is_weighted
         said = column_document(column).blocks(" ".join(filter(None, [small, alone])), weighted)
         asked = asked_in_plan(own, column.chosen.error.standard_error)
-        blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *asked)
+        moved = told(moved_by_one(own, own.randomizer.randomizer().model, plan.num_users), on=DETAIL)
+        blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *moved, *asked)
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
         title=plan.task.name,

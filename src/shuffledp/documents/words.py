@@ -147,6 +147,28 @@ def said_alone(local: LocalModel) -> str:
     return alone.sentence if alone is not None and alone.is_said and not alone.warning else ""
 
 
+def moved_by_one(column: "Column", local: LocalModel, people: int) -> str:
+    """Most by which one false report moves the estimate of a column, in a sentence; "" where that is not known.
+
+    People who count by weights, and reports that get lost or come with dummies, are left out.
+    """
+    swing = local.swing
+    if swing is None or column.shuffler.needs_strata or column.shuffler.needs_graph:
+        return ""
+    what = "the estimated share of an answer" if isinstance(local, FrequencyModel) else "the mean"
+    if math.isinf(swing):
+        return (
+            f"Nothing limits what a false report does: a single false share moves {what} to any number that can come "
+            "out, and nothing that is seen can tell."
+        )
+    if getattr(local, "dimension", 1) > 1:
+        what = "the mean vector, as a distance,"
+    return (
+        f"One false report in place of an honest one moves {what} by at most "
+        f"{in_digits(swing / people, 'at most', digits=3)}, and f of them f times as far at most."
+    )
+
+
 def listed(items: Sequence[str]) -> str:
     """Items joined in a sentence: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

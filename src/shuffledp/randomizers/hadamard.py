@@ -123,6 +123,11 @@ class HadamardResponseModel(FrequencyModel):
         check_integer_columns(columns, "index")
         check_categories(columns["index"], self.num_columns, "reports")
 
+    @property
+    def most_changed(self) -> int:
+        """Most values that only one of two columns supports: those of another column with -1 in their rows."""
+        return _most_odd(self.domain_size + 1)
+
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """Mask of the reports whose column has +1 in the value's row."""
         common = columns["index"].astype(np.uint64) & np.uint64(value + 1)
@@ -220,3 +225,24 @@ def _respond(
     differs = (np.bitwise_count(rows & indices) & 1).astype(np.bool_) ^ wanted
     indices ^= (rows & (~rows + np.uint64(1))) * differs
     return indices
+
+
+def _most_odd(numbers: int) -> int:
+    """Most of the numbers below ``numbers`` that share an odd number of ones with one number, whichever it is.
+
+    Of the first 2^b numbers a mask shares an odd number with half, unless it shares none; and a mask may turn the
+    parity of the rest, which begins with the next binary digit.
+    """
+    head = 1 << (numbers.bit_length() - 1)
+    rest = numbers - head
+    return max(rest, head // 2 + _most_uneven(rest, head))
+
+
+def _most_uneven(numbers: int, limit: int) -> int:
+    """The same for masks from 1 to below ``limit``, a power of two, and for an even or an odd number of ones."""
+    if numbers == 0 or limit == 1:
+        return 0
+    if 2 * numbers <= limit:  # a mask beyond all of them shares nothing with any
+        return numbers
+    half = limit // 2
+    return max(half, half // 2 + _most_uneven(numbers - half, half))

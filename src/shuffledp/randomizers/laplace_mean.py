@@ -97,13 +97,28 @@ class DiscreteLaplaceMeanModel(RangeModel):
         the report alone.
         """
         check_integer_columns(columns, "value")
-        furthest = math.ceil(_NEVER_EXCEEDED / self.rate)
+        furthest = self._furthest
         values = columns["value"]
         if len(values) and not (-furthest <= int(values.min()) and int(values.max()) <= self.num_steps + furthest):
             raise InvalidParameterError(
                 f"reports must be integers from {-furthest} to {self.num_steps + furthest}, which noise leaves with a "
                 "chance below 2^-100; got one beyond."
             )
+
+    @property
+    def swing(self) -> float:
+        """Swing of the sum, between the ends of what `check` lets pass."""
+        return (self.upper - self.lower) * (1 + 2 * self._furthest / self.num_steps)
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum from a number at an end of the range."""
+        return (self.upper - self.lower) * (1 + self._furthest / self.num_steps)
+
+    @property
+    def _furthest(self) -> int:
+        """Steps beyond the grid up to which reports pass."""
+        return math.ceil(_NEVER_EXCEEDED / self.rate)
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Numbers at the reported places of the grid, which may lie outside the range."""

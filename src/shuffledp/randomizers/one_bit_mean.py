@@ -52,6 +52,16 @@ class OneBitMeanModel(RangeModel):
         """Check of the one column ``value`` of zeros and ones."""
         self.response.check(columns)
 
+    @property
+    def swing(self) -> float:
+        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
+        return (self.upper - self.lower) / (self.response.p - self.response.q)
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
+        return (self.upper - self.lower + self.swing) / 2
+
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Contribution of each report, one of two numbers outside the range: lower + width (bit - q) / (p - q)."""
         p, q = self.response.p, self.response.q

@@ -136,6 +136,16 @@ class PrivUnitModel(MeanModel):
             raise InvalidParameterError(f"reports must have {self.dimension} coordinates; got {vectors.shape[1]}.")
         check_norms(vectors, self.dimension, "reports")
 
+    @property
+    def swing(self) -> float:
+        """Swing of the sum of vectors, as a distance: opposite unit vectors over the scale."""
+        return 2 / self.scale
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum of vectors, as a distance, from an honest vector's."""
+        return 1 + 1 / self.scale
+
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Reports divided by the scale; shape (n, dimension)."""
         decoded: NDArray[np.float64] = columns["vector"] / self.scale

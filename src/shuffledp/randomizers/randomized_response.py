@@ -118,6 +118,15 @@ class KaryRandomizedResponseModel(FrequencyModel):
         check_integer_columns(columns, "value")
         check_categories(columns["value"], self.domain_size, "reports")
 
+    def most_supported(self, values: int) -> int:
+        """One: a report supports the value that it holds."""
+        return min(values, 1)
+
+    @property
+    def most_changed(self) -> int:
+        """Two: the values that two reports hold."""
+        return 2
+
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """Mask of the reports that hold this value."""
         held: NDArray[np.bool_] = columns["value"] == value

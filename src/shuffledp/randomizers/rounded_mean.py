@@ -63,6 +63,16 @@ class RoundedMeanModel(RangeModel):
         """Check of the one column ``value`` of grid points by their numbers, 0 to num_levels."""
         self.response.check(columns)
 
+    @property
+    def swing(self) -> float:
+        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
+        return (self.upper - self.lower) / (self.response.p - self.response.q)
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
+        return (self.upper - self.lower + self.swing) / 2
+
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Contribution of each report, lower + step (report - q sum of all points) / (p - q); may leave the range."""
         p, q, levels = self.response.p, self.response.q, self.num_levels

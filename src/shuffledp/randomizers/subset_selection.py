@@ -147,6 +147,15 @@ class SubsetSelectionModel(FrequencyModel):
                 f"reports must have {self.subset_size} bits set; {other.size} have not, first reports[{other[0]}]."
             )
 
+    def most_supported(self, values: int) -> int:
+        """Most of so many given values that a report holds."""
+        return min(values, self.subset_size)
+
+    @property
+    def most_changed(self) -> int:
+        """Most values that only one of two sets holds: disjoint ones, or all but what both must hold."""
+        return 2 * min(self.subset_size, self.domain_size - self.subset_size)
+
     def supports(self, columns: Mapping[str, NDArray[Any]], value: int) -> NDArray[np.bool_]:
         """Mask of the reports that hold this value."""
         return bit_of(columns["bits"], value)
