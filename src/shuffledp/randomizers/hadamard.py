@@ -239,7 +239,7 @@ def _most_odd(numbers: int) -> int:
 
 
 def _most_uneven(numbers: int, limit: int) -> int:
-    """The same for masks from 1 to below ``limit``, a power of two, and for an even or an odd number of ones."""
+    """Most of them for masks from 1 to below ``limit``, a power of two, and for an even or an odd number of ones."""
     if numbers == 0 or limit == 1:
         return 0
     if 2 * numbers <= limit:  # a mask beyond all of them shares nothing with any
