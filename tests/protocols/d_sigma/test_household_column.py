@@ -94,3 +94,14 @@ def test_a_plan_takes_the_households_number_of_people_from_the_task(folder):
     assert planned.code == 0, planned.err
     assert "household of 4, more than half" in planned.out
     assert "household of 3" not in planned.out
+
+
+def test_a_plan_says_what_one_answer_of_a_whole_household_loses(folder):
+    (folder / "three.toml").write_text(TASK.replace('"home"', "3").replace("alpha = 16.0", "alpha = 0.5"))
+    planned = shuffledp("plan", folder / "three.toml", "--input", folder / "people.csv", "--json")
+    assert planned.code == 0, planned.err
+    common = planned.json["groups"]["promises"]["common"]["3"]
+    central = planned.json["groups"]["promises"]["central"]
+    assert central["half"] < common["half"] <= common["most"] <= 1.5
+    other = shuffledp("plan", folder / "task.toml", "--input", folder / "people.csv", "--json")
+    assert "common" not in other.json["groups"]["promises"]

@@ -43,6 +43,9 @@ def _by_person(promises: Promises) -> Table:
     rows = [("one report named", *_chances(promises.named))]
     rows += [(f"household of {size}, more than half", *_chances(each)) for size, each in promises.households.items()]
     central = promises.central
+    for size, each in promises.common.items():
+        losses = (in_digits(value, "at most") for value in (each.most, each.nine_in_ten, each.half))
+        rows.append((f"epsilon of one answer that all {size} hold in common", *losses))
     losses = (in_digits(each, "at most") for each in (central.most, central.nine_in_ten, central.half))
     rows.append((f"central epsilon, delta {promises.delta:g}", *losses))
     heads = (Column("what each person is promised, at most", left=True), *map(Column, _WHO))

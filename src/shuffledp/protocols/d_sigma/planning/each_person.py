@@ -13,6 +13,7 @@ import numpy as np
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import gaussian_delta
+from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilon
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler, window_sizes
@@ -25,6 +26,7 @@ _MOST_LOSS = 24.0
 _LEAST_CHANCE, _STEPS_OF_CHANCE = 1e-7, 1600  # steps of one percent
 _MOST_ASKED = 512  # people, spread evenly along the order, with Gaussian noise; besides both ends of blocks
 _MOST_ENDS = 4096
+_MOST_COMMON = 1024  # people of a window in which a common answer hides
 _STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
 
@@ -149,6 +151,40 @@ def household_each(
             tail = naming_tail(size, targets, wanted, 2 * epsilon0 + step * _STEP_OF_COST)
             here = steps == step
             found[here] = np.minimum(found[here], tail)
-    last = np.repeat(prepared.starts[1:], np.diff(prepared.starts)) - targets
-    first = np.repeat(prepared.starts[:-1], np.diff(prepared.starts))
+    return _from_rank_on(found, prepared.starts, targets)
+
+
+def common_each(shuffler: SlotShuffler, targets: int, epsilon0: float, delta: float) -> Floats | None:
+    """Central epsilon of one common yes or no of k people who live at one place, along the order; at most k epsilon0.
+
+    All k change their answer together, and hide among the people of the best window that holds them: a uniform shuffle
+    of the window, for k people at once, and k exchanges (docs/theorems.md). Windows double in size up to a thousand.
+
+    Args:
+        shuffler: what shuffles.
+        targets: k, 1 or more.
+        epsilon0: local loss of randomized response to two answers.
+        delta: the remainder.
+
+    Returns:
+        Shape (people,), along the reference order; None where exchanges have no finite cost, as with Gaussian noise.
+    """
+    prepared = shuffler.prepare()
+    try:
+        geometry = shuffler.swap_geometry()
+    except UnsupportedModelError:
+        return None
+    found = np.full(prepared.order.size, targets * float(epsilon0))
+    size, most = 2 * targets, min(_MOST_COMMON, int(np.diff(prepared.starts).max()))
+    while size <= most:
+        own = common_answer_epsilon(size, targets, epsilon0, delta)
+        np.minimum(found, own + targets * geometry.window_costs(size, targets), out=found)
+        size *= 2
+    return _from_rank_on(found, prepared.starts, targets)
+
+
+def _from_rank_on(found: Floats, starts: Integers, targets: int) -> Floats:
+    """Number of the k people from each rank on; of the last k of the block where fewer are left of it."""
+    last = np.repeat(starts[1:], np.diff(starts)) - targets
+    first = np.repeat(starts[:-1], np.diff(starts))
     return np.asarray(found[np.maximum(np.minimum(np.arange(found.size), last), first)])

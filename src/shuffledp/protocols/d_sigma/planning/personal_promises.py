@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.accounting.theorem import common_randomizer, not_adaptive, one_message_each, pure_local
 from shuffledp.accounting.theorems.reductions import uniform_epsilons
@@ -15,7 +17,7 @@ from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.table import Floats, Integers
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, common_each, household_each, named_each
 from shuffledp.protocols.d_sigma.planning.households import household_chances
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.randomness.replayable import SeededSource
@@ -76,6 +78,8 @@ class Promises(Described):
         households: for a number k of people who live at one place, the chance to find more than half of their slots.
         central: central epsilon of what is released.
         regions: what some groups keep, along the order.
+        common: for a number k of people at one place, the central epsilon of a yes or no that all of them hold in
+            common; only where it is asked for, and of randomized response to two answers.
     """
 
     epsilon0: float
@@ -85,6 +89,12 @@ class Promises(Described):
     households: dict[str, Spread]
     central: Spread
     regions: tuple[RegionKept, ...]
+    common: dict[str, Spread] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields; without ``common`` where it is not asked for."""
+        found = super(Promises, self).to_dict()
+        return found if self.common else {key: value for key, value in found.items() if key != "common"}
 
 
 def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
@@ -106,6 +116,7 @@ def promises_of(
     delta: float,
     sizes: tuple[int, ...] = HOUSEHOLDS,
     households: Sequence[Integers] | None = None,
+    common: int | None = None,
     with_regions: bool = True,
 ) -> Promises | None:
     """Promises of a shuffler to its people; None where no theorem covers these reports.
@@ -117,6 +128,7 @@ def promises_of(
         delta: of central losses.
         sizes: numbers of people of a household, who then stand next to each other in the order; or
         households: the people of each, in place of ``sizes``.
+        common: people of a household that may hold one answer in common; None if that is not asked for.
         with_regions: whether to simulate what regions keep.
     """
     prepared = shuffler.prepare()
@@ -145,7 +157,18 @@ def promises_of(
         households={size: Spread.of(each) for size, each in found.items()},
         central=Spread.of(central),
         regions=_regions(shuffler, groups, prepared.order) if with_regions else (),
+        common={} if common is None else _in_common(shuffler, local, common, delta, mixed),
     )
+
+
+def _in_common(
+    shuffler: SlotShuffler, local: LocalModel, people: int, delta: float, mixed: NDArray[np.bool_]
+) -> dict[str, Spread]:
+    """Central epsilon of a common answer of so many people; nothing where that is open."""
+    if local.kind != "k-rr" or getattr(local, "domain_size", 0) != 2:
+        return {}
+    each = common_each(shuffler, people, local.epsilon0, delta)
+    return {} if each is None else {str(people): Spread.of(each[mixed])}
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:

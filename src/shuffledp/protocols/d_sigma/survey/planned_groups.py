@@ -47,6 +47,7 @@ def plan_of_groups(
             delta=column.release.delta,
             sizes=(own,) if isinstance(own, int) else HOUSEHOLDS,
             households=grouping.households,
+            common=own if isinstance(own, int) else None,
         )
     found = plan_mixing(
         grouping.groups,
