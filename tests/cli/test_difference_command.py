@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from cli.running import refused, shuffledp, stub_pages, toml, write_csv
 from docs.test_schema import SCHEMA
+from shuffledp.survey import Task
 
 DIFFERENCES = Draft202012Validator({"$ref": "#/$defs/differences", "$defs": SCHEMA["$defs"]})
 CAR = {"kind": "k-rr", "epsilon0": 3.0, "categories": ["car", "bus", "bike"]}
@@ -140,6 +141,49 @@ def test_regions_are_compared_once_for_a_question_of_two_answers(place):
     assert [each["target"] for each in options] == ["No - Yes"]
 
 
+def test_people_who_were_not_asked_or_did_not_answer_are_no_option_and_words_are_compared_where_both_have_them(
+    tmp_path,
+):
+    """Mutant: "(missing)" and "(other words)" compared as if somebody could choose them."""
+    task = {
+        "name": "a street",
+        "missing": "category",
+        "value": [
+            {"column": "way", "randomizer": CAR},
+            {"column": "pets", "kind": "multi-select", "options": ["cat", "dog"], "at_most": 2, "after": "way = car"}
+            | {"randomizer": {"kind": "columns", "epsilon0": 3.0}},
+        ],
+        "release": {"delta": 1e-6, "compare": ["options"]},
+    }
+    words = {
+        "name": "jobs",
+        "value": "job",
+        "kind": "open",
+        "code": "letters",
+        "length": 4,
+        "people": {"expected": 3000},
+    }
+    words |= {"randomizer": {"kind": "masked-prefix", "epsilon0": 6.5}, "release": {"delta": 1e-6}}
+    ways = ["car", "bus", "", "bike"] * 600
+    pets = ["cat" if way == "car" else "" for way in ways]
+    tables = [
+        (task, {"way": ways, "pets": pets}),
+        *((words, {"job": ["cook", "smith" if week else "tech"] * 1500}) for week in (0, 1)),
+    ]
+    for number, (asked, answers) in enumerate(tables):
+        outcome = Task.from_dict(asked).run(answers)
+        (tmp_path / f"{number}.json").write_text(json.dumps(outcome.to_dict()), encoding="utf-8")
+    found = differences(tmp_path / "0.json")["comparisons"]
+    assert [[row["target"] for row in each["differences"]] for each in found] == [
+        ["car - bus", "car - bike", "bus - bike"],
+        ["cat - dog"],
+    ]
+    (jobs,) = differences(tmp_path / "1.json", tmp_path / "2.json")["comparisons"]
+    assert [row["target"] for row in jobs["differences"]] == ["cook"]
+    assert jobs["differences"][0]["lower"] < 0 < jobs["differences"][0]["upper"]
+    assert "options needs" in refused(2, "difference", tmp_path / "1.json")
+
+
 def test_what_cannot_be_compared_is_refused_in_one_line(place, tmp_path):
     week = place / "week0"
     assert "another release than A" in refused(2, "difference", week, week)
@@ -191,8 +235,6 @@ def test_a_plan_says_the_least_difference_that_each_comparison_finds(tmp_path):
 
 def test_a_task_that_compares_nothing_is_written_as_before(tmp_path):
     """Digests of older tasks hold."""
-    from shuffledp.survey import Task
-
     task = {"name": "x", "value": "way", "randomizer": CAR, "release": {"delta": 1e-6}}
     with_key = task | {"release": {"delta": 1e-6, "compare": []}}
     assert Task.from_dict(task).sha256 == Task.from_dict(with_key).sha256

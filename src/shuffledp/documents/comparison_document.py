@@ -1,12 +1,14 @@
 """Comparisons in words: each difference with its interval first, then for whom and for how many it holds."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from shuffledp.analyzers import About, Differences, Independence
 from shuffledp.analyzers.differences import DIFFERENCE
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Place, Section
+from shuffledp.documents.release_document import COMPARED
 from shuffledp.documents.words import Scale, count, listed, number
 from shuffledp.survey.comparisons import ColumnComparisons
 
@@ -24,8 +26,10 @@ def comparison_section(found: ColumnComparisons) -> Section | None:
     """Section of a release page on what its task compares; None where nothing of the column is compared."""
     if not (found.differences or found.tests or found.untested):
         return None
-    blocks = (*_blocks(found), *told(_meaning([found])))
-    return Section(anchor="differences", title="Differences", blocks=blocks, place=Place.RESULTS)
+    blocks = [*_blocks(found), *told(_meaning([found]))]
+    # A page about several columns has its own place for what is on pages: each block is on one medium.
+    apart = [replace(each, on=medium) for each in blocks for medium in (TERMINAL, PAGE) if medium in each.on]
+    return Section(anchor=COMPARED, title="Differences", blocks=tuple(apart), place=Place.RESULTS)
 
 
 def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks: Sequence[str] = ()) -> Document:
@@ -35,7 +39,7 @@ def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks:
         blocks += told(printable(each.value) * (len(found) > 1), role=Role.SUBHEADING)
         blocks += _blocks(each)
     notes = told(" ".join([_meaning(found), *remarks]))
-    return Document(title=title, sections=(Section(anchor="differences", title="", blocks=(*blocks, *notes)),))
+    return Document(title=title, sections=(Section(anchor=COMPARED, title="", blocks=(*blocks, *notes)),))
 
 
 def _blocks(found: ColumnComparisons) -> Iterator[Block]:

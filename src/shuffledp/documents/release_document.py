@@ -33,6 +33,7 @@ from shuffledp.pipeline import Release
 from shuffledp.survey import DEMONSTRATION, Column, ColumnOutcome, Outcome, Task
 
 RELEASE_PAGE = "release.html"
+COMPARED = "differences"  # anchor of the section on what a task compares
 
 
 def by_shuffle(outcome: ColumnOutcome) -> Iterable[Section | None]:
@@ -248,6 +249,7 @@ def _column_section(outcome: ColumnOutcome, folder: str, document: Document) -> 
         *told(" ".join(filter(None, [how, without, clipping_of(outcome)])), on=PAGE),
         *drawn,
         *among_on_page(outcome, name=f"among-asked-{folder}"),
+        *(each for part in document.sections if part.anchor == COMPARED for each in part.blocks if each.on is PAGE),
         *_beside(document),
         Link(f"{folder}/{RELEASE_PAGE}", "The page of this column", onward, on=PAGE),
     )

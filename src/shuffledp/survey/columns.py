@@ -207,7 +207,7 @@ class Column(Described):
     def comparable(self) -> tuple[Compared, ...]:
         """Comparisons inside a release that fit the column."""
         fits = {
-            Compared.OPTIONS: self.randomizer.has_options and len(self.randomizer.targets) > 1,
+            Compared.OPTIONS: len(self.randomizer.offered) > 1,
             Compared.REGIONS: "by" in self.shuffler.beside,
             Compared.INDEPENDENCE: self.randomizer.num_columns == 2,
         }

@@ -85,24 +85,27 @@ def apart(
     Raises:
         InvalidParameterError: if no column is in both, or one of another kind.
     """
-    others = {each.column.value: each for each in second}
-    both = [each for each in first if each.column.value in others]
+    others = {each.column.value: each.estimate for each in second}
+    both, contrasts = [], []
+    for each in first:
+        theirs = others.get(each.column.value)
+        shared = [] if theirs is None else [one for one in targets or each.targets if targets or one in theirs.target]
+        if theirs is not None and shared:  # of open answers other words may have been found
+            both.append(each)
+            contrasts.append([between(each.estimate, theirs, shared, same_people=same_people)])
     if not both:
         raise invalid("in both releases", value=", ".join(each.column.value for each in first))
-    contrasts = [
-        [between(each.estimate, others[each.column.value].estimate, targets, same_people=same_people)] for each in both
-    ]
     return _together(both, contrasts, [[] for _ in both], level)
 
 
 def _contrast(numbers: ReleasedNumbers, kind: Compared, targets: Sequence[str]) -> Contrast | None:
     """Pairs of one kind; None of regions where there is only one."""
     if kind is Compared.OPTIONS:
-        return within(numbers.estimate, targets)
+        return within(numbers.estimate, targets or numbers.column.randomizer.offered)
     places = numbers.places
     if places is None or places.where is None or len({tuple(each.items()) for each in places.where}) < 2:
         return None
-    return within(places, targets or numbers.estimate.compared_targets)
+    return within(places, targets or numbers.targets)
 
 
 def _tested(numbers: ReleasedNumbers) -> Independence | None:

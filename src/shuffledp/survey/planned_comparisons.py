@@ -50,14 +50,14 @@ def planned_comparisons(task: Task, column: Column, model: ProtocolModel) -> tup
 def _is_mirrored(column: Column) -> bool:
     """Whether a column has two options of which people choose one, so that one share tells the other."""
     model = column.randomizer.randomizer().model
-    return column.randomizer.has_options and isinstance(model, FrequencyModel) and model.domain_size == 2
+    return len(column.randomizer.offered) == 2 and isinstance(model, FrequencyModel) and model.domain_size == 2
 
 
 def _number(column: Column, kind: Compared) -> int:
     """Comparisons of one kind in a column."""
     if kind not in column.comparable:
         return 0
-    options = len(column.randomizer.targets)
+    options = len(column.randomizer.offered or column.randomizer.targets)
     pairs = {
         Compared.OPTIONS: comb(options, 2),
         Compared.REGIONS: comb(_REGIONS, 2) * (1 if _is_mirrored(column) else options),

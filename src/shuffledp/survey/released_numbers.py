@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from shuffledp.analyzers import (
+    OTHERS,
     CrossTable,
     CrossTableAnalyzer,
     Frequencies,
@@ -67,6 +68,12 @@ class ReleasedNumbers:
             places = SeparatePlaces(**_own(places))
         estimate = _typed(next(iter(tables.values())), tables, analyzer, model)
         return cls(column=column, model=model, estimate=estimate, places=places)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Rows that are worth comparing: answers that can be given, or words; one of two that are 1 together."""
+        compared, offered = self.estimate.compared_targets, self.column.randomizer.offered
+        return tuple(each for each in compared if (each in offered if offered else each != OTHERS))
 
     @property
     def is_table(self) -> bool:

@@ -59,7 +59,6 @@ class MultiSelect(Question):
         "at_most = 2  # ticks of a person that the device keeps; fewer err less\n"
     )
     template: ClassVar[str] = 'kind = "columns"  # yes or no for each option by itself\n$epsilon0'
-    has_options: ClassVar[bool] = True
     init_kind: ClassVar[str] = "ticks"
     init_title: ClassVar[str] = "Ticks"
     keeps_missing: ClassVar[bool] = True

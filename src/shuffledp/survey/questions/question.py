@@ -88,7 +88,6 @@ class Question(Section):
     init_kind: ClassVar[str] = ""  # by which `init` offers it; "" if it does not
     init_title: ClassVar[str] = ""  # how the name of such a task begins
     fits_many_numbers: ClassVar[bool] = False  # whether `init` takes it for a column with many different numbers
-    has_options: ClassVar[bool] = False  # whether its rows are options that people choose, which can be compared
     keeps_missing: ClassVar[bool] = False  # whether a missing answer can be one more category
     missing_category: bool  # whether it is
     may_follow: ClassVar[bool] = False  # whether "(not asked)" can be one more answer
@@ -174,7 +173,7 @@ class Question(Section):
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Answers by name, after which another question may be asked; empty where there are none."""
+        """Answers by name, to compare and to ask another question after; empty where there are none."""
         return ()
 
     def gave(self, values: NDArray[Any], place: int) -> NDArray[np.bool_]:

@@ -21,7 +21,6 @@ class SingleChoice(CategoryQuestion):
     template: ClassVar[str] = TEMPLATE
     num_lists: ClassVar[int] = 1
     may_follow: ClassVar[bool] = True
-    has_options: ClassVar[bool] = True
     init_kind: ClassVar[str] = "survey"
     init_title: ClassVar[str] = "A survey"
     epsilon0: float
