@@ -6,6 +6,7 @@ from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.statement_document import promise_of
+from shuffledp.planning.detectable_differences import POWER, least_change
 from shuffledp.survey import WeeklyErrors, WeeksPlan
 
 _ONCE = (
@@ -62,6 +63,11 @@ def _column(plan: WeeksPlan, errors: WeeklyErrors) -> Iterable[Block]:
     yield Text(
         f"About a population that the people are a random sample of, a week errs by another "
         f"{errors.sampling_error:.3g}, and a mean by as much where answers stay the same.",
+        Role.NOTE,
+    )
+    found = least_change(errors.of_change, level=plan.task.release.level)
+    yield Text(
+        f"A change of {found:.3g} between two weeks, among the same people, is found with a chance of {POWER:.0%}.",
         Role.NOTE,
     )
 

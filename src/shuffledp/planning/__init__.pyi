@@ -15,6 +15,7 @@ from .people_needed import fewest_people as fewest_people
 from .people_needed import PeopleNeeded as PeopleNeeded
 from .people_needed import PeoplePlan as PeoplePlan
 from .detectable_differences import LeastDifference as LeastDifference
+from .detectable_differences import least_change as least_change
 from .detectable_differences import least_difference as least_difference
 from .detectable_differences import least_difference_of_options as least_difference_of_options
 from .word_discovery import find_chance as find_chance

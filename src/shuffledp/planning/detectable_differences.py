@@ -118,6 +118,18 @@ def least_difference_of_options(
     return _solved(variance, 2 * min(middle, 1 - middle), _quantiles(power, comparisons, level))
 
 
+def least_change(standard_error: float, *, power: float = POWER, comparisons: int = 1, level: float = 0.95) -> float:
+    """Least difference with this standard error, whatever it is, that is told from 0; arguments as `least_difference`.
+
+    Example:
+        >>> round(least_change(0.01), 3)
+        0.028
+    """
+    validate.positive(standard_error=standard_error)
+    _check(base=BASE, power=power, comparisons=comparisons, level=level)
+    return _quantiles(power, comparisons, level) * standard_error
+
+
 def share_variance(model: FrequencyModel | TicksModel, share: float) -> float:
     """Variance of an estimated share for a population that people are a sample of, times their number."""
     return model.noise_variance(share) + share * (1 - share)
