@@ -7,8 +7,7 @@ from shuffledp.analyzers import About, Differences, Independence
 from shuffledp.analyzers.differences import DIFFERENCE
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
-from shuffledp.documents.document import Document, Place, Section
-from shuffledp.documents.release_document import COMPARED
+from shuffledp.documents.document import COMPARED, Document, Place, Section
 from shuffledp.documents.words import Scale, count, listed, number
 from shuffledp.survey.comparisons import ColumnComparisons
 

@@ -13,6 +13,8 @@ from shuffledp.documents.blocks import MUST_KNOW, TERMINAL, Block, Medium, Pairs
 if TYPE_CHECKING:
     from shuffledp.documents.charts.chart import Chart
 
+COMPARED = "differences"  # anchor of the section on what a task compares
+
 
 class Place(IntEnum):
     """Places of sections on a page, in order: results, meaning, details, origin."""

@@ -12,7 +12,7 @@ from shuffledp.core.text import count_of, printable
 from shuffledp.documents import page
 from shuffledp.documents.account_document import accounting_section
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Link, Medium, Role, Text, told
-from shuffledp.documents.document import Document, Place, Section
+from shuffledp.documents.document import COMPARED, Document, Place, Section
 from shuffledp.documents.estimate_document import (
     beside_section,
     clipping_of,
@@ -33,7 +33,6 @@ from shuffledp.pipeline import Release
 from shuffledp.survey import DEMONSTRATION, Column, ColumnOutcome, Outcome, Task
 
 RELEASE_PAGE = "release.html"
-COMPARED = "differences"  # anchor of the section on what a task compares
 
 
 def by_shuffle(outcome: ColumnOutcome) -> Iterable[Section | None]:
