@@ -95,10 +95,16 @@ class Survey:
         return refused, counts
 
 
-def changed(path, statement):
+def changed(path, *statements):
     with closing(sqlite3.connect(path)) as database:
-        database.execute(statement)
+        for statement in statements:
+            database.execute(statement)
         database.commit()
+
+
+def dumped(path):
+    with closing(sqlite3.connect(path)) as database:
+        return list(database.iterdump())
 
 
 # ---- what was left goes on ------------------------------------------------------------------------------------------
@@ -236,6 +242,20 @@ def test_a_store_whose_table_has_other_columns_is_refused_in_one_line(survey, pa
     assert (
         str(raised.value) == f"{file.name} must be of this version of shuffledp; its table {table} has other columns."
     )
+
+
+@pytest.mark.parametrize("party", STORES)
+def test_going_back_to_a_version_that_does_not_know_a_table_is_refused_and_changes_nothing(survey, party):
+    _, store = STORES[party]
+    (file,) = (survey.folder / party).glob("*.sqlite")
+    changed(file, "CREATE TABLE later(what BLOB)", "DROP TABLE IF EXISTS spent")
+    before = dumped(file)
+    for _ in range(2):
+        with pytest.raises(LocalProtocolError, match=r"its table later is of another. Take the later one again"):
+            store(survey.folder / party)
+    assert dumped(file) == before
+    changed(file, "DROP TABLE later")  # as the later version, which goes on
+    store(survey.folder / party).close()
 
 
 def test_letters_whose_table_has_other_columns_are_refused(left):

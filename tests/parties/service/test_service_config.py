@@ -9,6 +9,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.files.key_files import write_key
 from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.config import AnalyzerConfig, ShufflerConfig
+from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.run_services import run_analyzer, run_shuffler
 from shuffledp.parties.service.serving import listen
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey
@@ -46,6 +47,7 @@ def test_paths_are_those_beside_the_file(there):
         ("shuffler", {"collections": "[]"}, "collections must be one or more"),
         ("shuffler", {"metrics": '"0.0.0.0:9101"'}, "metrics must be an address of this machine alone"),
         ("shuffler", {"metrics": '"example.org:9101"'}, "metrics must be an address of this machine alone"),
+        ("shuffler", {"metrics": '"9101"'}, "metrics must be host:port"),
         ("shuffler", {"tls_key": '"x"'}, "must be given together"),
         ("shuffler", {"limits": "{most_connections = 0}"}, r"\[limits\] most_connections must be an integer"),
         ("shuffler", {"limits": "{most = 1}"}, r"\[limits\] must have only the keys"),
@@ -85,9 +87,15 @@ def test_the_same_collection_twice_is_refused(there):
         read(there, "shuffler", collections='["survey.collection", "copy"]').read_collections()
 
 
-def test_an_address_that_is_taken_is_refused():
-    with listen("127.0.0.1:0") as taken, pytest.raises(InvalidParameterError, match="an address that is free"):
-        listen(f"127.0.0.1:{taken.getsockname()[1]}")
+@pytest.mark.parametrize("key", ["listen", "metrics"])
+def test_an_address_that_is_taken_is_refused_by_the_key_that_names_it(there, key):
+    with listen("127.0.0.1:0") as taken:
+        port = taken.getsockname()[1]
+        given = {"listen": '"127.0.0.1:0"', "metrics": '"127.0.0.1:0"'} | {key: f'"127.0.0.1:{port}"'}
+        config = read(there, "shuffler", state=f'"{there.folder}/state"', **given)
+        why = f"^{key} must be an address of this machine that is free; got {key}='127.0.0.1:{port}'"
+        with pytest.raises(InvalidParameterError, match=why):
+            asyncio.run(run_shuffler(config, log=EventLog(lambda _: None), ready=print))
 
 
 @pytest.mark.parametrize(("role", "service"), [("shuffler", run_shuffler), ("analyzer", run_analyzer)])

@@ -48,8 +48,9 @@ async def run_mix(config: MixConfig, *, log: EventLog, ready: Callable[[str], No
         answering = asyncio.get_running_loop().create_future()
         shuffler = shuffler_app(host.served, log=log, gateway_keys=[gateway_key], tries=[host.try_to_store])
         endpoints = [endpoint_of(config, MixApp(host, shuffler, log=log))]
+        stack.callback(endpoints[0].listening.close)  # if nothing comes to serve by it
         if config.metrics is not None:
-            endpoints.append(Endpoint(app=mix_metrics_app(host), listening=listen(config.metrics)))
+            endpoints.append(Endpoint(app=mix_metrics_app(host), listening=listen(config.metrics, name="metrics")))
 
         async def work() -> None:
             await host.open()

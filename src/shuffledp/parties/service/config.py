@@ -191,7 +191,7 @@ def check_own(metrics: str | None) -> None:
     """Refuse an address for counts that others than this machine could reach."""
     if metrics is None:
         return
-    host, _ = host_and_port(metrics)
+    host, _ = host_and_port(metrics, name="metrics")
     try:
         is_own = ip_address(host).is_loopback
     except ValueError:

@@ -31,6 +31,7 @@ class IssuerStore(Database):
     in_use = "an issuer's folder must belong to one process; another has it open."
     # The journal is truncated after each change: by default an exclusive process would keep old content in it.
     pragmas = ("locking_mode = EXCLUSIVE", "journal_mode = TRUNCATE", "synchronous = FULL", ZEROS)
+    former = ("issued",)
     tables = (
         "CREATE TABLE IF NOT EXISTS invited(collection BLOB, code BLOB, request BLOB, PRIMARY KEY(collection, code)) "
         "WITHOUT ROWID",

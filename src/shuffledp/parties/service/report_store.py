@@ -114,13 +114,13 @@ class ReportStore(Database):
         super().__init__(folder, first=(f"page_size = {_page_size(longest + _BYTES_BESIDE)}",))  # of a new file only
         self._folder, self._columns, self._remembers = folder, num_columns, remembers
         self._unwritten = Counter[Count]()
+        self.check_known((*_TABLES, _SPENT))
         if not self.finds("SELECT 1 FROM sqlite_master"):
             self._create()
         self.run(_SPENT)  # a table that older folders without tokens lack
         self.check_tables((*_TABLES, _SPENT))
         ((phase, self.batches),) = self.rows("SELECT phase, batches FROM state")
-        self.phase = Phase(phase)
-        self.waiting = self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
+        self.phase, self.waiting = Phase(phase), self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
         self._key = self._read_key()
         self._left, self._is_tidy = most - self.counts().get(Count.STORED, 0), not self.waiting
         self.tidy()  # if an earlier process did not get to it

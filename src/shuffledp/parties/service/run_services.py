@@ -66,8 +66,9 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
             stack.push_async_callback(served[-1].close)
         app = LocalIntake(shuffler_app(served, log=log, gateway_keys=gateway_keys), served, log=log)
         endpoints = [endpoint_of(config, WithPages(app, read, pages))]
+        stack.callback(endpoints[0].listening.close)  # if nothing comes to serve by it
         if config.metrics is not None:
-            endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics)))
+            endpoints.append(Endpoint(app=metrics_app(served), listening=listen(config.metrics, name="metrics")))
         working = [each.run() for each in served]
         sending = [Forwarder(each, client, log=log).run() for each in served if not each.collection.analyzer.fetches]
         await serve_until_asked(endpoints, [*working, *sending], log, ready)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import uvicorn
 from starlette.types import ASGIApp
 
-from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.parties.service.certificates import follow_pair
 from shuffledp.parties.service.connections import Limits
@@ -48,26 +47,30 @@ class Endpoint:
         return max(1, min(_QUEUE, self.limits.most_connections // _SHARE))
 
 
-def listen(address: str) -> socket.socket:
+def listen(address: str, *, name: str = "listen") -> socket.socket:
     """Listening socket at ``host:port``; port 0 takes any free port.
+
+    Args:
+        address: the address.
+        name: key of the configuration that it comes from.
 
     Raises:
         InvalidParameterError: if the address is invalid or in use.
     """
-    host, port = host_and_port(address)
+    host, port = host_and_port(address, name=name)
     with suppress(OSError, OverflowError):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=_QUEUE)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise an answer's body waits for its head
         return listening
-    raise InvalidParameterError(f"listen must be an address that is free; got listen={address!r}.")
+    raise invalid("an address of this machine that is free", **{name: address})
 
 
-def host_and_port(address: str) -> tuple[str, int]:
-    """Host and port of ``host:port`` or ``[host]:port``."""
+def host_and_port(address: str, *, name: str = "listen") -> tuple[str, int]:
+    """Host and port of ``host:port`` or ``[host]:port``, which an error calls by its name."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or not int(port) < 1 << 16 or not host.strip("[]"):
-        raise invalid("host:port", listen=address)
+        raise invalid("host:port", **{name: address})
     return host.strip("[]"), int(port)
 
 

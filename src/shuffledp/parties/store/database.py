@@ -16,6 +16,7 @@ from shuffledp.parties.store.private_files import make_private
 _ROOM = 1 << 14  # bytes, the size of some reports
 # In exclusive mode the first transaction takes the lock; FULL makes a commit wait for the disk.
 WAL = ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL")
+_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 ZEROS = "secure_delete = ON"  # overwrites deleted data
 
 
@@ -34,7 +35,8 @@ class Database:
         thread: thread for work on the store.
 
     Raises:
-        LocalProtocolError: if another process has the file open, or its tables have other columns than this version's.
+        LocalProtocolError: if another process has the file open, or its tables are not this version's; nothing is
+            changed then.
         StorageError: if the disk cannot be written to.
     """
 
@@ -43,6 +45,7 @@ class Database:
     in_use: ClassVar[str]  # error where another process has the file open
     pragmas: ClassVar[tuple[str, ...]] = (*WAL, ZEROS)
     tables: ClassVar[tuple[str, ...]] = ()  # statements that make the tables which are not there
+    former: ClassVar[tuple[str, ...]] = ()  # names of tables of earlier versions, which are taken over
 
     def __init__(self, folder: Path, *, first: tuple[str, ...] = ()) -> None:
         path = folder / self.file
@@ -56,9 +59,28 @@ class Database:
         for pragma in (*first, *self.pragmas):
             self.run(f"PRAGMA {pragma}")
         with self.transaction():  # this takes the lock
+            self.check_known(self.tables)
             for table in self.tables:
                 self.run(table)
         self.check_tables(self.tables)
+
+    def check_known(self, statements: Iterable[str]) -> None:
+        """Refuse a file with tables that these statements do not make, as a later version's may have.
+
+        Raises:
+            LocalProtocolError: if there is one; an earlier version would pass over what it holds.
+        """
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            for statement in statements:
+                fresh.execute(statement)
+            known = {name for (name,) in fresh.execute(_NAMES).fetchall()} | set(self.former)
+        for (name,) in self.rows(_NAMES):
+            if known and name not in known:
+                Database.close(self)  # not that of a party, which may write
+                raise LocalProtocolError(
+                    f"{self.file} must be of this version of shuffledp; its table {name} is of another. Take the later "
+                    "one again, or wait until what it serves has ended."
+                )
 
     def check_tables(self, statements: Iterable[str]) -> None:
         """Refuse a file whose tables have other columns than these statements make, as those of another version may.
@@ -69,7 +91,7 @@ class Database:
         with closing(sqlite3.connect(":memory:")) as fresh:
             for statement in statements:
                 fresh.execute(statement)
-            for (name,) in fresh.execute("SELECT name FROM sqlite_master").fetchall():
+            for (name,) in fresh.execute(_NAMES).fetchall():
                 columns = f"PRAGMA table_info({name})"
                 if self.rows(columns) != fresh.execute(columns).fetchall():
                     Database.close(self)  # not that of a party, which may write
