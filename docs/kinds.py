@@ -27,6 +27,7 @@ START, END = "<!-- The table is written by docs/kinds.py. -->\n", "<!-- The end 
 SET_BY_THE_TASK = ("missing_category", "follow_up")
 ANSWERS = {
     "category": "categories",
+    "blanketed": "categories",
     "number": "numbers",
     "vector": "unit vectors",
     "open": "short texts",

@@ -16,6 +16,7 @@ from .randomizers import SymmetricUnaryEncoding as SymmetricUnaryEncoding
 from .randomizers import OptimizedLocalHashing as OptimizedLocalHashing
 from .randomizers import HadamardResponse as HadamardResponse
 from .randomizers import SubsetSelection as SubsetSelection
+from .randomizers import BlanketedResponse as BlanketedResponse
 from .randomizers import Bins as Bins
 
 # randomizing ticks on a list of options
@@ -60,6 +61,7 @@ from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import CrossTableAnalyzer as CrossTableAnalyzer
 from .analyzers import HistogramAnalyzer as HistogramAnalyzer
 from .analyzers import TickAnalyzer as TickAnalyzer
+from .analyzers import BlanketAnalyzer as BlanketAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
 from .analyzers import WordAnalyzer as WordAnalyzer
 from .protocols.d_sigma import RegionalAnalyzer as RegionalAnalyzer

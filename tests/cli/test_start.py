@@ -66,15 +66,15 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 FLOORS = re.compile(r"shuffledp\.(protocols(\.\w+){0,2}|documents\.charts)")
 LEAN = {
     "help": (["--help"], 30, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
-    "account": (ACCOUNT, 141, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
+    "account": (ACCOUNT, 144, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
     "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
-        232,
+        235,
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 259, NO_PICTURE),
+    "audit": (AUDIT, 262, NO_PICTURE),
     "graph": (["graph", "inspect", "edges.csv"], 198, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """

@@ -79,5 +79,7 @@ def test_a_plan_for_two_answers_offers_it_and_one_for_three_says_why_not():
 
 
 def test_a_task_file_has_the_keys_of_its_family():
-    with pytest.raises(InvalidParameterError, match="only the keys kind, epsilon0, categories, missing_category; got"):
+    with pytest.raises(
+        InvalidParameterError, match="only the keys kind, epsilon0, categories, missing_category, follow_up; got"
+    ):
         Task.from_dict(task_with(randomizer={"kind": "coin", "hash_range": 4}))

@@ -9,6 +9,7 @@ from shuffledp.randomizers.randomizer_kinds import kinds_of_loss
 from shuffledp.survey import Task, plan
 
 PARAMETERS = {"domain_size": 3, "lower": 0, "upper": 1, "dimension": 3, "num_options": 4, "at_most": 2, "num_bits": 12}
+PARAMETERS["blanket_messages"] = 0.5
 TASK = {
     "name": "survey",
     "value": "answer",

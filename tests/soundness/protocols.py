@@ -60,6 +60,9 @@ LOCAL = {
             ("all-sets", randomizers.AllSets),
         )
     },
+    "k-rr-blanket": lambda epsilon0: (
+        randomizers.BlanketedResponse(epsilon0=epsilon0, domain_size=5, blanket_messages=0.5).model
+    ),
     "masked-prefix": lambda epsilon0: randomizers.MaskedPrefixes(epsilon0=epsilon0, num_bits=12).model,
     "one-bit-mean": lambda epsilon0: randomizers.OneBitMean(epsilon0=epsilon0, **NUMBERS).model,
     "rounded-mean": lambda epsilon0: randomizers.RoundedMean(epsilon0=epsilon0, num_levels=4, **NUMBERS).model,

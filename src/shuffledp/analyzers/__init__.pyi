@@ -24,6 +24,8 @@ from .word_shares import OTHERS as OTHERS
 from .word_shares import WordAnalyzer as WordAnalyzer
 from .word_shares import WordEstimate as WordEstimate
 from .word_shares import WordSummary as WordSummary
+from .blanketed_shares import BlanketAnalyzer as BlanketAnalyzer
+from .blanketed_shares import BlanketSummary as BlanketSummary
 from .among_asked import FollowUpAnalyzer as FollowUpAnalyzer
 from .differences import About as About
 from .differences import Contrast as Contrast

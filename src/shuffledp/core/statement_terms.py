@@ -53,6 +53,7 @@ class Trust(StrEnum):
     PAGE_AT_SHUFFLER = "page-at-shuffler"
     PAGE = "page"
     ONE_ANSWER = "one-answer"
+    BLANKET = "blanket"
     OWN_DEVICE = "own-device"
     SHUFFLER = "shuffler"
     RELAY_APART = "relay-apart"
@@ -94,7 +95,7 @@ class Trust(StrEnum):
 
 _DANGERS = {
     *(Trust.ALL_SHARES, Trust.SHARES_APART, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER),
-    *(Trust.ALL_BITS, Trust.PAGE, Trust.ONE_ANSWER),
+    *(Trust.ALL_BITS, Trust.PAGE, Trust.ONE_ANSWER, Trust.BLANKET),
 }
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
@@ -109,6 +110,8 @@ _TRUST_IN_WORDS = {
     Trust.PAGE_AT_SHUFFLER: "the shuffler, which serves the page too, serves this one and no other: by another one, "
     "which sends answers as they are, it could read them alone",
     Trust.PAGE: "whoever serves the page serves this one and no other, which could send answers as they are",
+    Trust.BLANKET: "other people's devices really send the messages that hide this one, all but the fake senders "
+    "counted, and nobody can tell which messages are of one person: without those a report is hardly hidden",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.RELAY_APART: "the relay tells nobody who sent what: without it, even a shuffler that keeps records cannot "
@@ -144,6 +147,7 @@ _TRUSTED = {
     Trust.LOCAL_NETWORK: "everybody on the local network",
     Trust.PAGE_AT_SHUFFLER: "shuffler (also of the page)",
     Trust.PAGE: "whoever serves the page",
+    Trust.BLANKET: "other people's messages",
     Trust.OWN_DEVICE: "devices",
     Trust.SHUFFLER: "shuffler",
     Trust.RELAY_APART: "relay apart",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import count_of, in_digits
+from shuffledp.documents.blanket_plan_document import BlanketPlanDocument
 from shuffledp.documents.blocks import DETAIL, Column, Role, Table, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.document import Document, Promise, Section
@@ -21,6 +22,7 @@ from shuffledp.documents.words import (
     said_alone,
     small_sample,
 )
+from shuffledp.planning.blanket_plan import BlanketPlan
 from shuffledp.planning.tick_ways import TickWays
 from shuffledp.planning.word_plan import WordPlan
 from shuffledp.survey import ColumnPlan, Plan
@@ -71,6 +73,8 @@ def column_document(column: ColumnPlan) -> ColumnPlanDocument:
     """Document of the plan of a column, by its question or the family of its randomizer."""
     if isinstance(column.of_question, WordPlan):
         return OpenAnswerPlan(column)
+    if isinstance(column.of_question, BlanketPlan):
+        return BlanketPlanDocument(column)
     if isinstance(column.of_question, TickWays):
         return TickPlanDocument(column)
     return document_of(column.chosen.kind).column_plan(column)

@@ -12,6 +12,7 @@ from functools import partial
 from shuffledp.protocols import name_in_families
 from shuffledp.randomizers.all_sets import AllSets, AllSetsModel
 from shuffledp.randomizers.answer_domains import Bins, CategoryPairs
+from shuffledp.randomizers.blanketed_response import BlanketedResponse, BlanketedResponseModel
 from shuffledp.randomizers.descriptions import ChannelModel, LaplaceModel, LdpModel, PersonalizedResponseModel
 from shuffledp.randomizers.hadamard import HadamardResponse, HadamardResponseModel
 from shuffledp.randomizers.inputs import NORM_TOLERANCE, clip_to_range
@@ -46,6 +47,8 @@ __all__ = [
     "AllSets",
     "AllSetsModel",
     "Bins",
+    "BlanketedResponse",
+    "BlanketedResponseModel",
     "CategoryPairs",
     "ChannelModel",
     "DiscreteLaplaceMean",

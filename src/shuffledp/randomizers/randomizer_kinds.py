@@ -14,6 +14,7 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import one_of, positive
 from shuffledp.protocols.family import LazyMapping, families
 from shuffledp.randomizers.all_sets import AllSets
+from shuffledp.randomizers.blanketed_response import BlanketedResponse
 from shuffledp.randomizers.descriptions import LaplaceModel, LdpModel
 from shuffledp.randomizers.families import CategoryRandomizer, Mechanism
 from shuffledp.randomizers.hadamard import HadamardResponse
@@ -38,6 +39,7 @@ _OF_THE_KERNEL: dict[str, type[Mechanism]] = {
     "olh": OptimizedLocalHashing,
     "hadamard": HadamardResponse,
     "subset": SubsetSelection,
+    "k-rr-blanket": BlanketedResponse,
     # numbers
     "laplace-mean": DiscreteLaplaceMean,
     "one-bit-mean": OneBitMean,

@@ -324,6 +324,9 @@ def require_service(task: Task, *, relayed: bool) -> None:
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
         "[protocol]": "split and mix has no service yet" if several else None,
         "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
+        "blanket in [randomizer]": "an upload holds all messages of a person, which nobody may put together"
+        if any(column.randomizer.in_one_place for column in task.columns)
+        else None,
         "id in [people]": "a report that names a person hides nobody" if task.people.id else None,
     }
     for part, why in reasons.items():

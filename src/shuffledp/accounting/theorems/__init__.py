@@ -1,8 +1,8 @@
 """Theorems of the accountant, one line for each; modules by subject, with the papers that they are from.
 
 Uniform shuffles: `closed_forms`, `clone_pairs`, `blanket_laws`, `two_levels`, `binary_covers`, `separate_messages`,
-`personal_losses`, `swap_bounds`, `swap_profiles`. Other shuffles: `reductions`. Families of protocols add theirs by
-their doors.
+`blanket_messages`, `personal_losses`, `swap_bounds`, `swap_profiles`. Other shuffles: `reductions`. Families of
+protocols add theirs by their doors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ from shuffledp.accounting.theorems.blanket_laws import (
     HomogeneousChannel,
     HomogeneousLaplace,
 )
+from shuffledp.accounting.theorems.blanket_messages import BlanketMessages
 from shuffledp.accounting.theorems.clone_pairs import (
     ApproximateFMT21,
     ApproximateStrongPair,
@@ -60,6 +61,7 @@ _OF_THE_KERNEL: tuple[Theorem, ...] = (
     BinaryWorst(),
     BinaryCover(),
     SeparateMessages(),
+    BlanketMessages(),
     LdpWitness(),
     BlanketTwoLevel(),
     BlanketLaplace(),

@@ -50,6 +50,7 @@ class Listed:
 QUESTIONS: dict[str, Listed] = {
     "category": Listed("shuffledp.survey.questions.single_choice.SingleChoice"),
     "bin": Listed("shuffledp.survey.questions.bins.NumberInBins", _has("bins", "edges")),
+    "blanketed": Listed("shuffledp.survey.questions.blanketed_choice.BlanketedChoice", _has("blanket")),
     "pair": Listed("shuffledp.survey.questions.pairs.PairOfChoices", _has_lists("categories")),
     "number": Listed("shuffledp.survey.questions.number.NumberInRange"),
     "vector": Listed("shuffledp.survey.questions.vector.UnitVector"),

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shuffledp.analyzers import FrequencyAnalyzer
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import names_of, printable
+from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.randomizers.inputs import Category, check_named
 from shuffledp.survey.questions.question import AnswerColumns, CategoryQuestion, Read
 
@@ -42,6 +44,14 @@ class SingleChoice(CategoryQuestion):
         """The analyzer of the frequencies of the categories."""
         del columns
         return FrequencyAnalyzer(level=level)
+
+    def plan(self, protocol: ProtocolModel, *, delta: float, alone: bool) -> FamilyPlan | None:
+        """Response under a blanket, where that errs far less at the same loss of everything released."""
+        if alone:
+            return None
+        from shuffledp.planning.blanket_plan import better_blanket
+
+        return better_blanket(protocol, delta, self.expected_error(protocol.num_senders).standard_error)
 
     @property
     def names(self) -> tuple[str, ...]:
