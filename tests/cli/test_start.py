@@ -67,7 +67,7 @@ FLOORS = re.compile(r"shuffledp\.(protocols(\.\w+){0,2}|documents\.charts)")
 LEAN = {
     "help": (["--help"], 30, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
     "account": (ACCOUNT, 144, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
-    "plan": (["plan", "task.toml", "--users", 50], 213, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "plan": (["plan", "task.toml", "--users", 50], 216, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
         235,
@@ -75,7 +75,7 @@ LEAN = {
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "audit": (AUDIT, 262, NO_PICTURE),
-    "graph": (["graph", "inspect", "edges.csv"], 198, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "graph": (["graph", "inspect", "edges.csv"], 200, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """
 import runpy, sys
