@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp.laws import gaussian_alpha, gaussian_mu
+from shuffledp.laws import gaussian_alpha, gaussian_mu, sample_noisy_sort
 from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilon
 from shuffledp.protocols.d_sigma.laws.loss_profiles import ORDERS
 from shuffledp.protocols.d_sigma.laws.mallows_profiles import kendall_divergences, kendall_profile
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.laws.sort_profiles import laplace_profile
 from shuffledp.protocols.d_sigma.shufflers.group_profiles import KendallScales
+from shuffledp.testing import SeededSource
 
 VALUES = json.loads(Path(__file__).with_name("loss_profiles.json").read_text(encoding="utf-8"))
 
@@ -119,3 +120,21 @@ def test_naming_several_people(row):
 @rows("household_epsilon_uniform", slow=lambda inputs: inputs["people"] > 300)
 def test_a_common_answer_of_several_people_in_a_uniform_shuffle(row):
     assert common_answer_epsilon(*row["inputs"].values()) == near(row)
+
+
+@rows("gaussian_mu")
+def test_the_spread_that_gaussian_noise_allows(row):
+    assert gaussian_mu(row["inputs"]["alpha"], row["inputs"]["delta"]) == near(row)
+
+
+@rows("displacement_saturation")
+def test_reports_move_as_far_as_in_the_limit_of_many_people(row):
+    people, draws = 100_000, 2
+    inputs, ranks = row["inputs"], np.arange(people)
+    at = ranks / (people * inputs["scale_over_n"])
+    drawn = (
+        sample_noisy_sort(at, noise=inputs["noise"], source=SeededSource(number).substream("saturation"))
+        for number in range(draws)
+    )
+    moved = np.mean([np.abs(each - ranks).mean() for each in drawn]) / people
+    assert moved == pytest.approx(row["expected"], abs=row["tolerance"] + row["expected"] / 200)
