@@ -178,6 +178,8 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
         yield from _verdict(_guessed(column.leakage, confidence), column.leakage)
     if column.tracers is not None:
         yield from _verdict(_traced(column.tracers), column.tracers)
+    if column.household is not None:
+        yield from _verdict(_named(column.household), column.household)
 
 
 def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
@@ -233,6 +235,7 @@ def _claims(column: ColumnAudit) -> Table:
         *map(_row, column.report.findings),
         *(() if column.leakage is None else (_leakage_row(column.leakage),)),
         *(() if column.tracers is None else (_tracers_row(column.tracers),)),
+        *(() if column.household is None else (_household_row(column.household),)),
     )
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
@@ -266,6 +269,23 @@ def _tracers_row(found: Any) -> tuple[Cell, ...]:
     shown = f"chance at least {number(found.success_limits[0], 'at least')}"
     note = f"Tracers told the order in {found.measured}."
     return Cell(text="orders", note="the loss profile of one group", code=True), claim, _shown(found, shown, note)
+
+
+def _named(found: Any) -> tuple[str, str]:
+    """The verdict on a household in one line: chance claimed, and limits."""
+    claimed = f"claimed chance of finding a household <= {in_digits(found.claimed, 'at most', digits=3)}"
+    if found.verdict is Verdict.NOT_AUDITED:
+        return claimed, _NOT_AUDITED
+    least, most = (f"{limit:.3f}" for limit in found.success_limits)
+    return claimed, f"naming: {least} to {most}"
+
+
+def _household_row(found: Any) -> tuple[Cell, ...]:
+    """The claim that naming a household was held against, as a row."""
+    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of naming more than half")
+    shown = f"chance at least {number(found.success_limits[0], 'at least')}"
+    note = f"The attack named {found.at_least} or more of {len(found.targets)} in {found.measured}."
+    return Cell(text="household", note="slots of people together", code=True), claim, _shown(found, shown, note)
 
 
 def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:

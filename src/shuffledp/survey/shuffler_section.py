@@ -214,6 +214,14 @@ class ShufflerSection(Section):
         del column, around, shuffler, progress
         return None
 
+    def named_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
+        """Audit of how well a household of the task is named in a pipeline's views; None if nothing is stated of it.
+
+        Options are ``trials``, ``confidence``, ``source`` and ``progress``.
+        """
+        del column, pipeline, num_users, options
+        return None
+
     @property
     def is_drawn(self) -> bool:
         """Whether the shuffle is about a graph that is drawn at random, another one for each number of people."""

@@ -77,23 +77,29 @@ class LeakageFinding(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """The audit of one private column: its claims, its guesses if they were asked for, and tracers in its shuffle."""
+    """The audit of one private column: its claims, its guesses if they were asked for, tracers, and a household."""
 
     value: str
     report: AuditReport
     leakage: LeakageFinding | None = None
     tracers: Any = None  # a `shuffledp.attacks.findings.Success` that says whether it is weak
+    household: Any = None  # another one
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
         """Number of claims for each verdict, the claim about guesses included."""
-        others = [each.verdict for each in (self.leakage, self.tracers) if each is not None]
+        others = [each.verdict for each in self._others]
         return tally([*(finding.verdict for finding in self.report.findings), *others])
 
     @property
     def weak(self) -> int:
         """Number of consistent claims that this number of trials could hardly have refuted."""
-        return self.report.weak + sum(each is not None and bool(each.weak) for each in (self.leakage, self.tracers))
+        return self.report.weak + sum(bool(each.weak) for each in self._others)
+
+    @property
+    def _others(self) -> list[Any]:
+        """Findings about something else than statements."""
+        return [each for each in (self.leakage, self.tracers, self.household) if each is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -212,6 +218,7 @@ class TaskAudit(Shown):
                     "findings": [finding.to_dict() for finding in column.report.findings],
                     **({} if column.leakage is None else {"leakage": column.leakage.to_dict()}),
                     **({} if column.tracers is None else {"tracers": column.tracers.to_dict()}),
+                    **({} if column.household is None else {"household": column.household.to_dict()}),
                 }
                 for column in self.columns
             ],
@@ -261,7 +268,8 @@ def audit_task(
     num_users = planned_people(task, num_users, around)
     task = task.expecting(num_users)
     follow = _tracers_of(task)
-    audits = len(task.columns) * (1 + leakage) + (follow is not None)
+    at_home = isinstance(task.people.household, int)
+    audits = len(task.columns) * (1 + leakage + at_home) + (follow is not None)
     each = 1 - (1 - confidence) / audits
     if not each < 1:  # rounded to 1; the attacks' own error would show a number the user never gave
         raise validate.invalid(f"far enough below 1 to be shared by {audits} audits", confidence=confidence)
@@ -283,7 +291,13 @@ def audit_task(
         if follow is not None and not columns:  # all columns are shuffled alike
             tracing = {"trials": trials, "confidence": each, "source": source, "progress": partial(told, "tracing")}
             tracers = follow(pipeline.shuffler, **tracing)
-        columns.append(ColumnAudit(value=column.value, report=report, leakage=guessed, tracers=tracers))
+        household = None
+        if at_home:
+            naming = {"trials": trials, "confidence": each, "source": source, "progress": partial(told, "naming")}
+            household = column.shuffler.named_household(column, pipeline, model.num_users, **naming)
+        columns.append(
+            ColumnAudit(value=column.value, report=report, leakage=guessed, tracers=tracers, household=household)
+        )
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
 
 

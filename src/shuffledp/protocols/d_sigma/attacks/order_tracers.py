@@ -79,7 +79,7 @@ class OrderTelling(Success):
                 f" The pure loss by itself, {in_digits(self.pure, 'at most')}, is not put to the test: of a shuffler "
                 f"with twice the loss, an outcome that shows it comes with a chance of {self.pure_seen:.1e}."
             )
-        few = " ".join(filter(None, ["", "These are too few." if self.weak else "", self.power]))
+        few = "".join(f" {each}" for each in ("These are too few." * self.weak, self.power) if each)
         return (
             f"{self.verdict.upper()}: by the loss profile whoever guesses whether a group of {self.group_size:,} "
             "people was sent in order or reversed is right with a chance of at most "

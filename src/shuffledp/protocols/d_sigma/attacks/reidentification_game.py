@@ -6,7 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shuffledp.attacks.findings import Success, check_counting, counted
+from shuffledp.attacks.audit_statistics import clopper_pearson
+from shuffledp.attacks.findings import Success, Verdict, check_counting, counted
 from shuffledp.attacks.likelihood_scores import DIGITS, labels_of, log_likelihood_of
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
@@ -51,12 +52,33 @@ class Naming(Success):
         if not self.at_least:
             object.__setattr__(self, "at_least", len(self.targets))
 
+    @property
+    def reason(self) -> str:
+        """Why there is no verdict; "" if there is one."""
+        if self.verdict is not Verdict.NOT_AUDITED:
+            return ""
+        return f"No outcome of {self.trials:,} runs could refute {in_digits(self.claimed, 'at most')}."
+
+    @property
+    def power(self) -> str:
+        """Whether the runs were enough, in a sentence; "" where they were."""
+        return "That twice the chance is true would hardly have been found in so few runs." if self.weak else ""
+
+    @property
+    def weak(self) -> bool:
+        """Whether so many trials could hardly have refuted the claim if twice its chance were true."""
+        tail = (1 - self.confidence) / 2
+        wins = int(min(1.0, 2 * self.claimed) * self.trials)
+        lower = float(clopper_pearson(wins, self.trials, tail=tail)[0])
+        return self.verdict is Verdict.CONSISTENT and lower <= self.claimed
+
     def __str__(self) -> str:
         some = "" if self.at_least == len(self.targets) else f"at least {self.at_least} of "
         return (
             f"{self.verdict.upper()}: whoever knows everything but the randomness names {some}the slots of "
             f"{len(self.targets)} given people with a probability of at most {in_digits(self.claimed, 'at most')}. "
             f"This attack did in {self.measured}; blind naming does in {self.by_chance:.2%}."
+            f"{' ' * self.weak}{self.power}"
         )
 
 

@@ -131,6 +131,13 @@ class GroupedSection(ShufflerSection):
             return None
         return plan_of_groups(self, self.groups, around, cast("SlotShuffler", shuffler), column)
 
+    def named_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
+        """Naming of the least hidden people who stand together, as many as a household has."""
+        from shuffledp.protocols.d_sigma.survey.household_audit import name_household
+
+        people = column.people.household
+        return name_household(pipeline, num_users, people, **options) if isinstance(people, int) else None
+
     def could_have_made(self, view: View) -> bool:
         """Whether each slot has one report; groups are compared where they are made."""
         return view.labels is not None and len(view) == view.shuffle.num_users
