@@ -116,22 +116,23 @@ def by_service(folder, port, gateway):
 
 
 @contextmanager
-def started(command, folder, port):
+def started(command, folder, port, scheme="http"):
     """A program that answers at a port."""
     with (folder / "said").open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said, env={"HOME": str(folder)})
     try:
-        until(lambda: answers(port), 20)
+        until(lambda: answers(port, scheme), 20)
         yield
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(20)
 
 
-def answers(port):
+def answers(port, scheme):
     """Whether something answers there."""
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/none", trust_env=False).status_code == 404
+        found = httpx.get(f"{scheme}://127.0.0.1:{port}/none", trust_env=False, verify=False)  # noqa: S501  of this test
+        return found.status_code == 404
     except httpx.TransportError:
         return False
 

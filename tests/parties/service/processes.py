@@ -107,10 +107,12 @@ class Process:
 class Place:
     """A folder with the keys, the collection and the configurations of both parties, and their processes."""
 
-    def __init__(self, folder, asked=None, *, analyzer_port=None, fetches=False, limits="", kind=Parties, **further):
+    def __init__(
+        self, folder, asked=None, *, analyzer_port=None, fetches=False, limits="", kind=Parties, proxy="", **further
+    ):
         self.folder = folder
         self.ports = {role: free_port() for role in ("shuffler", "analyzer", "issuer", "metrics")}
-        self.url = f"http://127.0.0.1:{self.ports['shuffler']}"
+        self.url = proxy or f"http://127.0.0.1:{self.ports['shuffler']}"
         analyzer = "" if fetches else f"http://127.0.0.1:{analyzer_port or self.ports['analyzer']}"
         if kind is not Parties:
             further["issuer"] = f"http://127.0.0.1:{self.ports['issuer']}"
