@@ -23,8 +23,8 @@ _VERSION = 1
 _INSTALL = '`python3 -m venv /opt/shuffledp && /opt/shuffledp/bin/pip install ".[cli,service,fast]"` in the sources.'
 _CADDY = "TLS by Caddy, which gets its certificate itself: `cp Caddyfile /etc/caddy/ && systemctl reload caddy`."
 _NGINX = (
-    "Or by nginx: `nginx.conf`, with a certificate that you have; in `/etc/nginx/nginx.conf` let it hold more than some "
-    "hundred connections, `worker_rlimit_nofile 20000;` and in `events` `worker_connections 16384;`."
+    "Or by nginx: `nginx.conf`, with a certificate that you have; in `/etc/nginx/nginx.conf` let it hold more than "
+    "some hundred connections, `worker_rlimit_nofile 20000;` and in `events` `worker_connections 16384;`."
 )
 _BEFORE_SERVICE = "Caddyfile.before-service"
 
