@@ -1,17 +1,17 @@
 """The file of a ledger keeps what was allowed: through kills, full disks, other writers, edits and old copies."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from cli.running import task_with
 from shuffledp.core.errors import BudgetExceededError, InvalidParameterError, LocalProtocolError
-from shuffledp.core.instants import written
 from shuffledp.files import ledger_file
 from shuffledp.files.ledger_file import new_ledger, opened_ledger, read_ledger_file
 from shuffledp.files.ledger_use import require_recent, reserve, void
@@ -59,7 +59,7 @@ def test_an_edited_line_is_found_and_nothing_is_written(path):
             reserve(file, LOCAL)
     edited = path.read_bytes().replace(b'"people":1', b'"people":9', 1)
     path.write_bytes(edited)
-    with pytest.raises(InvalidParameterError, match="line 3 was changed"), opened_ledger(path):
+    with pytest.raises(InvalidParameterError, match="line 2 was changed"), opened_ledger(path):
         pass
     assert path.read_bytes() == edited
 
@@ -108,22 +108,40 @@ def test_an_older_copy_of_the_file_is_noticed_by_a_release_that_saw_more(path):
         require_recent(read_ledger_file(path), mark.to_dict())
 
 
-def test_a_reservation_without_a_collection_can_be_taken_back(path):
+def test_a_plan_can_be_taken_back_once_and_a_run_never(path):
     with opened_ledger(path) as file:
-        mark = reserve(file, LOCAL)
+        mark = reserve(file, LOCAL, count=3)
+        run = reserve(file, LOCAL, population="")
+        with pytest.raises(InvalidParameterError, match="or it stays"):
+            void(file, run.entry, reason="it was killed", destroyed=False)
         assert void(file, mark.entry, reason="not begun").state == "void"
         with pytest.raises(InvalidParameterError, match="must be reserved; it is void"):
             void(file, mark.entry, reason="again")
 
 
-def test_a_collection_that_opens_later_can_be_taken_back_until_then(path):
-    soon = written(datetime.now(UTC) + timedelta(hours=1))
+def test_a_collection_can_be_taken_back_only_where_its_reports_were_destroyed(path):
     with opened_ledger(path) as file:
-        reserve(file, LOCAL, id_="c" * 64, opens=soon)
-        void(file, "c" * 64, reason="the date was wrong")
-        reserve(file, LOCAL, id_="d" * 64, opens=written(datetime.now(UTC)))
-        with pytest.raises(InvalidParameterError, match="reports of it may have been seen"):
-            void(file, "d" * 64, reason="too late")
+        reserve(file, LOCAL, id_="c" * 64)
+        with pytest.raises(InvalidParameterError, match="reports may have been seen"):
+            void(file, "c" * 64, reason="the date was wrong")
+        assert void(file, "c" * 64, reason="too few", destroyed=True).state == "void"
+        reserve(file, LOCAL, id_="d" * 64, keeps=True)
+        with pytest.raises(InvalidParameterError, match="reports may have been seen"):
+            void(file, "d" * 64, reason="in batches", destroyed=True)
+
+
+def test_a_file_that_is_replaced_while_it_is_waited_for_takes_no_line(path, monkeypatch):
+    taken = fcntl.flock
+
+    def replaced(file, how):
+        copy = path.with_suffix(".copy")
+        copy.write_bytes(path.read_bytes())
+        copy.replace(path)
+        return taken(file, how)
+
+    monkeypatch.setattr(ledger_file.fcntl, "flock", replaced)
+    with pytest.raises(LocalProtocolError, match="must not be replaced"), opened_ledger(path):
+        pass
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense\n", b'{"cap":1}\n', b"[]\n", b"\xff\xfe\n"])
@@ -139,6 +157,7 @@ from pathlib import Path
 from shuffledp.files.ledger_file import opened_ledger
 from shuffledp.files.ledger_use import reserve
 from shuffledp.survey import Task
+import fcntl
 import json
 task = Task.from_dict(json.loads(sys.argv[2]))
 sys.stdout.write("ready\\n"); sys.stdout.flush()

@@ -26,7 +26,7 @@ _CELLS = 300
 _BISECTIONS = 60
 _TIGHT = 1e-7  # relative width of the bracket of mu at which bisection ends
 _GUARD = 1e-9  # relative, on each Gaussian value: more than its rounding errors
-_LARGEST_LOSS = 700.0
+_LEAST_LOSS, _LARGEST_LOSS = 1e-9, 700.0  # below the first the rounding of a quantile would count
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
@@ -100,7 +100,10 @@ def pure_charge(epsilon: float) -> float:
     nonnegative(epsilon=epsilon)
     if epsilon > _LARGEST_LOSS:
         return math.inf
-    return max(-2 * NormalDist().inv_cdf(1 / (1 + math.exp(epsilon))) * (1 + _GUARD), 0.0)
+    if epsilon == 0:
+        return 0.0
+    epsilon = max(epsilon, _LEAST_LOSS)
+    return -2 * NormalDist().inv_cdf(1 / (1 + math.exp(epsilon))) * (1 + _GUARD)
 
 
 def epsilon_of_charges(squares: float, remainders: float, *, delta: float) -> float:

@@ -110,7 +110,7 @@ def new(
         _check_walk(collection, listed)
     with reserving(ledger, population) as reserve:
         collection = _write(collection, output, web, reserve, force=force)
-    _show(collection, output, as_json=json)
+    _show(collection, output, as_json=json, ledger=ledger)
 
 
 def show(collection: CollectionFile, *, json: Json = False) -> None:
@@ -169,7 +169,8 @@ def close(
         )
 
 
-def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> None:
+def _show(collection: "Collection", written: Path | None, *, as_json: bool, ledger: Path | None = None) -> None:
+    from shuffledp.documents.blocks import told
     from shuffledp.documents.collection_document import collection_as_dict, collection_document, next_steps
     from shuffledp.documents.document import Section
 
@@ -177,6 +178,8 @@ def _show(collection: "Collection", written: Path | None, *, as_json: bool) -> N
         print_json(collection_as_dict(collection))
         return
     blocks = () if written is None else (*_looked_up(collection), *next_steps(collection, written))
+    if ledger is not None:
+        blocks = (*told(f"Its release is reserved in {ledger}, as entry {collection.id.hex()[:12]}."), *blocks)
     files = Section(anchor="files", title="Files", blocks=blocks)
     show_document(lambda: collection_document(collection).followed_by(files))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shuffledp.cli.options import Json, LedgerPath, Population, TaskFile, print_json, show_document, whole
+from shuffledp.cli.send_command import Certificates
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def new(
 def plan(
     task: TaskFile,
     *,
-    weeks: Annotated[int, whole("How many releases of the task are planned, such as 52.")],
+    weeks: Annotated[int, whole("How many releases of the task are planned: 2 or more, such as 52.")],
     ledger: Written,
     population: Population = "",
 ) -> None:
@@ -69,6 +70,10 @@ def plan(
     from shuffledp.files.ledger_use import planned_total, reserve
     from shuffledp.survey import Task
 
+    if weeks < 2:
+        raise InvalidParameterError(
+            f"--weeks must be 2 or more: a single release is reserved by the command that makes it; got {weeks}."
+        )
     asked = Task.read(task)
     with opened_ledger(ledger) as file:
         mark = reserve(file, asked, count=weeks, population=population)
@@ -85,18 +90,25 @@ def add(
     ],
     *,
     ledger: Written,
+    population: Population = "",
+    exceed: Annotated[
+        bool, typer.Option("--exceed", help="Write it down although it does not fit: then the cap holds no more.")
+    ] = False,
 ) -> None:
     """Count a release that was made elsewhere, or that a collection has ended with.
 
-    It has happened, so that it counts even if it does not fit; then the cap holds no more, and the exit code is 7.
+    What has happened counts, also if it does not fit: then it takes --exceed, so that no mistake ends a ledger. Without
+    it nothing is written, and the exit code is 7 both times.
     """
     from shuffledp.documents.ledger_document import entry_document
     from shuffledp.files.ledger_file import opened_ledger
     from shuffledp.files.ledger_use import charge_release
 
     with opened_ledger(ledger) as file:
-        entry, now = charge_release(file, statement), file.ledger
-    show_document(lambda: entry_document(entry, now))
+        entry = charge_release(file, statement, population=population, exceed=exceed)
+        now, plan = file.ledger, entry.reserved.of_plan
+    said = f"It takes the place of one release of the declared plan {plan[:12]}." if plan else ""
+    show_document(lambda: entry_document(entry, now, said))
 
 
 def show(
@@ -124,11 +136,19 @@ def void(
     entry: Annotated[str, typer.Argument(metavar="ID", help="Of the entry, or how it begins.")],
     *,
     ledger: Written,
+    collection: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="COLLECTION", readable=False, help="Its file: the shuffler is asked if it destroyed all reports."
+        ),
+    ] = None,
+    ca: Certificates = None,
     reason: Annotated[str, typer.Option(help="Why nobody can have seen a report.")] = "taken back by hand",
 ) -> None:
     """Take back a reservation of which nobody can have seen a report.
 
-    A collection that has opened stays: add its statement, also if nothing was released.
+    That is what is left of a declared plan, or a collection whose shuffler destroyed all reports. A run that was killed
+    stays, and so does any other collection: add its statement.
     """
     from shuffledp.core.validate import one_line
     from shuffledp.documents.ledger_document import entry_document
@@ -137,8 +157,10 @@ def void(
     from shuffledp.files.ledger_use import void as take_back
 
     one_line(reason=reason)
+    destroyed = "" if collection is None else _destroyed(collection, ca)
     with opened_ledger(ledger) as file:
-        ended, now = take_back(file, found_entry(file.ledger, entry), reason=reason), file.ledger
+        id_ = found_entry(file.ledger, entry)
+        ended, now = take_back(file, id_, reason=reason, destroyed=id_ == destroyed), file.ledger
     show_document(lambda: entry_document(ended, now))
 
 
@@ -151,6 +173,7 @@ def counting(
     Yields:
         Function that writes the ledger's mark into the files of a release, and the release into the ledger.
     """
+    _require_ledger(ledger, population)
     if ledger is None:
         yield lambda outcome, _: outcome
         return
@@ -163,6 +186,7 @@ def counting(
 @contextmanager
 def reserving(ledger: Path | None, population: str = "") -> "Iterator[Callable[[Collection], None]]":
     """Context in which the files of a collection are written, whose release a ledger reserves, if there is one."""
+    _require_ledger(ledger, population)
     if ledger is None:
         yield lambda _: None
         return
@@ -176,6 +200,21 @@ def require_real(ledger: LedgerPath, seed: int | None) -> None:
     """Refuse a seeded run beside a ledger, which counts real releases alone."""
     if ledger is not None and seed is not None:
         raise InvalidParameterError("--seed must be left out beside --ledger: a seeded run promises nothing.")
+
+
+def _destroyed(collection: Path, ca: Path | None) -> str:
+    """Id of a collection whose shuffler says that it destroyed all reports; empty for any other collection."""
+    from shuffledp.cli.states_command import status_of
+    from shuffledp.survey import Collection
+
+    read = Collection.read(collection)
+    return read.id.hex() if status_of(read, ca)["phase"] == "destroyed" else ""
+
+
+def _require_ledger(ledger: Path | None, population: str) -> None:
+    """Refuse a population where there is no ledger that names it."""
+    if population and ledger is None:
+        raise InvalidParameterError(f"--population must be left out without --ledger; got population={population!r}.")
 
 
 def _write_page(found: "Ledger", page: Path) -> None:

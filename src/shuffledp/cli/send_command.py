@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, show_document
+from shuffledp.cli.options import Json, print_json, require_extra, show_document
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.text import printable
 
@@ -74,7 +74,14 @@ def send(
     ] = None,
     ca: Certificates = None,
     patience: Annotated[float, typer.Option(help="Seconds for which a service that does not answer is tried.")] = 60.0,
-    ledger: LedgerPath = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="Your own privacy ledger: what your answers lose together; above its cap nothing is sent.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Answer a collection: randomize, seal, and send one report.

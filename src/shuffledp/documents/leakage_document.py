@@ -85,7 +85,7 @@ def household_section(found: HouseholdLeakage) -> Section:
         anchor="household",
         title="A household that answers alike",
         blocks=told(
-            f"Of somebody who lives with {others}, all of whom {agree} give the same answer, the best guess is right "
+            f"Of somebody who {agree} gives the same answer as {others} at home, the best guess is right "
             f"{after} of the time; of somebody whose answer goes with nobody's, {alone}.",
             f"If the same answers are asked for again and again, it never gets above {always}: more releases tell more "
             "of the histogram of answers, and nothing of whose they are.",

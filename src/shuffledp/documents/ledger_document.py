@@ -37,7 +37,8 @@ def ledger_document(ledger: Ledger) -> Document:
     blocks += told(f"{taken:.1%} of the budget is taken: {_counted(ledger)}.", *_next(ledger, total))
     foreseen = total.remainder * terms.releases // max(ledger.budget.remainder, 1)
     blocks += told(f"Of {terms.releases:,} releases that it foresees {foreseen:,} are used or reserved.")
-    blocks += told(f"Running total: epsilon = {in_digits(total.epsilon(terms.delta), 'at most')}.")
+    running = in_digits(total.epsilon(terms.delta), "at most")
+    blocks += told(f"Running total: epsilon = {running} at delta = {terms.delta:g}.")
     blocks += [*_populations(ledger), *_orders(ledger), *told(_NOT_SEEN, on=PAGE, role=Role.NOTE)]
     sections = [Section(anchor="budget", title="The budget", blocks=tuple(blocks), place=Place.RESULTS)]
     if ledger.entries:
@@ -59,7 +60,7 @@ def entries_table(ledger: Ledger) -> Table:
         Column("since", left=True, detail=True),
         Column("state", left=True),
         Column("people"),
-        Column("epsilon alone", brief="alone"),
+        Column(f"epsilon alone, at delta = {ledger.terms.delta:g}", brief="alone"),
         Column("of the budget", brief="budget"),
     )
     rows = tuple(_row(entry, ledger) for entry in ledger.entries.values())
@@ -72,11 +73,12 @@ def entries_table(ledger: Ledger) -> Table:
 
 
 def budget_chart(ledger: Ledger) -> Chart:
-    """Chart of the taken share of the budget after each entry."""
-    shares, taken = [0.0], Charge()
+    """Chart of the share of the budget that is taken after each entry, by the population that lost most."""
+    shares, taken = [0.0], dict.fromkeys((EVERYBODY, *ledger.terms.populations), 0)
     for entry in ledger.entries.values():
-        taken = taken + entry.charge
-        shares.append(100 * _share(taken, ledger.budget))
+        taken[entry.reserved.population] += entry.charge.squared
+        own = max((taken[name] for name in ledger.terms.populations), default=0)
+        shares.append(100 * (taken[EVERYBODY] + own) / ledger.budget.squared)
     numbers = list(range(len(shares)))
     most = max(100.0, *shares)
     marks = (
@@ -89,10 +91,14 @@ def budget_chart(ledger: Ledger) -> Chart:
         name="budget",
         title="Budget over time",
         description=f"The taken share of the budget rises with each entry, to {shares[-1]:.0f} of 100 percent.",
-        caption="Share of the budget that is taken after each entry, of all populations together. Dashed: the cap.",
+        caption="Share of the budget taken after each entry, of the population that lost most. Dashed: the cap.",
         panels=(
             Panel(
-                x=Axis(label="entries, in the order of their reservation", ends=(0, max(numbers[-1], 1))),
+                x=Axis(
+                    label="entries, in the order of their reservation",
+                    ends=(-0.02 * numbers[-1], 1.02 * max(numbers[-1], 1)),
+                    ticks=(min(8, numbers[-1] + 1), min(4, numbers[-1] + 1)),
+                ),
                 y=Axis(label="taken of the budget", ends=(0, most * 1.08), unit=" %"),
                 marks=marks,
             ),

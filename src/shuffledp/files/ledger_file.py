@@ -4,6 +4,7 @@ One process writes at a time. What a killed process leaves is whole lines, or a 
 never on the disk as a whole, so that nothing it allows has happened, and the next writer removes it.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -12,8 +13,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, shown, written
@@ -38,7 +39,7 @@ class LedgerFile:
         was_cut: whether a killed process had left part of a line.
     """
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: FileIO) -> None:
         self.path, self._file = path, file
         content = file.read()
         lines = content.splitlines(keepends=True)
@@ -74,8 +75,8 @@ class LedgerFile:
         try:
             self._file.seek(self._length)
             self._file.truncate()
-            self._file.write(line)
-            self._file.flush()
+            if self._file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file.fileno())
         except OSError as error:
             with suppress(OSError):  # a line that stays all the same counts too much, and never too little
@@ -100,7 +101,7 @@ def new_ledger(path: Path, *, cap: float, delta: float, releases: int, populatio
         nonce=secrets.token_hex(16),
         at=written(datetime.now(UTC)),
     )
-    if terms.budget.squared < 1 or terms.budget.remainder < releases:
+    if terms.budget.squared < 1 or terms.remainder_each <= 0:
         raise InvalidParameterError(
             f"delta must be large enough for {releases} releases; got delta={delta:g}, of which a fiftieth is kept for "
             "what each release may leave."
@@ -129,7 +130,7 @@ def opened_ledger(path: Path) -> Iterator[LedgerFile]:
         LocalProtocolError: if another process has been writing for long.
     """
     try:
-        file = path.open("r+b")
+        file = path.open("r+b", buffering=0)  # a buffer would be written again when the file is closed
     except OSError as error:
         raise InvalidParameterError(
             f"--ledger must be a file that `shuffledp ledger new` made; got {path}: {error.strerror}."
@@ -144,7 +145,17 @@ def opened_ledger(path: Path) -> Iterator[LedgerFile]:
                 if time.monotonic() > until:
                     raise LocalProtocolError(f"another process must be done with {path} first; it is not.") from None
                 time.sleep(_PAUSE)
+        if not _is_still(path, file):
+            raise LocalProtocolError(f"{path} must not be replaced while it is waited for; run the command again.")
         yield LedgerFile(path, file)
+
+
+def _is_still(path: Path, file: FileIO) -> bool:
+    """Whether the path still leads to this open file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        return False
 
 
 def read_ledger_file(path: Path) -> Ledger:

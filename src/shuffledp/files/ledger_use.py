@@ -27,6 +27,7 @@ from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 
 _ID_BYTES = 16
+_LEAST_OF_ID = 6  # characters that name an entry
 _LARGEST = 1 << 30
 _ROUNDING = 1e-6  # relative; a charge may differ by this between machines
 
@@ -38,7 +39,6 @@ def reserve(
     id_: str | None = None,
     count: int = 1,
     population: str = EVERYBODY,
-    opens: str | None = None,
     keeps: bool = False,
 ) -> LedgerMark:
     """Reserve one release of a task, or ``count`` of them, at its worst; a declared plan of it is used up first.
@@ -49,7 +49,6 @@ def reserve(
         id_: of the entry; a fresh one if it is None.
         count: releases; more than one are a declared plan.
         population: whom it is about; everybody, if empty.
-        opens: when a collection of it opens.
         keeps: whether the charge stays, whatever is released.
 
     Raises:
@@ -76,7 +75,6 @@ def reserve(
         count=count,
         population=population,
         of_plan="" if plan is None else plan.reserved.id,
-        opens=opens,
         keeps=keeps,
         at=now,
     )
@@ -91,32 +89,37 @@ def reserve_collection(file: LedgerFile, collection: Collection, *, population: 
         collection.task,
         id_=collection.id.hex(),
         population=population,
-        opens=collection.opens,
         keeps=collection.every is not None,
     )
 
 
-def charge_release(file: LedgerFile, statement: Path, *, entry: str | None = None) -> Entry:
+def charge_release(
+    file: LedgerFile, statement: Path, *, entry: str | None = None, population: str = EVERYBODY, exceed: bool = True
+) -> Entry:
     """Count the release of a ``statement.json``, by who came; it lowers the charge of its reservation.
 
-    A release without one is counted too, as it has happened; if it does not fit, it is written down, and then the cap
-    holds no more.
+    A release without one is counted too, as it has happened; if it does not fit, it is written down where it may
+    ``exceed`` the cap, which then holds no more.
 
     Args:
         file: the ledger.
         statement: the file.
         entry: of the reservation; found by the file's own mark, its collection or its task if it is None.
+        population: whom a release without a reservation is about; everybody, if empty.
+        exceed: whether a release that does not fit is written down.
 
     Raises:
         InvalidParameterError: if the file cannot be believed, is counted already, belongs to another ledger, or is of a
             release whose earlier ones are not counted; nothing is changed.
-        BudgetExceededError: if the release does not fit and was written down all the same.
+        BudgetExceededError: if the release does not fit; it is written down only where it may exceed the cap.
     """
     ledger, now = file.ledger, file.now()
     release, content = read_release(statement), _content(statement)
     _require_known(ledger, release.file_sha256, [each.statement_sha256 for each in release.earlier], content)
     loss = loss_of_release(release, ledger.terms.remainder_each)
-    found = _entry_of(ledger, entry, content, loss, release.task_sha256) or _made_elsewhere(file, release, loss, now)
+    found = _entry_of(ledger, entry, content, loss, release.task_sha256)
+    if found is None:
+        found = _made_elsewhere(file, release, loss, now, population=population, exceed=exceed)
     released = Released(
         id=found.reserved.id,
         statement_sha256=release.file_sha256,
@@ -130,7 +133,7 @@ def charge_release(file: LedgerFile, statement: Path, *, entry: str | None = Non
     if ledger.is_exceeded:
         raise BudgetExceededError(
             f"the release of {statement} must fit into the ledger's cap, epsilon = {ledger.terms.cap:g}; it does not. "
-            "It was written down, as it has happened: the cap holds no more, and nothing further fits."
+            "It was written down, as it has happened: the cap holds no more."
         )
     return ledger.entries[found.reserved.id]
 
@@ -148,14 +151,20 @@ def planned_total(task: Task, count: int, *, delta: float) -> float | None:
         return None
 
 
-def void(file: LedgerFile, id_: str, *, reason: str) -> Entry:
+def void(file: LedgerFile, id_: str, *, reason: str, destroyed: bool = False) -> Entry:
     """Take back what is left of a reservation of which nobody can have seen a report.
+
+    Args:
+        file: the ledger.
+        id_: of the entry.
+        reason: in words, on one line.
+        destroyed: whether the shuffler of the collection says that it destroyed all reports.
 
     Raises:
         InvalidParameterError: if there is no such entry, or reports may have been seen.
     """
     now = file.now()
-    entry = file.ledger.require_void(id_, now)
+    entry = file.ledger.require_void(id_, destroyed=destroyed)
     file.append(Voided(id=id_, reason=reason, at=now))
     return file.ledger.entries[entry.reserved.id]
 
@@ -261,6 +270,8 @@ def found_entry(ledger: Ledger, start: str) -> str:
     Raises:
         InvalidParameterError: if there is none, or more than one.
     """
+    if len(start) < _LEAST_OF_ID:
+        raise InvalidParameterError(f"ID must be {_LEAST_OF_ID} or more characters of an entry's id; got {start!r}.")
     found = [each for each in ledger.entries if each.startswith(start)]
     if len(found) != 1:
         count = "several do" if found else "none does"
@@ -324,17 +335,27 @@ def _entry_of(
     return None
 
 
-def _made_elsewhere(file: LedgerFile, release: EarlierRelease, loss: Loss, now: str) -> Entry:
+def _made_elsewhere(
+    file: LedgerFile, release: EarlierRelease, loss: Loss, now: str, *, population: str, exceed: bool
+) -> Entry:
     """New entry of a release that was not reserved here; of a declared plan of its task, if one is left."""
-    plan, id_ = file.ledger.planned(release.task_sha256), secrets.token_hex(_ID_BYTES)
+    plan, id_ = file.ledger.planned(release.task_sha256, population), secrets.token_hex(_ID_BYTES)
     if plan is not None and not loss.charge.fits(plan.reserved.charge):
         plan = None
+    try:
+        file.ledger.require_room(Charge() if plan is not None else loss.charge, population, "this release")
+    except BudgetExceededError as error:
+        if not exceed:
+            raise BudgetExceededError(
+                f"{error} If it was really released, add it with --exceed: then the cap holds no more."
+            ) from None
     reserved = Reserved(
         id=id_,
         name=release.name,
         task_sha256=release.task_sha256,
         people=loss.people,
         charge=loss.charge,
+        population=population,
         of_plan="" if plan is None else plan.reserved.id,
         at=now,
     )

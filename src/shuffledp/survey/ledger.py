@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp.core.errors import BudgetExceededError, InvalidParameterError, LocalProtocolError
-from shuffledp.core.instants import shown
 from shuffledp.core.validate import invalid
 from shuffledp.survey.ledger_lines import (
     EVERYBODY,
+    VERSION,
     Charge,
     LedgerEvent,
     LedgerTerms,
@@ -163,8 +163,8 @@ class Ledger:
             return
         if before.remainder + charge.remainder > budget.remainder and after.squared <= budget.squared:
             raise BudgetExceededError(
-                f"{what} must leave no more of delta than the ledger foresees for {self.terms.releases} releases; all "
-                "that is kept for remainders would be used up. Nothing was spent."
+                f"{what} must leave no more of delta than the ledger has left for it: {self.terms.releases} releases "
+                "are foreseen, and the part of delta that is kept for them would be used up. Nothing was spent."
             )
         if charge.promises_nothing:
             raise BudgetExceededError(
@@ -174,8 +174,8 @@ class Ledger:
             )
         raise BudgetExceededError(
             f"{what} must fit into the ledger's cap, epsilon = {self.terms.cap:g} at delta = {self.terms.delta:g}; "
-            f"{_share(before, budget)} of the budget is taken, and this would take {_share(charge, budget)}. Nothing "
-            "was spent."
+            f"{_share(budget.less(before), budget)} of the budget is left, and this would take "
+            f"{_share(charge, budget)}. Nothing was spent."
         )
 
     def take(self, event: LedgerEvent, head: str) -> None:
@@ -216,8 +216,12 @@ class Ledger:
                 return replace(entry, voided=event)
         raise LocalProtocolError("a line of the ledger must follow from those before it; it does not.")
 
-    def require_void(self, id_: str, now: str) -> Entry:
+    def require_void(self, id_: str, *, destroyed: bool) -> Entry:
         """Entry whose rest may be taken back: one of which nobody can have seen a report.
+
+        Args:
+            id_: of the entry.
+            destroyed: whether the shuffler of the collection says that it destroyed all reports.
 
         Raises:
             InvalidParameterError: if there is no such entry, or reports may have been seen.
@@ -225,13 +229,13 @@ class Ledger:
         entry = self.entries.get(id_)
         if entry is None:
             raise invalid("an entry of the ledger", id=id_)
-        opens = entry.reserved.opens
         if entry.voided or not entry.left:
             raise InvalidParameterError(f"entry {id_[:12]} must be reserved; it is {entry.state} already.")
-        if opens is not None and now >= opens:
+        if not entry.is_plan and (entry.reserved.keeps or not destroyed):
             raise InvalidParameterError(
-                f"entry {id_[:12]} must be of a collection that has not opened, or it stays: this one opened at "
-                f"{shown(opens)}, and reports of it may have been seen. Add its statement.json instead, by ledger add."
+                f"entry {id_[:12]} must be a declared plan, or of a collection whose shuffler says that it destroyed "
+                "all reports (--collection FILE), or it stays: of a run or a collection reports may have been seen. "
+                "Add its statement.json, by ledger add, if there is one."
             )
         return entry
 
@@ -248,9 +252,15 @@ def read_ledger(lines: Sequence[bytes], parsed: Sequence[dict[str, Any]]) -> Led
     """
     ledger: Ledger | None = None
     previous = ""
+    if parsed and not {"cap", "nonce", "version"} <= set(parsed[0]):
+        raise InvalidParameterError("the ledger must be a file that `shuffledp ledger new` made; this one is not.")
+    if parsed and parsed[0]["version"] != VERSION:
+        raise invalid(f"{VERSION}, the only version of a ledger that this library reads", version=parsed[0]["version"])
     for number, (line, content) in enumerate(zip(lines, parsed, strict=True), start=1):
+        changed = number
         try:
             if content.pop("previous") != previous:
+                changed = max(number - 1, 1)  # its digest is no more what this line has seen
                 raise LocalProtocolError
             previous = digest_of(line)
             if ledger is None:
@@ -260,8 +270,8 @@ def read_ledger(lines: Sequence[bytes], parsed: Sequence[dict[str, Any]]) -> Led
                 ledger.take(LedgerEvent.from_dict(content), previous)
         except (LocalProtocolError, InvalidParameterError, LookupError, TypeError, AttributeError):
             raise InvalidParameterError(
-                f"the ledger must be an unbroken chain of lines; line {number} was changed, or is of another version "
-                "or place. Nothing was spent, and nothing was changed."
+                f"the ledger must be an unbroken chain of lines; line {changed} was changed, or the next one is of "
+                "another place. Nothing was spent, and nothing was changed."
             ) from None
     if ledger is None:
         raise InvalidParameterError("the ledger must have a first line with its cap; the file is empty.")
@@ -271,4 +281,4 @@ def read_ledger(lines: Sequence[bytes], parsed: Sequence[dict[str, Any]]) -> Led
 def _share(charge: Charge, budget: Charge) -> str:
     if charge.squared > _FAR * budget.squared:
         return "far more than all of it"
-    return f"{charge.squared / budget.squared:.1%}" if budget.squared else "all"
+    return f"{charge.squared / budget.squared:.2%}" if budget.squared else "all"

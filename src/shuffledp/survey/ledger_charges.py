@@ -9,6 +9,7 @@ from shuffledp.core.errors import InvalidParameterError, ShuffleDPError, Unsuppo
 from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.shufflers import IdentityShuffleModel
+from shuffledp.survey.budget import pair_of
 from shuffledp.survey.columns import Column
 from shuffledp.survey.earlier import EarlierRelease
 from shuffledp.survey.ledger_lines import Charge
@@ -48,14 +49,16 @@ def loss_of_release(release: EarlierRelease, remainder: float) -> Loss:
         release: what its ``statement.json`` says, believed.
         remainder: d of all its columns together.
     """
-    share = release.released[0]
+    models = release.released[0].models
+    if models == (pair_of(release.released[0].part.statement),):  # not borne out by its own protocols
+        models = (pair_of(release.headline),)  # which counts the earlier ones again, and never too little
     claim = None if release.order is None else release.order.guarantee
     order = (
         (claim.groups_digest, claim.alpha) if isinstance(claim, DSigmaPrivacy) and not release.earlier else ("", 0.0)
     )
     return Loss(
-        charge=charge_of_models(share.models, remainder),
-        people=min(model.shuffle.num_honest for model in share.models),
+        charge=charge_of_models(models, remainder),
+        people=min(model.shuffle.num_honest for model in models),
         order_groups=order[0],
         order_alpha=order[1],
     )

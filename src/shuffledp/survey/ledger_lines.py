@@ -21,6 +21,7 @@ VERSION = 1
 EVERYBODY = ""  # the population of an entry that counts for all declared populations
 UNIT = 1 << 60  # charges are whole numbers of 2^-60
 _SHARE_OF_REMAINDERS = 0.02  # of delta, kept for the remainders of all releases that are foreseen
+_ROUNDED_UP = 64  # units by which the columns of one release may be rounded up
 _MOST = 1 << 200  # a charge of a release that promises nothing
 
 
@@ -120,8 +121,8 @@ class LedgerTerms(Described):
 
     @property
     def remainder_each(self) -> float:
-        """Remainder d that each foreseen release may be charged."""
-        return self.delta * _SHARE_OF_REMAINDERS / self.releases * (1 - 1e-9)
+        """Remainder d that each foreseen release may be charged, so that all of them fit; 0 if delta is too small."""
+        return max(self.budget.remainder // self.releases - _ROUNDED_UP, 0) / UNIT * (1 - 1e-11)
 
 
 class LedgerEvent(Described):
@@ -145,8 +146,8 @@ class Reserved(LedgerEvent):
         count: releases of the plan.
         population: whom it is about; empty for everybody.
         of_plan: entry of the declared plan that it uses up one release of; empty if it is of none.
-        opens: when the collection opens; None where answers are collected in another way.
-        keeps: whether the charge stays as it is whatever is released.
+        keeps: whether the charge stays as it is whatever is released: of a collection in batches, each about other
+            people, and of a collection that somebody answers, in a ledger of their own.
         at: when, in UTC.
     """
 
@@ -159,7 +160,6 @@ class Reserved(LedgerEvent):
     count: int = 1
     population: str = EVERYBODY
     of_plan: str = ""
-    opens: str | None = None
     keeps: bool = False
     at: str
 
