@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.imperfect import bits, errors, messages, traffic, transformation
+from experiments.imperfect import bits, errors, federated, messages, traffic, transformation, vectors
 from experiments.running import Family
 
 FAMILY = Family(
@@ -14,7 +14,10 @@ FAMILY = Family(
         "bits": bits,
         "traffic": traffic,
         "transformation": transformation,
+        "vectors": vectors,
+        "federated": federated,
     },
+    files=federated.files,
 )
 
 

@@ -27,6 +27,7 @@ PEOPLE, DELTA, EPSILON0 = 6, 0.05, 1.0
 CATEGORIES = {"epsilon0": EPSILON0, "domain_size": 3}
 NUMBERS = {"epsilon0": EPSILON0, "lower": 0.0, "upper": 1.0}
 SHARES = sdp.SplitAndMix(num_users=PEOPLE, epsilon=1.0, lower=0, upper=1, num_shares=20, modulus=2000)
+BITS = sdp.CountedBits(num_users=PEOPLE, lower=0, upper=1, value_bits=1, coins=4)
 
 RANDOMIZERS = {
     "k-rr": sdp.KaryRandomizedResponse(**CATEGORIES),
@@ -40,6 +41,7 @@ RANDOMIZERS = {
     "discrete-laplace-mean": randomizers.DiscreteLaplaceMean(**NUMBERS, num_steps=8),
     "priv-unit": randomizers.PrivUnit(epsilon0=EPSILON0, dimension=3),
     "split-and-mix": SHARES,
+    "counted-bits": BITS,
 }
 
 STRATA = Strata.of({"region": ["a", "a", "b", "b", "b", "b"]}, by="region")
@@ -60,12 +62,21 @@ def _rounds_of(randomizer):
     return randomizer.model.num_messages
 
 
+def _buffer_of(randomizer, construction):
+    """An imperfect shuffle, of all messages together where they go through one buffer."""
+    shuffler, each = (
+        sdp.imperfect_shuffler(imperfection=0.5, construction=construction),
+        randomizer.model.messages_per_round,
+    )
+    return shuffler if each == 1 else sdp.ParallelShuffler(shuffler, 1, messages_per_round=each)
+
+
 SHUFFLERS = {
     "none": lambda _: sdp.IdentityShuffler(),
     "uniform": lambda _: sdp.UniformShuffler(),
     "strata": lambda _: StratifiedShuffler(STRATA),
-    "imperfect (Cayley)": lambda _: sdp.imperfect_shuffler(imperfection=0.5),
-    "imperfect (delays)": lambda _: sdp.imperfect_shuffler(imperfection=0.5, construction="delay"),
+    "imperfect (Cayley)": lambda randomizer: _buffer_of(randomizer, "cayley"),
+    "imperfect (delays)": lambda randomizer: _buffer_of(randomizer, "delay"),
     "Mallows": lambda _: sdp.MallowsShuffler(groups=GROUPS, alpha=1.0, order=range(PEOPLE)),
     "noisy sort": lambda _: sdp.NoisySortShuffler(groups=GROUPS, alpha=1.0, order=range(PEOPLE)),
     "network, all": walks("all", COMPLETE, 4),
@@ -168,4 +179,6 @@ class Cell:
 def _analyzer(randomizer):
     if randomizer is SHARES:
         return sdp.SumAnalyzer()
+    if randomizer is BITS:
+        return sdp.BitSumAnalyzer()
     return sdp.FrequencyAnalyzer() if hasattr(randomizer.model, "domain_size") else sdp.MeanAnalyzer()

@@ -34,14 +34,16 @@ PAGE = (Path(__file__).parents[2] / "docs" / "soundness.md").read_text(encoding=
 
 
 def is_stated(randomizer, shuffler):
-    """Shares go through rounds, or one uniform shuffle; nothing else goes through rounds."""
+    """Shares go through rounds, or one uniform shuffle; bits through one buffer; nothing else goes through rounds."""
     if randomizer == "split-and-mix":
         return shuffler == "uniform" or shuffler.startswith("rounds")
+    if randomizer == "counted-bits":
+        return shuffler in {"uniform", "strata"} or shuffler.startswith("imperfect")
     return not shuffler.startswith("rounds")
 
 
 ALL = [(one, other) for one in RANDOMIZERS for other in SHUFFLERS if is_stated(one, other)]  # nothing is computed here
-FEW = [pair for pair in ALL if pair[0] in {"k-rr", "split-and-mix"}]
+FEW = [pair for pair in ALL if pair[0] in {"k-rr", "split-and-mix", "counted-bits"}]
 
 
 def sound(randomizer, shuffler, trials):
