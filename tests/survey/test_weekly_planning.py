@@ -11,7 +11,7 @@ import pytest
 from cli.running import shuffledp, task_with, write_task
 from shuffledp.accounting import compose_releases, epsilon_of
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
-from shuffledp.survey import Task, plan_weeks
+from shuffledp.survey import Task, plan_weeks, weekly_planning
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "questions.json").read_text(encoding="utf-8"))
 NUMBER = {"kind": "one-bit-mean", "epsilon0": 0.5, "lower": 0, "upper": 60}
@@ -140,3 +140,15 @@ def test_a_kept_report_gives_a_change_away_however_many_others_there_are(epsilon
     for epsilon in (0.0, 1.0, 10.0):
         delta = sum(max(chance - math.exp(epsilon) * same[weeks], 0.0) for weeks, chance in changed.items())
         assert delta >= apart - 1e-12
+
+
+def test_ticks_are_solved_in_few_steps(monkeypatch):
+    """Mutant: the search begins as if each person sent one message a week, and takes seven steps, each of them dear."""
+    steps = []
+    own = weekly_planning._loss
+    monkeypatch.setattr(weekly_planning, "_loss", lambda *given: steps.append(1) or own(*given))
+    ticks = {"value": "pets", "kind": "multi-select", "options": ["a", "b", "c", "d", "e", "f"], "at_most": 3}
+    task = {"name": "pets", "randomizer": {"kind": "columns", "epsilon0": 1.0}, "release": {"delta": 1e-6}} | ticks
+    found = plan_weeks(Task.from_dict(task), 10_000, num_weeks=20, target_epsilon=1.0)
+    assert 0.98 < found.epsilon <= 1.0
+    assert len(steps) <= 5

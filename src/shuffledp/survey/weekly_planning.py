@@ -19,6 +19,7 @@ from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, Uns
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
 from shuffledp.planning.calibrate import LARGEST_EPSILON0
 from shuffledp.planning.mechanism_choice import ExpectedError, error_through
@@ -215,8 +216,9 @@ def _solved(
     of their logarithms, so that the accountant, which takes up to seconds, is asked three times or so.
     """
     delta, releases = columns[0].release.delta, num_weeks * len(columns)
+    messages = num_weeks * sum(_differing(column) for column in columns)
     aim = math.log(gaussian_mu((1 - _AIM * (1 - near)) * target, delta))
-    place, slope, last, met = aim - math.log(releases) / 2, 1.0, None, 0.0
+    place, slope, last, met = aim - math.log(messages) / 2, 1.0, None, 0.0
     for _ in range(_MOST_STEPS):
         wished = 2 * math.asinh(math.sqrt(num_users) / 2 * math.exp(place))
         epsilon0 = float(in_digits(min(wished, LARGEST_EPSILON0), "at least"))
@@ -238,6 +240,12 @@ def _solved(
     raise validate.invalid(
         f"reachable in {releases} releases by {num_users:,} people at delta={delta:g}", epsilon=target
     )
+
+
+def _differing(column: Column) -> int:
+    """Number of a person's messages in one week that two answers can differ in."""
+    local = column.randomizer.randomizer().model
+    return local.most_differing if isinstance(local, TicksModel) and local.separate is not None else 1
 
 
 def _loss(columns: tuple[Column, ...], num_users: int, num_weeks: int) -> float:
