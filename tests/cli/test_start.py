@@ -74,7 +74,7 @@ LEAN = {
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
     "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 262, NO_PICTURE),
+    "audit": (AUDIT, 264, NO_PICTURE),
     "graph": (["graph", "inspect", "edges.csv"], 200, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import shuffledp as sdp
+from shuffledp.attacks import audit
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.protocols.shares.theorems.gaussian_shares import VectorSums, gaussian_curve, not_gaussian
 from shuffledp.protocols.shares.theorems.share_mixing import mixing_distance
 from shuffledp.shufflers import UniformShuffleModel
+from shuffledp.testing import SeededSource
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "golden" / "vector_sums.json").read_text(encoding="utf-8"))["rows"]
 
@@ -169,6 +171,17 @@ def test_nothing_is_stated_about_packets_and_blocks_are_charged_by_the_size_of_t
     mixing = mixing_distance(1000, blocks.num_shares, 0.0, blocks.modulus**5)
     stated = VectorSums().delta(protocol, epsilon=1.0)
     assert (1 + math.e) * 2 * mixing < stated <= 1e-6
+
+
+def test_the_attack_that_looks_along_the_difference_shows_much_of_what_is_stated_and_no_more():
+    randomizer = sdp.calibrate.vector_sum(
+        num_users=30, epsilon=3.0, delta=0.01, largest_norm=1.0, dimension=2, block=2, share_variance=64.0
+    )
+    pipeline = sdp.Pipeline(randomizer=randomizer, shuffler=sdp.UniformShuffler(), analyzer=sdp.SumAnalyzer())
+    statement = sdp.account(pipeline.model(30), delta=0.01)
+    found = audit(pipeline, statement, num_users=30, trials=600, confidence=0.9, source=SeededSource(3))
+    assert not found.refuted
+    assert 0.2 * statement.guarantee.epsilon < found.findings[0].evidence.epsilon_lower
 
 
 def test_releases_are_charged_together():

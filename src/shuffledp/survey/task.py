@@ -322,7 +322,7 @@ def require_service(task: Task, *, relayed: bool) -> None:
     reasons = {
         f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
-        "[protocol]": "split and mix has no service yet" if several else None,
+        "[protocol]": "sums of several messages from everybody have no service yet" if several else None,
         "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
         "blanket in [randomizer]": "an upload holds all messages of a person, which nobody may put together"
         if any(column.randomizer.in_one_place for column in task.columns)

@@ -5,6 +5,7 @@ from .analyzers.sums import ShareSummary as ShareSummary
 from .analyzers.sums import SumAnalyzer as SumAnalyzer
 from .attacks.bits_game import BitsGame as BitsGame
 from .attacks.share_game import SharesGame as SharesGame
+from .attacks.vector_game import VectorsGame as VectorsGame
 from .documents.shares_document import SharesDocument as SharesDocument
 from .planning.calibrated_bits import counted_bits as counted_bits
 from .planning.calibrated_vectors import vector_sum as vector_sum

@@ -33,7 +33,7 @@ FAMILY = Family(
         "split_and_mix_certificate": lambda: shares.split_and_mix_certificate,
         "SplitAndMixCertificate": lambda: shares.SplitAndMixCertificate,
     },
-    games=lambda: (shares.SharesGame, shares.BitsGame),
+    games=lambda: (shares.SharesGame, shares.BitsGame, shares.VectorsGame),
     theorems={
         "swap-cost": lambda: (
             shares.SplitAndMixRounds(),
