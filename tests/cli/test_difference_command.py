@@ -203,6 +203,25 @@ def test_what_cannot_be_compared_is_refused_in_one_line(place, tmp_path):
     assert "trial run, made with a seed" in shuffledp("difference", week, tmp_path).out
 
 
+@pytest.mark.parametrize("bad", [[[]], pytest.param([None, "x", -1, 1e308, {}, True], marks=pytest.mark.deep)])
+def test_a_statement_that_was_tampered_with_is_refused_or_compared_as_it_stands_and_never_a_bug(place, tmp_path, bad):
+    """Each entry of a file may be anything."""
+    release = json.loads((place / "street0" / "statement.json").read_text(encoding="utf-8"))
+    row, part = release["estimates"][0], release["columns"][1]
+    places = [(row, key) for key in row] + [(part, key) for key in ("value", "num_reports", "model")]
+    places += [(release, key) for key in ("task", "columns", "estimates", "seeded")]
+    places += [(part["model"], "local"), (part["model"]["shuffle"], "num_users")]
+    for table, key in places:
+        kept = table[key]
+        for value in bad:
+            table[key] = value
+            (tmp_path / "statement.json").write_text(json.dumps(release), encoding="utf-8")
+            for arguments in ([tmp_path], [place / "street1", tmp_path]):
+                done = shuffledp("difference", *arguments)
+                assert done.code in (0, 2), (key, value, done.err)
+        table[key] = kept
+
+
 def test_a_task_that_compares_what_it_does_not_have_is_refused(tmp_path):
     task = {"name": "x", "value": "way", "randomizer": CAR, "release": {"delta": 1e-6}}
     for compare, said in (

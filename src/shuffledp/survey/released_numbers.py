@@ -17,18 +17,21 @@ from shuffledp.analyzers import (
     TickAnalyzer,
     TickEstimate,
 )
+from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import SHARES, Estimate
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.table import Floats
+from shuffledp.core.tick_models import TicksModel
+from shuffledp.core.validate import invalid
 from shuffledp.survey.columns import Column
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task
 
 STATEMENT = "statement.json"
 _LARGEST = 1 << 30  # bytes: a task may have millions of categories
-_ROUNDING = 1e-9
+_ROUNDING, _TOO_LARGE = 1e-9, 1e100
 
 
 class SeparatePlaces(Estimate):
@@ -61,7 +64,10 @@ class ReleasedNumbers:
     @classmethod
     def of(cls, column: Column, model: ProtocolModel, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Self:
         """Numbers in the rows of a release, as `ColumnOutcome.rows` or a ``statement.json`` has them."""
+        validate.integer_at_least(1, num_reports=num_reports)
         tables = _tables(rows, num_reports)
+        if not tables:
+            raise invalid("one row or more of each private column", estimates=column.label)
         analyzer = column.randomizer.analyzer(level=column.release.level, columns=column.inputs)
         places = next((each for each in tables.values() if each.where is not None), None)
         if places is not None and model.shuffle.labels is LabelMeaning.STRATUM:
@@ -150,7 +156,13 @@ def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: in
         key: np.array([row[key] for row in rows], dtype=np.float64)
         for key in ("estimate", "standard_error", "lower", "upper")
     }
+    for row in rows:
+        validate.instance_of(str, statistic=row["statistic"], target=row["target"])
+        validate.instance_of(Mapping, where=row.get("where", {}))
     sampling = [row["sampling_error"] for row in rows]
+    numbers = [*found.values(), *([] if None in sampling else [np.array(sampling, dtype=np.float64)])]
+    if not all((np.abs(each) < _TOO_LARGE).all() for each in numbers) or (found["standard_error"] < 0).any():
+        raise invalid(f"below {_TOO_LARGE:g}, and no error below 0", numbers=statistic)
     is_share = statistic.startswith("frequency") and "difference" not in statistic
     normal = Estimate(
         statistic=statistic,
@@ -172,8 +184,8 @@ def _estimate(statistic: str, rows: Sequence[Mapping[str, Any]], num_reports: in
 def _typed(estimate: Estimate, tables: Mapping[str, Estimate], analyzer: Any, model: ProtocolModel) -> Estimate:
     """Estimate of the kind that this analyzer makes of such reports, which knows how its errors go together."""
     own, local, shuffle = _own(estimate), model.local, model.shuffle
-    if isinstance(analyzer, TickAnalyzer):
-        return TickEstimate(**own, model=local)  # type: ignore[arg-type]  # as its task has them
+    if isinstance(analyzer, TickAnalyzer) and isinstance(local, TicksModel):
+        return TickEstimate(**own, model=local)
     if shuffle.dummies is not None or shuffle.arrival_share < 1 or not isinstance(local, FrequencyModel):
         return estimate
     if isinstance(analyzer, FrequencyAnalyzer) and estimate.statistic == "frequency":
