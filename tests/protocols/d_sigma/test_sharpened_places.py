@@ -9,7 +9,7 @@ from documents.reading import Page
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.files import stages
 from shuffledp.protocols.d_sigma.analyzers.sharpened_regions import SharpenedAnalyzer, inverse_of
-from shuffledp.protocols.d_sigma.files.sharpened_places import _joined
+from shuffledp.protocols.d_sigma.files.sharpened_places import _joined, _named
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.survey import Task
@@ -105,3 +105,14 @@ def test_the_analyzer_refuses_gaussian_noise():
     shuffler = NoisySortShuffler(groups=groups, alpha=20.0, noise="gaussian", delta=1e-6, order=np.arange(200))
     with pytest.raises(UnsupportedModelError, match="Gaussian noise"):
         SharpenedAnalyzer(regions=np.arange(200) // 50, shuffler=shuffler)
+
+
+def test_a_cell_is_called_by_its_ends_or_its_largest_place_and_never_by_nothing():
+    assert _named([{"km": 3.0}, {"km": 1.0}, {}], np.array([2, 1, 9])) == {"km from": 1.0, "km to": 3.0}
+    assert _named([{"lat": 1.0, "lon": 2.0}, {"lat": 3.0, "lon": 4.0}], np.array([1, 2])) == {
+        "lat": 3.0,
+        "lon": 4.0,
+        "joined": "2 places",
+    }
+    assert _named([{"group": "a", "shuffled": "no"}], np.array([4])) == {"group": "a"}
+    assert _named([{}], np.array([4])) == {"place": "elsewhere"}

@@ -108,9 +108,9 @@ def _joined(ranks: Floats, sizes: Integers, least: float) -> Integers:
 def _named(places: Sequence[Where], people: Integers) -> Where:
     """Description of a cell: its ends along one coordinate, or its largest place and how many were joined."""
     kept = [{key: value for key, value in each.items() if key != "shuffled"} for each in places]
-    largest = kept[int(np.argmax(people))]
+    largest = kept[int(np.argmax([count if each else 0 for each, count in zip(kept, people.tolist(), strict=True)]))]
     if len(kept) == 1:
-        return largest
+        return largest or {"place": "elsewhere"}
     if len(largest) == 1 and isinstance(next(iter(largest.values())), float):
         (key,) = largest
         ends = [each[key] for each in kept if each]
