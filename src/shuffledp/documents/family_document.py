@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shuffledp.documents.blocks import Block
 from shuffledp.documents.document import Section
-from shuffledp.protocols.family import family_of
+from shuffledp.protocols.family import families, family_of
 
 if TYPE_CHECKING:
     from shuffledp.documents.column_plan_document import ColumnPlanDocument
@@ -44,11 +44,21 @@ class FamilyDocument:
         del plan, column, table
         return ()
 
+    def page_sections(self, plan: "Plan", column: "ColumnPlan") -> Iterable[Section | None]:
+        """Sections of the page of a plan alone, after its columns, about any column that the family can say more of."""
+        del plan, column
+        return ()
+
     def column_plan(self, column: "ColumnPlan") -> "ColumnPlanDocument":
         """Document of the plan of a column whose randomizer is of the family."""
         from shuffledp.documents.column_plan_document import ColumnPlanDocument
 
         return ColumnPlanDocument(column)
+
+
+def documents_of_families() -> Iterable[FamilyDocument]:
+    """Documents of all families that have one."""
+    return [family.document()() for family in families() if family.document is not None]
 
 
 def document_of(kind: str, section: object = None) -> FamilyDocument:

@@ -1,5 +1,6 @@
 """The page of a plan: the future page of its release, without estimates, to share beforehand."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,8 @@ from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, PAGE
 from shuffledp.documents.document import Section
+from shuffledp.documents.false_reports_document import false_reports_section
+from shuffledp.documents.family_document import documents_of_families
 from shuffledp.documents.page import page_of
 from shuffledp.documents.plan_document import plan_document
 from shuffledp.documents.words import listed
@@ -27,9 +30,17 @@ def plan_page(plan: Plan, *, table: bool = False) -> bytes:
             summary=f"What will be stated if {people} take part, and what to expect",
             values=tuple(column.label for column in plan.task.columns),
             quote=_quote(plan, people),
-            sections=tuple(map(_in_full, document.sections)),
+            sections=(*map(_in_full, document.sections), *_pictures(plan)),
         )
     )
+
+
+def _pictures(plan: Plan) -> Iterator[Section]:
+    """Sections with pictures over numbers of people, for each column."""
+    for number, column in enumerate(plan.columns):
+        own = next(each for each in plan.task.columns if each.value == column.value)
+        found = [each for family in documents_of_families() for each in family.page_sections(plan, column)]
+        yield from filter(None, (*found, false_reports_section(own, column.statements[0], plan.num_users, number)))
 
 
 def is_plan(folder: Path) -> bool:

@@ -7,16 +7,18 @@ from typing import cast
 from shuffledp.core.text import in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Role, Text, told
 from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.document import Section
 from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.protocols.shares.documents.counted_bits_document import CountedBitsPlanDocument, SumPlanDocument
 from shuffledp.protocols.shares.documents.vector_sum_document import VectorSumPlanDocument
+from shuffledp.protocols.shares.documents.ways_document import ways_section
 from shuffledp.protocols.shares.planning.certified_messages import split_and_mix_certificate
 from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
 from shuffledp.protocols.shares.survey.vector_sum_section import VectorSumPlan
-from shuffledp.survey import ColumnOutcome, ColumnPlan
+from shuffledp.survey import ColumnOutcome, ColumnPlan, Plan
 
 _READING = "(security_bits: the rounds are within 2^-security_bits of showing nothing but the noisy sum.)"
 
@@ -39,6 +41,10 @@ class SharesDocument(FamilyDocument):
             f"the noisy sum ({bits} bits of security), so that epsilon = {in_digits(found.epsilon, 'at most')} holds "
             f"with delta = {in_digits(found.delta, 'at most')}.",
         )
+
+    def page_sections(self, plan: Plan, column: ColumnPlan) -> Iterable[Section | None]:
+        """Ways to the mean of a column of numbers, error against people."""
+        yield ways_section(plan, column)
 
     def column_plan(self, column: ColumnPlan) -> ColumnPlanDocument:
         """Plan of a column with a protocol."""
