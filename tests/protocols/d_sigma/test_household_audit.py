@@ -71,7 +71,7 @@ def test_few_trials_of_a_small_chance_are_called_weak_and_nothing_is_named_where
     assert named(NoisySortShuffler(groups=GROUPS, alpha=1.0, noise="gaussian", delta=1e-6, order=ORDER)) is None
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize("options", [(), pytest.param(("--json",), marks=pytest.mark.deep)])
 def test_the_command_names_a_household_where_the_task_says_how_many_live_together(tmp_path, options):
     (tmp_path / "task.toml").write_text(TASK)
     (tmp_path / "people.csv").write_text("\n".join(["km", *map(str, range(PEOPLE))]) + "\n")
