@@ -120,7 +120,7 @@ def test_thirty_people_answer_through_a_proxy_of_the_kit_which_writes_nothing_ab
             verify=verify,
             trust_env=False,
         )
-        assert longer.status_code == 413
+        assert longer.status_code in (413, 502)  # Caddy cannot say which, when the service ends the connection first
         assert released(where, ca) == [PEOPLE]
     said = (tmp_path / "said").read_text()
     assert (tmp_path / "errors").read_text() == "" if name == "nginx" else "remote" not in said

@@ -85,26 +85,31 @@ def _say_next(kit: Path) -> None:
 
 
 def doctor(
-    place: Annotated[str, typer.Argument(metavar="KIT|URL", help="A kit, or the address of a service.")],
+    place: Annotated[
+        str, typer.Argument(metavar="KIT|URL|FILE", help="A kit, a service's address, or a proxy's file.")
+    ],
     *,
     ca: Annotated[
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Certificates to trust, in place of the system's."),
     ] = None,
 ) -> None:
-    """Examine a service, or all parties of a kit.
+    """Examine a service, or all parties of a kit, or the file of a proxy.
 
-    Names, certificates, clocks, and the way of a report, as seen from outside.
+    Names, certificates, clocks, limits, and the way of a report, as seen from outside; of a file of nginx or Caddy on
+    its own machine what it logs, passes on and refuses, with the line to change.
 
     Each failure says what was seen, and what to change. No report is sent, and nothing is counted.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.parties.kit.doctor import examine_address, examine_kit
+    from shuffledp.parties.kit.doctor import examine_address, examine_file, examine_kit
     from shuffledp.survey.addresses import check_address
 
     if place.startswith(("https://", "http://")):
         check_address(url=place)
         findings = examine_address(place, ca=ca)
+    elif Path(place).is_file():
+        findings = examine_file(Path(place))
     else:
         findings = examine_kit(Path(place), ca=ca)
     wrong = 0

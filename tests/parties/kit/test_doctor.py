@@ -1,5 +1,6 @@
 """The doctor finds faults that were put in on purpose, one by one, and finds none where there is none."""
 
+import socket
 import ssl
 import threading
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from parties.kit.test_kit import KEYS, add_key, collection, key_file, kit
 from parties.service.floods import certified
 from parties.service.given import Parties
 from parties.service.processes import Process, free_port, place
-from shuffledp.parties.kit.doctor import examine_address, examine_kit, examine_relay, examine_way
+from shuffledp.parties.kit import doctor
+from shuffledp.parties.kit.doctor import examine_address, examine_bodies, examine_kit, examine_relay, examine_way
 from shuffledp.parties.service.oblivious_relay import RelayConfig, run_oblivious_relay
 
 WELL = {"/readyz": (200, "ok\n"), "/metrics": (404, ""), "/survey": (204, "")}
@@ -98,6 +100,31 @@ def test_faults_of_names_ports_and_certificates_are_found(tmp_path):
         (said,) = wrong(examine_address(url, ca=tmp_path / "tls.pem"))
         assert "TLSv1.3, a certificate until" in said
         assert "renew the certificate" in said
+
+
+def test_a_proxy_that_refuses_long_bodies_at_once_is_found_and_one_that_waits_is_well(monkeypatch):
+    monkeypatch.setattr(doctor, "_SECONDS_OF_HEAD", 0.2)
+
+    def said(status):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+
+            def answer():
+                connection, _ = listening.accept()
+                with connection:
+                    assert b"Content-Length: 16777216" in connection.recv(1 << 12)
+                    if status:
+                        connection.sendall(f"HTTP/1.1 {status} x\r\n\r\n".encode())
+                    connection.recv(1)
+
+            threading.Thread(target=answer, daemon=True).start()
+            (found,) = examine_bodies("shuffler", f"http://127.0.0.1:{listening.getsockname()[1]}")
+            return found
+
+    refused, waits, passed = said(413), said(None), said(404)
+    assert (refused.is_well, waits.is_well, passed.is_well) == (False, True, True)
+    assert "client_max_body_size 16m" in refused.change
+    assert "wait at the proxy" in waits.seen
+    assert "passed on as they come" in passed.seen
 
 
 @pytest.mark.parametrize("name", HEARD)

@@ -20,14 +20,18 @@ from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.instants import instant
 from shuffledp.parties.kit.folders import missing_keys, parties_of
 from shuffledp.parties.kit.party_roles import COLLECTION, ROLES, Parties
+from shuffledp.parties.kit.proxy_files import flaws_of
 from shuffledp.parties.service.certificates import trusted
 from shuffledp.parties.service.client import new_client
+from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE
 from shuffledp.survey import Collection, WebPage
 
 _SECONDS = 10.0
 _CERTIFICATE_LEFT = timedelta(days=14)
 _CLOCK = timedelta(seconds=60)
+_SECONDS_OF_HEAD = 2.0  # in which a proxy refuses a length that it does not take
+_PROXIES = ("Caddyfile", "nginx.conf")  # in the folder of each party
 _NO_COLLECTION = "/collections/none/reports"
 
 
@@ -142,6 +146,55 @@ def _of_headers(role: str, answer: httpx.Response) -> Iterator[Finding]:
         yield Finding(party=role, seen="answers set a cookie", change="take out what sets it, before the service")
 
 
+def examine_bodies(role: str, url: str, *, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about bodies as long as the service takes: whether a proxy before it refuses them at once.
+
+    Only the head of a request is sent, for a collection that does not exist.
+    """
+    parts = urlsplit(url)
+    secured = parts.scheme == "https"
+    head = (
+        f"POST {_NO_COLLECTION} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {UPLOAD_TYPE}\r\n"
+        f"Content-Length: {MOST_BYTES}\r\n\r\n"
+    )
+    try:
+        with socket.create_connection(
+            (parts.hostname or "", parts.port or (443 if secured else 80)), _SECONDS
+        ) as plain:
+            context = ssl.create_default_context(cafile=ca)
+            sending = context.wrap_socket(plain, server_hostname=parts.hostname) if secured else plain
+            sending.settimeout(_SECONDS_OF_HEAD)
+            sending.sendall(head.encode())
+            answer = sending.recv(64)
+    except TimeoutError:
+        yield Finding(party=role, seen="slow bodies wait at the proxy")
+        return
+    except OSError:
+        return  # which the other checks tell
+    if b" 413 " in answer:
+        yield Finding(
+            party=role,
+            seen=f"a body of {MOST_BYTES:,} bytes, which the service takes, is refused before it",
+            change="client_max_body_size 16m; in nginx.conf, or max_size 16MiB in the Caddyfile",
+        )
+    else:
+        yield Finding(party=role, seen="bodies are passed on as they come, and the service cuts slow ones")
+
+
+def examine_file(file: Path) -> Iterator[Finding]:
+    """Findings about a file of nginx or Caddy as it is on the machine, with the line to change.
+
+    Raises:
+        InvalidParameterError: if it is of neither.
+    """
+    flaws = flaws_of(file)
+    for each in flaws:
+        place = f"{file}:{each.line}" if each.line else str(file)
+        yield Finding(party=place, seen=each.seen, change=each.change)
+    if not flaws:
+        yield Finding(party=str(file), seen="it writes nothing about who sends, and passes nothing of it on")
+
+
 def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
     """Findings about what browsers ask of a relay before they send."""
     asked = {"origin": "https://page.example", "access-control-request-method": "POST"}
@@ -198,6 +251,10 @@ def examine_kit(folder: Path, *, ca: Path | None = None) -> Iterator[Finding]:
     for role, host in parties.hosts.items():
         if host:
             yield from examine_address(f"https://{host}", role=role, ca=ca)
+            for file in (folder / role / name for name in _PROXIES):
+                yield from (each for each in examine_file(file) if not each.is_well)
+        if role in ("shuffler", "mix") and host:
+            yield from examine_bodies(role, f"https://{host}", ca=ca)
     if "relay" in parties.hosts:
         yield from examine_relay(f"{parties.url('relay')}/survey", ca=ca)
     yield from _of_collection(folder, parties, ca)

@@ -138,7 +138,7 @@ _CADDY_RELAY = """\
 	}
 	handle @sealed {
 		request_body {
-			max_size 1MB
+			max_size 1MiB
 		}
 		rewrite * /gateway?
 		header Access-Control-Allow-Origin *
@@ -193,6 +193,6 @@ def caddyfile_of(role: Role, parties: Parties, *, before_service: bool = False) 
         stripped = "\n".join(f"\t\t\theader_up -{name}" for name in _STRIPPED)
         body = _CADDY_RELAY.replace("SHUFFLER", parties.url(parties.main)).replace("STRIPPED", stripped)
     else:
-        most = "1GB" if role.name == "analyzer" else "16MB"
+        most = "1GB" if role.name == "analyzer" else "16MiB"
         body = _CADDY_SERVICE.replace("MOST", most).replace("PORT", str(role.port))
     return _CADDY.format(name=role.name.replace("-", " "), host=parties.hosts[role.name], body=body)
