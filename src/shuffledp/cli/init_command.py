@@ -103,6 +103,8 @@ class _Wanted:
         is_open = self.kind != "survey" and self.categories is None
         form = form_of(self.title, many_numbers=is_open and found.wants_bins)
         question = Asked(columns=(found.column,), form=form, integer=found.is_whole, protocol=self.protocol)
+        if found.length:
+            question = replace(question, dimension=found.length)
         if not columns_and_lists(form)[1]:
             return question
         if self.categories is not None:
@@ -189,7 +191,8 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
     from shuffledp.survey.task_templates import columns_and_lists, form_of
 
     note = put_into_bins if columns_and_lists(form_of(wanted.title))[1] == 1 else range_to_set
-    notes = [note(each.columns[0]) for each in asked if found and not each.categories]
+    ranged = [each for each in asked if found and not each.categories and each.protocol != "vector-sum"]
+    notes = [note(each.columns[0]) for each in ranged]
     notes += [looked_alike(names) for each in asked for names in each.alike]
     if any(each.read for each in asked):
         notes.append(f"WARNING: {categories_were_read(str(output))}")

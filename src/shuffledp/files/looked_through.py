@@ -45,6 +45,7 @@ class Found:
         is_number: whether all answers are numbers.
         is_whole: whether all are whole.
         is_date: whether all answers are dates.
+        length: numbers in the first list of a column of lists; 0 for other columns.
     """
 
     column: str
@@ -55,6 +56,7 @@ class Found:
     is_number: bool
     is_whole: bool
     is_date: bool
+    length: int = 0
 
     @property
     def wants_bins(self) -> bool:
@@ -96,11 +98,16 @@ class _Column:
         self._numbers, self._number, self._whole, self._date = NumberColumn(f"column {name!r}"), True, True, True
         self._found: set[Any] = set()
         self._unanswered: set[str] = set()
+        self._length = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take a batch."""
         self._rows += batch.num_rows
         column = plain(batch.column(self._name)).drop_null()
+        if pa.types.is_nested(column.type):
+            self._number = self._whole = self._date = False
+            self._length = self._length or (len(column[0]) if len(column) else 0)
+            return
         if pa.types.is_floating(column.type):
             column = column.filter(pc.invert(pc.is_nan(column)))
         if is_text(column.type):
@@ -136,6 +143,7 @@ class _Column:
             is_number=self._number and bool(self._found),
             is_whole=self._whole,
             is_date=self._date and bool(self._found),
+            length=self._length,
         )
 
 

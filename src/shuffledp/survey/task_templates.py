@@ -32,7 +32,7 @@ kind = "vector-sum"  # of lists; only the shuffler protects, and one liar moves 
 epsilon = 1.0  # the loss of everything released
 statistic = "mean"
 largest_norm = 1.0  # set it: the largest Euclidean length of a list
-dimension = 10  # numbers in each list
+dimension = $dimension  # numbers in each list
 out_of_range = "clip"  # longer lists are shortened
 dropout_fraction = 0.1  # of the people expected, how many may stay away
 """,
@@ -132,6 +132,7 @@ class Asked:
         alike: categories that differ by case alone, which a comment then names.
         integer: of a sum, whether answers are whole numbers.
         protocol: of a sum, one of ``SUMS``.
+        dimension: of a sum of lists, numbers in each.
     """
 
     columns: tuple[str, ...]
@@ -141,6 +142,7 @@ class Asked:
     alike: tuple[tuple[str, ...], ...] = ()
     integer: bool = True
     protocol: str = SUMS[0]
+    dimension: int = 10
 
     @property
     def key(self) -> str:
@@ -159,7 +161,7 @@ class Asked:
         """The lines of the question's table."""
         if self.form == _SUM_OF_SHARES:
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
-            return _SUMS[self.protocol].replace("$integer", whole)
+            return _SUMS[self.protocol].replace("$integer", whole).replace("$dimension", str(self.dimension))
         lines = question_type(self.form).template.replace("$epsilon0", _EPSILON0)
         if not self.categories:
             return lines
