@@ -188,3 +188,33 @@ def test_reports_whose_errors_of_values_go_together_in_an_unknown_way_are_refuse
 def test_other_arguments_are_refused(wrong):
     with pytest.raises(InvalidParameterError):
         FollowUpAnalyzer(**{"analyzer": FrequencyAnalyzer(), "minimum_batch": 1} | wrong)
+
+
+def test_errors_of_options_in_whole_sets_go_together_as_their_law_says():
+    """People hold {first}, {second} or neither: the covariance of the two supports, added up over all sets."""
+    model = AllSets(epsilon0=2.0, num_options=4, at_most=2).model
+    sets, own = model.sets(), {"first": 1, "second": 2, "neither": 0}
+    law = np.full((len(sets), len(sets)), model.response.q)
+    np.fill_diagonal(law, model.response.p)
+    rows = [int(np.flatnonzero((sets == (np.arange(4) == place - 1)).all(axis=1))[0]) for place in own.values()]
+    one, other = sets[:, 0].astype(float), sets[:, 1].astype(float)
+    covariances = [law[row] @ (one * other) - (law[row] @ one) * (law[row] @ other) for row in rows]
+    for shares in ((0.3, 0.5, 0.2), (0.0, 0.9, 0.1), (0.0, 0.0, 1.0)):
+        wanted = np.dot(shares, covariances) / (model.p - model.q) ** 2
+        assert model.apart_covariance(np.array(shares[0]), shares[1]) == pytest.approx(wanted, rel=1e-9)
+    assert TickColumns(epsilon0=2.0, num_options=4, at_most=2).model.apart_covariance(np.array(0.3), 0.5) == 0
+
+
+def test_people_asked_about_one_option_are_drawn_without_those_asked_about_another():
+    """All ways to ask four people about one of two options, of those in which both are asked: the mean product."""
+    model = OneOption(epsilon0=20.0, num_options=2, at_most=1).model
+    answers = np.array([[1, 0], [0, 1], [0, 1], [0, 0]])
+    errors, chances = [], []
+    for drawn in np.ndindex(2, 2, 2, 2):
+        groups = [answers[np.array(drawn) == option][:, option] for option in (0, 1)]
+        if min(map(len, groups)) == 2:
+            errors.append((groups[0].mean() - 0.25) * (groups[1].mean() - 0.5))
+            chances.append(1)
+    # of a population of four, n - 1 stands where of many people n does
+    wanted = float(model.apart_covariance(np.array(0.25), 0.5)) / 3
+    assert np.average(errors, weights=chances) == pytest.approx(wanted)
