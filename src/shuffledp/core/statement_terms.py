@@ -110,8 +110,8 @@ _TRUST_IN_WORDS = {
     Trust.PAGE_AT_SHUFFLER: "the shuffler, which serves the page too, serves this one and no other: by another one, "
     "which sends answers as they are, it could read them alone",
     Trust.PAGE: "whoever serves the page serves this one and no other, which could send answers as they are",
-    Trust.BLANKET: "other people's devices really send the messages that hide this one, all but the fake senders "
-    "counted, and nobody can tell which messages are of one person: without those a report is hardly hidden",
+    Trust.BLANKET: "other people's devices really send the messages that hide one's own, all but the fake senders "
+    "counted, and nobody can tell which messages are of one person: without them an answer is hardly hidden",
     Trust.OWN_DEVICE: "each person's own device randomizes the answer as stated, with good randomness",
     Trust.SHUFFLER: "the shuffler shuffles as stated and keeps no record of who sent what",
     Trust.RELAY_APART: "the relay tells nobody who sent what: without it, even a shuffler that keeps records cannot "
