@@ -197,13 +197,17 @@ def test_what_cannot_be_compared_is_refused_in_one_line(place, tmp_path):
     (tmp_path / "statement.json").write_text("[1, 2]", encoding="utf-8")
     assert "that this version can read" in refused(2, "difference", tmp_path)
     statement = json.loads((week / "statement.json").read_text(encoding="utf-8"))
+    for broken in ({"num_reports": "many"}, {"estimates": []}, {"model": None}):
+        (tmp_path / "statement.json").write_text(json.dumps(statement | broken), encoding="utf-8")
+        assert "that this version can read" in refused(2, "difference", tmp_path)
     fewer = statement | {"num_reports": 1400, "seeded": True}
     (tmp_path / "statement.json").write_text(json.dumps(fewer), encoding="utf-8")
     assert "of as many reports, 1,500" in refused(2, "difference", week, tmp_path, "--same-people")
     assert "trial run, made with a seed" in shuffledp("difference", week, tmp_path).out
 
 
-@pytest.mark.parametrize("bad", [[[]], pytest.param([None, "x", -1, 1e308, {}, True], marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("bad", [None, "x", -1, 1e308, [], {}, True])
 def test_a_statement_that_was_tampered_with_is_refused_or_compared_as_it_stands_and_never_a_bug(place, tmp_path, bad):
     """Each entry of a file may be anything."""
     release = json.loads((place / "street0" / "statement.json").read_text(encoding="utf-8"))
@@ -212,13 +216,11 @@ def test_a_statement_that_was_tampered_with_is_refused_or_compared_as_it_stands_
     places += [(release, key) for key in ("task", "columns", "estimates", "seeded")]
     places += [(part["model"], "local"), (part["model"]["shuffle"], "num_users")]
     for table, key in places:
-        kept = table[key]
-        for value in bad:
-            table[key] = value
-            (tmp_path / "statement.json").write_text(json.dumps(release), encoding="utf-8")
-            for arguments in ([tmp_path], [place / "street1", tmp_path]):
-                done = shuffledp("difference", *arguments)
-                assert done.code in (0, 2), (key, value, done.err)
+        kept, table[key] = table[key], bad
+        (tmp_path / "statement.json").write_text(json.dumps(release), encoding="utf-8")
+        for arguments in ([tmp_path], [place / "street1", tmp_path]):
+            done = shuffledp("difference", *arguments)
+            assert done.code in (0, 2), (key, done.err)
         table[key] = kept
 
 

@@ -109,6 +109,10 @@ class Differences(Estimate):
     differs: tuple[bool, ...]
     num_comparisons: int
 
+    def __str__(self) -> str:
+        together = f"\n  (intervals that hold for all {self.num_comparisons} comparisons together)"
+        return super(Differences, self).__str__() + together * (self.num_comparisons > 1)
+
     def rows(self) -> list[dict[str, Any]]:
         """Rows of an estimate, each with ``about`` and ``differs``."""
         own = zip(super(Differences, self).rows(), self.differs, strict=True)
