@@ -178,6 +178,13 @@ def test_even_gaps_keep_a_wanted_chance_with_a_quarter_less_displacement():
     best = found.found[found.best]
     assert best.setting.mechanism == "noisy-sort, laplace, even gaps"
     assert best.promises.named.most <= 0.2
+    pure, spent = (
+        next(each for each in found.found if each.setting.mechanism == name)
+        for name in ("mallows", "mallows, with delta")
+    )
+    assert spent.setting.delta == 1e-6
+    assert spent.setting.alpha < pure.setting.alpha  # nearly the same shuffle, called by its smaller loss
+    assert spent.displacement == pytest.approx(pure.displacement, rel=0.05)
     others = [each.displacement for each in found.found if each is not best]
     assert best.displacement < 0.85 * min(others)
     lines = tomllib.loads("\n".join(task_lines(best.setting, task.column.shuffler.groups)))

@@ -27,7 +27,7 @@ from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.protocols.d_sigma.survey.pilot import section_with_groups
 from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
 from shuffledp.protocols.d_sigma.survey.reaches import groupings_around
-from shuffledp.protocols.d_sigma.survey.settings_tried import EVEN, GAUSSIAN, LAPLACE, MALLOWS, Setting
+from shuffledp.protocols.d_sigma.survey.settings_tried import EVEN, GAUSSIAN, LAPLACE, MALLOWS, SPENDING, Setting
 from shuffledp.survey.columns import Column
 
 _LITTLE_MORE = 1.15  # times the least displacement
@@ -159,11 +159,11 @@ def _settings(
     section: GroupsSection, grouping: Grouping, delta: float, wanted: Wanted
 ) -> Iterator[tuple[Setting, Grouping]]:
     """Mechanisms by reach; where households are to be hidden or central loss is wanted, without Gaussian noise."""
-    spending = wanted.household is None and wanted.epsilon is None
+    with_gaussian = wanted.household is None and wanted.epsilon is None
     for reach, groups in groupings_around(section, grouping).items():
         largest = int(groups.groups.sizes.max())
-        for mechanism in (*_PURE, *([GAUSSIAN] if spending else [])):
-            remainder = delta if mechanism == GAUSSIAN else 0.0
+        for mechanism in (*_PURE, SPENDING, *((GAUSSIAN,) if with_gaussian else ())):
+            remainder = delta if mechanism in {SPENDING, GAUSSIAN} else 0.0
             yield Setting(mechanism=mechanism, delta=remainder, reach=reach, largest=largest), groups
 
 
