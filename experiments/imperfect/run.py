@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.imperfect import bits, errors, federated, messages, traffic, transformation, vectors
+from experiments.imperfect import bits, buffers, errors, federated, messages, traffic, traitors, transformation, vectors
 from experiments.running import Family
 
 FAMILY = Family(
@@ -14,6 +14,8 @@ FAMILY = Family(
         "bits": bits,
         "traffic": traffic,
         "transformation": transformation,
+        "buffers": buffers,
+        "traitors": traitors,
         "vectors": vectors,
         "federated": federated,
     },
