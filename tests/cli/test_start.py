@@ -67,7 +67,7 @@ FLOORS = re.compile(r"shuffledp\.(protocols(\.\w+){0,2}|documents\.charts)")
 LEAN = {
     "help": (["--help"], 30, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
     "account": (ACCOUNT, 144, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
-    "plan": (["plan", "task.toml", "--users", 50], 216, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "plan": (["plan", "task.toml", "--users", 50], 217, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
         235,

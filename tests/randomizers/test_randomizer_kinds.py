@@ -24,6 +24,7 @@ VALUES = {
     "num_bits": 40,
     "num_options": 1,
     "at_most": 1,
+    "blanket_messages": 0.5,
 }
 
 
@@ -46,7 +47,7 @@ def test_a_model_of_each_kind_has_the_loss_asked_for_and_a_family(kind):
 def test_the_registry_names_every_mechanism_as_its_model_does():
     for kind, mechanism in KINDS.items():
         assert mechanism.model_type.kind == kind
-        assert mechanism.answers in {"category", "number", "vector", "open", "multi-select"}
+        assert mechanism.answers in {"category", "blanketed", "number", "vector", "open", "multi-select"}
         assert mechanism.best_for
     assert kinds_of_loss().keys() - KINDS.keys() == {"ldp", "laplace"}
     known = {kind for kind, model in LocalModel.members().items() if model.__module__.startswith("shuffledp.")}

@@ -210,6 +210,7 @@ KEYS_OF_QUESTIONS = {
     "vector": {"dimension": 3},
     "multi-select": {"options": ["a", "b", "c"], "at_most": 2},
     "open": {},
+    "blanketed": {"categories": ["a", "b", "c"], "blanket_messages": 1.0},
 }
 ASKED = [(name, kind) for name in QUESTIONS for kind in question_type(name).members()]
 
@@ -228,6 +229,10 @@ def test_each_question_with_each_randomizer_is_shown_or_refused_by_name(name, ki
         made = asking({**column, "randomizer": table}, **further)
     except InvalidParameterError:
         assert name in ("bin", "pair")  # whose sums need covariances, which are not known for every kind
+        return
+    if name == "blanketed":
+        with pytest.raises(InvalidParameterError, match="without blanket in"):
+            Parties(made)
         return
     key = Parties(made).collection.analyzer.key
     if kind in KINDS:
