@@ -74,6 +74,7 @@ def mix_document(terms: MixTerms) -> Document:
             ("Their size, at most", f"{policy.bytes:,} bytes"),
             ("Days until the close, and from there to the last day of fetching", f"{policy.days:,}"),
             ("Surveys of one registrant at a time", f"{policy.collections:,}"),
+            ("Together with those whose page or result is still shown", f"{policy.kept:,}"),
             ("Days for which a result is shown", f"{policy.result_days:,}"),
             ("Tokens for surveys by invitation", "yes" if terms.tokens else "no"),
         )

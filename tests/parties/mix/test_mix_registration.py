@@ -80,6 +80,7 @@ def test_the_terms_and_the_page_for_people_say_what_the_host_does_and_sees(tmp_p
 
     home, is_told = run(test)
     assert is_told
+    assert "page or result is still shown" in home.text
     for text in ("What this host does and sees", "could serve another page", "share one address", "code from"):
         assert text in home.text
     assert "&lt;b&gt;office&lt;/b&gt;" in home.text

@@ -36,6 +36,14 @@ def made(folder, *, address="127.0.0.1"):
     return new_local_survey(TERMS, folder / "homework", address=address, closes=closes)
 
 
+def test_of_a_local_survey_that_is_released_nobody_is_asked(tmp_path):
+    survey = made(tmp_path)
+    survey.release.mkdir()
+    done = shuffledp("survey", "status", survey.path)
+    assert done.code == 0, done.err
+    assert f"It is released: {survey.release / 'release.html'}" in done.out
+
+
 def killed(survey):
     """Kill -9 the process that takes answers in: the one whose command line names this survey, and wait for its end."""
     (pid,) = (

@@ -24,7 +24,6 @@ from shuffledp.survey import Collection
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _MOST_WAITING = 32  # registrations that wait for the inspector
-_KEPT = 10  # collections of a registrant of which something is left, for each that the policy allows at a time
 _ANYBODY = "anybody"
 
 
@@ -176,8 +175,8 @@ class MixHost:
             return
         if not self.is_open:
             raise Refused(Problem.UNAVAILABLE)
-        theirs, most = [each for each in self if each.registrant == registrant], self.terms.policy.collections
-        if sum(not each.has_ended for each in theirs) >= most or len(theirs) >= _KEPT * most:
+        theirs, policy = [each for each in self if each.registrant == registrant], self.terms.policy
+        if sum(not each.has_ended for each in theirs) >= policy.collections or len(theirs) >= policy.kept:
             raise Refused(Problem.TOO_MANY_COLLECTIONS)
         if registrant in self._inspected or len(self._inspected) >= _MOST_WAITING:
             raise Refused(Problem.UNAVAILABLE)

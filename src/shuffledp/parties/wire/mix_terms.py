@@ -43,6 +43,11 @@ class MixPolicy(Described):
             validate.integer_at_least(1, **{name: getattr(self, name)})
         validate.integer_at_least(0, result_days=self.result_days)
 
+    @property
+    def kept(self) -> int:
+        """Most collections of a registrant of which something is left: ten for each that may be open at a time."""
+        return 10 * self.collections
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixTerms(Described):
