@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,7 +50,8 @@ def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -
     survey = SurveyFolder(folder)
     collection = survey.read()
     is_over = collection.local and survey.release.is_dir()  # then nobody is there any more to be asked
-    found = {"phase": "released", "at_least_minimum": True} if is_over else status_of(collection, ca)
+    over: dict[str, Any] = {"phase": "released", "at_least_minimum": True}
+    found = over if is_over else status_of(collection, ca)
     if found["phase"] == "open":
         _check_page(survey, collection, ca)
     if json:
