@@ -62,8 +62,8 @@ def independence(table: CrossTable, model: FrequencyModel) -> Independence | Non
     likelihood. Categories whose estimated margin is below three standard errors are merged first.
 
     Guarantees:
-        1. Under independence the chance of a p-value below 5% is between 4 and 7%, with some hundred reports or more.
-           That is seen in simulations, not proved.
+        1. Under independence the chance of a p-value below 5% is at most 7%, with some hundred reports or more. That is
+           seen in simulations, not proved.
 
     Args:
         table: from reports of everybody, without dummies.
