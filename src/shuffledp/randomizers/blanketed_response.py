@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -62,7 +62,7 @@ class BlanketedResponseModel(BlanketModel):
             raise invalid(f"at most {MOST_MESSAGES:g}", blanket_messages=blanket_messages)
         share = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=domain_size).share
         slots = math.ceil(blanket_messages)
-        full = min(math.ceil(Decimal(float(blanket_messages)) * WORDS / slots), WORDS)
+        full = min(math.ceil(Fraction(float(blanket_messages)) * WORDS / slots), WORDS)
         return cls(domain_size=domain_size, share=share, slots=slots, full=full)
 
     @property
