@@ -21,7 +21,7 @@ def numbers(folder):
     return file
 
 
-@pytest.mark.parametrize("kind", ["split-and-mix", "counted-bits"])
+@pytest.mark.parametrize("kind", ["counted-bits", pytest.param("split-and-mix", marks=pytest.mark.deep)])
 def test_the_chosen_protocol_runs_on_the_table(tmp_path, kind):
     answers, task = numbers(tmp_path), tmp_path / "task.toml"
     assert shuffledp("init", answers, "--value", "minutes", "--kind", "sum", "--sum", kind, "--output", task).code == 0

@@ -132,6 +132,7 @@ class TestMeanOfCountedBits(Sums):
     values = tuple(np.linspace(-1, 0.5, 100).tolist())
 
 
+@pytest.mark.deep
 class TestMeanOfVectorsInBlocks(Sums):
     analyzer = SumAnalyzer(statistic="mean")
     randomizer = sdp.calibrate.vector_sum(

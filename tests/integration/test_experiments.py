@@ -26,7 +26,6 @@ FAST = {
     ("imperfect", "bits"),
     ("imperfect", "errors"),
     ("imperfect", "messages"),
-    ("imperfect", "federated"),
     ("imperfect", "transformation"),
     ("imperfect", "vectors"),
     ("network", "fig-6"),

@@ -173,6 +173,7 @@ def test_nothing_is_stated_about_packets_and_blocks_are_charged_by_the_size_of_t
     assert (1 + math.e) * 2 * mixing < stated <= 1e-6
 
 
+@pytest.mark.deep
 def test_the_attack_that_looks_along_the_difference_shows_much_of_what_is_stated_and_no_more():
     randomizer = sdp.calibrate.vector_sum(
         num_users=30, epsilon=3.0, delta=0.01, largest_norm=1.0, dimension=2, block=2, share_variance=64.0

@@ -253,6 +253,7 @@ def test_a_thousand_coordinates_of_a_hundred_thousand_people_take_eight_packets(
     assert model.sent_bytes == (25_000, 537_000)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("given", "expected"), rows("blocks"))
 def test_blocks_take_fewer_and_longer_messages(given, expected):
     model = calibrate.vector_sum(**LARGE, block=given["block"]).model
@@ -260,6 +261,7 @@ def test_blocks_take_fewer_and_longer_messages(given, expected):
     assert model.sent_bytes[1] == {2: 316_125, 10: 200_025}[given["block"]]
 
 
+@pytest.mark.deep
 def test_a_hundred_releases_lose_what_one_curve_says_with_eleven_packets():
     model = calibrate.vector_sum(**{**LARGE, "epsilon": 13.4736}, releases=100).model
     assert (model.num_shares, model.largest_square) == (11, 22184)
