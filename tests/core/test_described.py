@@ -1,5 +1,7 @@
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -221,6 +223,15 @@ def test_a_model_in_a_file_names_its_kind_and_its_module_is_found():
     written = {"kind": "k-rr", "domain_size": 2, "share": 2**62}
     expected = KaryRandomizedResponseModel(domain_size=2, share=2**62)
     assert LocalModel.from_dict(written) == FrequencyModel.from_dict(written) == expected
+
+
+@pytest.mark.parametrize("kind", ["stratified", "mallows", "network", "imperfect"])
+def test_a_model_of_a_family_is_read_by_a_program_that_has_imported_no_family(kind):
+    """Mutant: only the kernel's modules are looked through."""
+    program = f"from shuffledp.core.shuffle_models import ShuffleModel\nShuffleModel.from_dict({{'kind': {kind!r}}})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "kind must be one of" not in done.stderr
+    assert "must have the key" in done.stderr.splitlines()[-1]
 
 
 def test_an_unreadable_annotation_is_an_error_and_not_a_guess():

@@ -5,10 +5,11 @@ mechanism is a new class and never a new branch here.
 """
 
 import dataclasses
-import importlib
+import importlib.util
 import inspect
 import json
 import math
+import pkgutil
 import re
 import types
 import typing
@@ -16,11 +17,13 @@ from collections.abc import Mapping
 from enum import Enum
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.protocols import FAMILIES
 
 # Where tagged classes live that nothing may have imported yet: a model in a JSON file names its kind, not its module.
 _HOMES = (
@@ -100,6 +103,7 @@ class Described:
         for home in map(importlib.import_module, _HOMES):
             for name in home.__all__:  # a package may import a name only when it is asked for it
                 getattr(home, name)
+        _import_families()
         return {name: member for name, member in sorted(cls._members.items()) if issubclass(member, cls)}
 
     @classmethod
@@ -111,6 +115,16 @@ class Described:
             choices = ", ".join(sorted(known))
             raise InvalidParameterError(f"{cls.tag_key} must be one of {choices}; got {cls.tag_key}={tag!r}.")
         return known[tag]
+
+
+@cache
+def _import_families() -> None:
+    """Import the modules of all families of protocols in which a tagged class may live."""
+    for family, home in product(FAMILIES, _HOMES):
+        room = f"shuffledp.protocols.{family}.{home.rpartition('.')[2]}"
+        if importlib.util.find_spec(room) is not None:
+            for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
+                importlib.import_module(f"{room}.{module.name}")
 
 
 @cache
