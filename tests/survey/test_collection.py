@@ -74,7 +74,7 @@ def test_what_is_not_said_is_not_written():
                 people={"expected": 1000},
             )
             | {"randomizer": None},
-            "split and mix",
+            "sums of several messages",
         ),
     ],
     ids=["none", "imperfect", "network", "people", "split-and-mix"],

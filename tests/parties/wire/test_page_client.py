@@ -169,7 +169,8 @@ def test_the_client_knows_nothing_of_this_library():
     assert not named & {"shuffledp", "numpy", "scipy", "service", "wire", "statistical"}
 
 
-OF_ONE_REPORT = set(REGISTRY) - {"split-and-mix", "columns", "one-option", "all-sets", "masked-prefix"}
+OF_SEVERAL = {"split-and-mix", "counted-bits", "vector-sum", "columns"}
+OF_ONE_REPORT = set(REGISTRY) - OF_SEVERAL - {"one-option", "all-sets", "masked-prefix"}
 
 
 def test_all_kinds_that_the_page_of_the_protocol_describes_step_by_step_are_answered():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import KaryRandomizedResponse, SplitAndMix
+from shuffledp import CountedBits, KaryRandomizedResponse, SplitAndMix, calibrate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Reports
 from shuffledp.parties.wire.report_bytes import ReportLayout
@@ -27,7 +27,15 @@ PROTOCOLS = {
     "split-and-mix": (
         SplitAndMix(num_users=100, epsilon=1.0, lower=0, upper=1, num_shares=3),
         SplitAndMix(num_users=10**6, epsilon=1.0, lower=0, upper=1, num_shares=300, dimension=2),
-    )
+    ),
+    "counted-bits": (
+        CountedBits(num_users=100, lower=0, upper=1, value_bits=2, coins=1),
+        CountedBits(num_users=10**6, lower=-5, upper=1e6, value_bits=60, coins=30),
+    ),
+    "vector-sum": (
+        calibrate.vector_sum(num_users=100, epsilon=2.0, delta=1e-4, largest_norm=1.0, dimension=2),
+        calibrate.vector_sum(num_users=1000, epsilon=2.0, delta=1e-4, largest_norm=1.0, dimension=40, block=5),
+    ),
 }
 LENGTHS = {
     "k-rr": (1, 2),
@@ -45,6 +53,8 @@ LENGTHS = {
     "all-sets": (1, 2),
     "masked-prefix": (10, 10),
     "split-and-mix": (3, 6),
+    "counted-bits": (1, 1),
+    "vector-sum": (3, 21),
 }
 EVERY = [(kind, size) for kind in KINDS for size in (0, 1)]
 
