@@ -7,7 +7,8 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.text import count_of, percent
 from shuffledp.documents.estimate_document import effective_size
-from shuffledp.documents.words import Guess, Loss, Scale, listed, number, short_count, shortened
+from shuffledp.documents.words import Guess, Loss, Scale, epsilon0_of, listed, number, short_count, shortened
+from shuffledp.randomizers import TickColumns
 
 
 def estimate(errors, statistic="frequency") -> Estimate:
@@ -104,3 +105,9 @@ def test_a_share_is_told_apart_from_nothing_and_from_certainty(share, relation, 
 def test_a_remainder_is_rounded_as_the_bound_says(delta, relation, shown, share):
     loss = Loss.of(CentralDP(epsilon=1.0, delta=delta), relation)
     assert (loss.delta, loss.allowance) == (shown, share)
+
+
+def test_the_loss_of_ticks_is_named_of_all_messages_and_of_one():
+    """Mutant: the loss of all messages alone, which looks like the task's key and is four times it."""
+    said = epsilon0_of(TickColumns(epsilon0=1.5, num_options=6, at_most=2).model).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == "epsilon0 = 6 of all messages of a person, 1.5 of one"

@@ -101,14 +101,16 @@ def test_the_plan_says_what_is_found_and_what_a_report_gives_away():
     assert any("No word would be found" in each and "With " in each for each in few.warnings)
 
 
-def test_the_release_says_what_is_not_shown(tmp_path):
+def test_the_release_says_which_words_may_be_missing_and_names_no_floor(tmp_path):
     path = write_task(tmp_path, **OPEN, missing="drop", people={"expected": 800})
     answers = write_csv(tmp_path / "a.csv", ["cheated"], [[each] for each in ANSWERS])
     result = shuffledp("run", path, "--input", answers, "--output", tmp_path / "out", "--json")
     assert result.code == 0, result.err
     RELEASE.validate(result.json)
     page = (tmp_path / "out" / "release.html").read_text(encoding="utf-8")
-    assert "Not shown: whatever fewer than about" in page
+    assert "people or more wrote is shown with a chance of 95%" in page
+    assert "Words of fewer people may be shown too" in page  # the size found with 95% is no floor
+    assert "Not shown" not in page
     assert "reports that chose no word" in page
     text = shuffledp("plan", path).out
     assert "is found with a chance of 95%" in " ".join(text.split())

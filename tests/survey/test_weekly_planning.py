@@ -3,12 +3,13 @@
 import itertools
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from cli.running import shuffledp, task_with, write_task
+from cli.running import shuffledp, task_with, toml, write_task
 from shuffledp.accounting import compose_releases, epsilon_of
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.survey import Task, plan_weeks, weekly_planning
@@ -98,10 +99,11 @@ def test_the_command_prints_all_weeks_first_and_the_line_for_the_task(tmp_path):
     path = write_task(tmp_path, people={"expected": 50})
     result = shuffledp("plan", path, "--weeks", 2, "--epsilon", 1.5)
     text = " ".join(result.out.split())
+    found = plan_weeks(Task.read(path), num_weeks=2, target_epsilon=1.5)
     assert result.code == 0
     assert "50 people, the same for 2 weeks" in text
     assert "asked once, epsilon0 =" in text
-    assert "a second week tells nothing new" in text
+    assert ("ask once: a second week tells nothing new" in text) == (found.columns[0].once <= found.columns[0].of_mean)
     assert "[randomizer] epsilon0 =" in text
 
 
@@ -152,3 +154,49 @@ def test_ticks_are_solved_in_few_steps(monkeypatch):
     found = plan_weeks(Task.from_dict(task), 10_000, num_weeks=20, target_epsilon=1.0)
     assert 0.98 < found.epsilon <= 1.0
     assert len(steps) <= 5
+
+
+PETS = {
+    "name": "pets",
+    "value": "pets",
+    "kind": "multi-select",
+    "options": ["a", "b", "c"],
+    "at_most": 2,
+    "people": {"expected": 1000},
+    "randomizer": {"kind": "columns", "epsilon0": 1.0},
+    "release": {"delta": 1e-6, "minimum_batch": 500},
+}
+
+
+def test_the_line_for_a_task_of_ticks_has_the_loss_of_one_message(tmp_path):
+    """Mutant: the loss of all messages of a person, which the key would take for that of one: three times as much."""
+    path = tmp_path / "pets.toml"
+    path.write_text(toml(PETS), encoding="utf-8")
+    text = " ".join(shuffledp("plan", path, "--weeks", 4, "--epsilon", 1).out.split())
+    key = float(re.search(r"\[randomizer\] epsilon0 = ([0-9.]+)", text)[1])
+    assert (
+        plan_weeks(Task.from_dict(PETS | {"randomizer": {"kind": "columns", "epsilon0": key}}), num_weeks=4).epsilon
+        <= 1
+    )
+    assert "it is of one message" in text
+
+
+def test_asking_once_is_not_said_to_tell_as_much_where_the_mean_of_weeks_errs_less(tmp_path):
+    path = tmp_path / "pets.toml"
+    path.write_text(toml(PETS), encoding="utf-8")
+    (errors,) = plan_weeks(Task.from_dict(PETS), num_weeks=4, target_epsilon=1.0).columns
+    text = " ".join(shuffledp("plan", path, "--weeks", 4, "--epsilon", 1).out.split())
+    assert errors.of_mean < errors.once
+    assert "ask once: a second week tells nothing new" not in text
+    assert "about as much as the mean of all weeks" in text
+
+
+def test_weeks_in_which_no_word_can_be_found_are_said_to_be_so(tmp_path):
+    path = tmp_path / "jobs.toml"
+    words = {"name": "jobs", "value": "job", "kind": "open", "length": 8, "people": {"expected": 300}}
+    rest = {"randomizer": {"kind": "masked-prefix", "epsilon0": 6.0}, "release": {"delta": 1e-6, "minimum_batch": 100}}
+    path.write_text(toml(words | rest), encoding="utf-8")
+    text = " ".join(shuffledp("plan", path, "--weeks", 4, "--epsilon", 0.5).out.split())
+    assert "No word would be found with 95% among 300 people" in text
+    assert re.search(r"With [0-9,]+ people a word of all of them would be", text)
+    assert "100% of the people" not in text

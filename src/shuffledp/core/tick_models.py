@@ -88,3 +88,9 @@ class TicksModel(LocalModel):
             raise invalid(f"at most {MOST_OPTIONS}", num_options=self.num_options)
         if self.at_most > self.num_options:
             raise invalid(f"at most num_options={self.num_options}", at_most=self.at_most)
+
+
+def of_one_message(local: LocalModel) -> float | None:
+    """Local loss of one of the independent messages about options that a person sends; None for any other model."""
+    alone = local.separate if isinstance(local, TicksModel) else None
+    return None if alone is None else alone.epsilon0

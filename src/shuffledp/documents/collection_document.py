@@ -13,7 +13,7 @@ from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import DETAIL, Block, Pairs, Role, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.words import all_or_nothing, listed, little_shuffled
+from shuffledp.documents.words import all_or_nothing, epsilon0_of, listed, little_shuffled
 from shuffledp.parties.wire.keys import fingerprint, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import DEMONSTRATION, LOCAL_NETWORK, Collection, Column, Service, said_of_one_operator
@@ -125,7 +125,9 @@ def _question(column: Column) -> str:
     answers = column.randomizer.targets if len(column.randomizer.categories_of_answers) == 1 else ()
     named = column.label if column.question is None else f"{column.question} as {column.label}"
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
-    kind = f"{column.randomizer.kind}, epsilon0 = {column.randomizer.randomizer().model.epsilon0:.4g}"
+    model = column.randomizer.randomizer().model
+    loss = epsilon0_of(model).replace("\N{NO-BREAK SPACE}", " ")
+    kind = f"{column.randomizer.kind}, {loss}"
     return f"{named} ({listed}; {kind})" if answers else f"{named} ({kind})"
 
 

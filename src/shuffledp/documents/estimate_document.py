@@ -28,7 +28,7 @@ from shuffledp.documents.blocks import (
 from shuffledp.documents.document import Document, Place, Section
 from shuffledp.documents.estimate_forms import form_of
 from shuffledp.documents.follow_up_document import among_on_page, among_on_terminal
-from shuffledp.documents.open_answers_document import not_shown, word_sentences
+from shuffledp.documents.open_answers_document import may_be_missing, word_sentences
 from shuffledp.documents.words import NO_CURATOR, NOTHING, Scale, count, number, small_sample, wide_intervals
 from shuffledp.pipeline import Release
 from shuffledp.planning.mechanism_choice import error_through
@@ -141,7 +141,7 @@ def _on_terminal(outcome: ColumnOutcome) -> Iterable[Block]:
     about = "Intervals and standard errors are for these people; sampling adds to them for a population."
     unknown = why_unsampled(outcome.release)
     why = f"{'-: ' if sampled else 'Note: '}{unknown}." if unknown else ""
-    yield from told(not_shown(outcome), few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
+    yield from told(may_be_missing(outcome), few_people(outcome), outcome.column.randomizer.clipping, on=TERMINAL)
     yield from told(scale.beyond(estimate) if scale.is_share else "", on=DETAIL)
     yield from told(about, why, on=DETAIL)
 

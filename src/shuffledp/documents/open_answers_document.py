@@ -1,4 +1,4 @@
-"""Open answers in words: what is found, what is not shown, and what a plan says of both beforehand."""
+"""Open answers in words: what is found; what may be missing, and what a plan says of both beforehand."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from shuffledp.survey import ColumnOutcome
 from shuffledp.survey.questions.open_answer import OpenAnswer
 
 _FOUND = "95%"
+_FEWER = "Words of fewer people may be shown too, the more rarely the fewer there are: this is no least number."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class OpenAnswerPlan(ColumnPlanDocument):
             yield Text(
                 f"A word that {percent(plan.share, 'at least')} of the people write ({plan.people:,} people) is found "
                 f"with a chance of {_FOUND}; the chance that any word is shown which nobody wrote is at most "
-                f"{_chance(plan.alpha)}. What fewer people write is not shown, nor parts of it."
+                f"{_chance(plan.alpha)}. {_FEWER}"
             )
             yield Text(_fakes(plan.fakes or 0))
         if plan.better_bits is not None and plan.better_epsilon0 is not None:
@@ -66,13 +67,13 @@ class OpenAnswerPlan(ColumnPlanDocument):
 
 
 def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
-    """Meaning of the words of a release, and the rule for words that are not shown; empty for other estimates."""
+    """Meaning of the words of a release, and which may be missing; empty for other estimates."""
     estimate, question = outcome.release.estimate, outcome.column.randomizer
     if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
         return
     people, model = outcome.model.num_senders, question.model
     share = least_share(model, people, alpha=estimate.alpha)
-    yield not_shown(outcome)
+    yield may_be_missing(outcome)
     yield (
         f"The chance that any word is shown which nobody wrote is at most {_chance(estimate.alpha)}. All intervals "
         "together cover the shares in a population that these people are a random sample of in "
@@ -90,16 +91,19 @@ def word_sentences(outcome: ColumnOutcome) -> Iterable[str]:
         yield "More than 2,000 beginnings of words were frequent at once, and the rarest were not followed."
 
 
-def not_shown(outcome: ColumnOutcome) -> str:
-    """Sentence about what is not shown of open answers; "" of other estimates."""
+def may_be_missing(outcome: ColumnOutcome) -> str:
+    """Sentence about the words that may be missing among those shown of open answers; "" of other estimates."""
     estimate, question = outcome.release.estimate, outcome.column.randomizer
     if not isinstance(estimate, WordEstimate) or not isinstance(question, OpenAnswer):
         return ""
     people = outcome.model.num_senders
     share = least_share(question.model, people, alpha=estimate.alpha)
     if share is None:
-        return f"Not shown: whatever these {count_of(people, 'person', 'people')} wrote, who are too few for any word."
-    return f"Not shown: whatever fewer than about {round(share * people):,} people wrote."
+        who = count_of(people, "person", "people")
+        return f"These {who} are too few to count on any word: even one that all wrote may be missing."
+    return (
+        f"A word that about {round(share * people):,} people or more wrote is shown with a chance of {_FOUND}. {_FEWER}"
+    )
 
 
 def _fakes(fakes: int) -> str:

@@ -9,10 +9,11 @@ from shuffledp.documents.statement_document import promise_of
 from shuffledp.planning.detectable_differences import POWER, least_change
 from shuffledp.survey import WeeklyErrors, WeeksPlan
 
-_ONCE = (
-    "If answers stay as they are, ask once: a second week tells nothing new. Where they change, devices randomize each "
-    "answer anew every week. A report that is kept and sent again does not protect a change: those who changed are all "
-    "that differs between two weeks."
+_ONCE = "If answers stay as they are, ask once: a second week tells nothing new."
+_ABOUT_AS_MUCH = "If answers stay as they are, asking once tells about as much as the mean of all weeks: compare the two errors above."
+_ANEW = (
+    "Where answers change, devices randomize each answer anew every week. A report that is kept and sent again does not "
+    "protect a change: those who changed are all that differs between two weeks."
 )
 _BEFOREHAND = (
     "This holds for weeks that are planned beforehand, how many and what each may lose, with as many people in each. "
@@ -31,7 +32,7 @@ def weeks_document(plan: WeeksPlan) -> Document:
         for each in plan.columns
     ]
     said = (
-        *told(_ONCE),
+        *told(*_once(plan), _ANEW),
         *told(_BEFOREHAND, unshuffled, role=Role.NOTE),
         *(told(*_lines(plan), role=Role.PATH) if plan.target_epsilon is not None else ()),
     )
@@ -44,12 +45,25 @@ def weeks_document(plan: WeeksPlan) -> Document:
     )
 
 
+def _once(plan: WeeksPlan) -> Iterable[str]:
+    """What asking once would be worth, by the errors shown; nothing where they are not worked out."""
+    shown = (each for each in plan.columns if not plan.warnings(each))
+    beside = [(each.once, each.of_mean) for each in shown if each.once is not None]
+    if beside:
+        yield _ONCE if all(once <= mean for once, mean in beside) else _ABOUT_AS_MUCH
+
+
 def _column(plan: WeeksPlan, errors: WeeklyErrors) -> Iterable[Block]:
     """The errors of one column: of a week, of the mean, of a change, and of asking once."""
+    warnings = plan.warnings(errors)
+    if warnings:
+        yield Text(f"{errors.value}: {errors.kind} with epsilon0 = {_loss(errors)} every week.")
+        yield from told(*warnings, role=Role.DANGER)
+        return
     weeks = count_of(plan.num_weeks, "week")
     yield Text(
-        f"{errors.value}: {errors.kind} with epsilon0 = {in_digits(errors.epsilon0, 'exactly')} every week. Standard "
-        f"errors that randomizing adds, for {errors.at}:"
+        f"{errors.value}: {errors.kind} with epsilon0 = {_loss(errors)} every week. Standard errors that "
+        f"randomizing adds, for {errors.at}:"
     )
     rows = [
         ("one week", errors.of_week),
@@ -72,8 +86,21 @@ def _column(plan: WeeksPlan, errors: WeeklyErrors) -> Iterable[Block]:
     )
 
 
+def _loss(errors: WeeklyErrors) -> str:
+    """Local loss of one week; beside that of all messages, that of one."""
+    loss = in_digits(errors.epsilon0, "exactly")
+    one = errors.of_message
+    return loss if one is None else f"{loss} of all messages of a person, {in_digits(one, 'exactly')} of one,"
+
+
 def _lines(plan: WeeksPlan) -> Iterable[str]:
     """The lines for the task file."""
     yield "For the task file:"
     table = "value.randomizer" if plan.task.in_blocks else "randomizer"
-    yield f"  [{table}]  epsilon0 = {in_digits(plan.columns[0].epsilon0, 'at least')}"
+    yield f"  [{table}]  epsilon0 = {in_digits(plan.columns[0].key_epsilon0, 'exactly')}"
+    if len(plan.columns) > 1:
+        yield f"The same epsilon0 for each of the {len(plan.columns)} questions."
+    for errors in plan.columns:
+        loss = in_digits(errors.epsilon0, "at most")
+        if errors.of_message is not None:
+            yield f"{errors.value}: it is of one message; all messages of a week lose {loss} by themselves."

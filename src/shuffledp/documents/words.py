@@ -16,7 +16,7 @@ from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import SumModel
 from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
-from shuffledp.core.tick_models import TicksModel
+from shuffledp.core.tick_models import TicksModel, of_one_message
 from shuffledp.planning.mechanism_choice import ExpectedError
 
 if TYPE_CHECKING:
@@ -137,8 +137,10 @@ def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
 
 
 def epsilon0_of(local: LocalModel) -> str:
-    """The local loss with its name, in one piece."""
-    return f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
+    """The local loss with its name, in one piece; beside that of all messages of a person, that of one."""
+    loss = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
+    one = of_one_message(local)
+    return loss if one is None else f"{loss} of all messages of a person, {in_digits(one, 'exactly')} of one"
 
 
 def said_alone(local: LocalModel) -> str:

@@ -1,8 +1,8 @@
 """Plan of the same questions asked of the same people week after week, at one loss of all weeks together.
 
 Devices randomize anew every week, and each week is shuffled by itself, so that the weeks are releases that compose
-(`shuffledp.accounting.compose_releases`). Where answers do not change, a second week tells nothing that the first one,
-asked with the loss of all weeks, would not have told better.
+(`shuffledp.accounting.compose_releases`). Where answers do not change, a first week with the loss of all weeks tells
+about as much as the mean of all weeks.
 """
 
 import math
@@ -19,7 +19,7 @@ from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, Uns
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
-from shuffledp.core.tick_models import TicksModel
+from shuffledp.core.tick_models import TicksModel, of_one_message
 from shuffledp.laws.noisy_sort_sampling import gaussian_mu
 from shuffledp.planning.calibrate import LARGEST_EPSILON0
 from shuffledp.planning.mechanism_choice import ExpectedError, error_through
@@ -43,7 +43,9 @@ class WeeklyErrors(Described):
     Args:
         value: name of the column.
         kind: of its randomizer.
-        epsilon0: its local loss in one week, in nats.
+        epsilon0: local loss of all that a person sends in one week, in nats.
+        key_epsilon0: the key of the task that leads to it.
+        of_message: local loss of one message, where a person sends several independent ones; None elsewhere.
         at: the answers that errors are stated for.
         of_week: of the estimate of one week.
         of_mean: of the mean of all weeks, which fresh noise averages out of.
@@ -57,6 +59,8 @@ class WeeklyErrors(Described):
     value: str
     kind: str
     epsilon0: float
+    key_epsilon0: float
+    of_message: float | None
     at: str
     of_week: float
     of_mean: float
@@ -95,6 +99,13 @@ class WeeksPlan:
     def sent(self) -> float:
         """Loss of all that one person sends in all weeks, if nothing were shuffled."""
         return self.num_weeks * math.fsum(each.epsilon0 for each in self.columns)
+
+    def warnings(self, of: WeeklyErrors) -> tuple[str, ...]:
+        """Warnings of one column, whose errors then say nothing, as where no word could be found in any week."""
+        column = self.task.columns[self.columns.index(of)]
+        model, delta = column.model(self.num_users), column.release.delta
+        found = column.randomizer.plan(model, delta=delta, alone=True)
+        return () if found is None else found.warnings_for([model])
 
     def to_dict(self) -> dict[str, Any]:
         """Object that ``shuffledp plan --weeks --json`` prints (``weeks_plan`` in docs/schema.json)."""
@@ -264,6 +275,8 @@ def _errors(column: Column, num_users: int, num_weeks: int, once: Column | None)
         value=column.label,
         kind=column.randomizer.kind,
         epsilon0=local.epsilon0,
+        key_epsilon0=cast(Any, column.randomizer).epsilon0,
+        of_message=of_one_message(local),
         at=week.at,
         of_week=week.standard_error,
         of_mean=week.standard_error / math.sqrt(num_weeks),
