@@ -10,10 +10,10 @@ from shuffledp.planning.detectable_differences import POWER, least_change
 from shuffledp.survey import WeeklyErrors, WeeksPlan
 
 _ONCE = "If answers stay as they are, ask once: a second week tells nothing new."
-_ABOUT_AS_MUCH = "If answers stay as they are, asking once tells about as much as the mean of all weeks: compare the two errors above."
+_ABOUT_AS_MUCH = "If answers stay as they are, asking once tells about as much as the mean of all weeks."
 _ANEW = (
-    "Where answers change, devices randomize each answer anew every week. A report that is kept and sent again does not "
-    "protect a change: those who changed are all that differs between two weeks."
+    "Where answers change, devices randomize each answer anew every week. A report that is kept and sent again does "
+    "not protect a change: those who changed are all that differs between two weeks."
 )
 _BEFOREHAND = (
     "This holds for weeks that are planned beforehand, how many and what each may lose, with as many people in each. "
