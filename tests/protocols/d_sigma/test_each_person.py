@@ -109,3 +109,22 @@ def test_central_epsilon_is_the_best_window_and_never_above_epsilon0():
 def test_other_distances_than_kendalls_are_refused():
     with pytest.raises(UnsupportedModelError, match="Kendall"):
         named_each(MallowsShuffler(groups=LINE, alpha=3.0, distance="cayley"), 1.0)
+
+
+def test_gaussian_noise_hides_nobody_in_a_sparse_stretch_better_than_a_guess_without_a_view(monkeypatch):
+    """Mutant: people are asked about here and there, and those between two of them have the larger chance."""
+    sparse = 1000.0 + 9.0 * np.arange(1, 10)
+    line = np.concatenate([np.linspace(0, 1000, 1000), sparse, np.linspace(1090, 2090, 1000)])
+    shuffler = NoisySortShuffler(
+        groups=Groups.from_radius(line[:, None], 10.0), alpha=16.4, delta=1e-6, noise="gaussian"
+    )
+    named = named_each(shuffler, 0.5)
+    rank = int(np.flatnonzero(shuffler.prepare().order == 1004)[0])
+    noise = np.random.default_rng(1).normal(size=(400, line.size))
+    places = np.argsort(shuffler.prepare().parameters + noise, axis=1)
+    kept = (places[:, rank] == rank).mean()
+    assert named[rank] > kept - 0.06 > 0.05
+    monkeypatch.setattr("shuffledp.protocols.d_sigma.planning.each_person._MANY", 100)
+    coarse = named_each(shuffler, 0.5)
+    assert (coarse >= named).all()
+    assert named[100:900].max() < named[rank] / 2

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.table import Floats, Integers
@@ -24,8 +25,8 @@ _STEPS_APART = 240
 _STEPS_OF_LOSS = 96
 _MOST_LOSS = 24.0
 _LEAST_CHANCE, _STEPS_OF_CHANCE = 1e-7, 1600  # steps of one percent
-_MOST_ASKED = 512  # people, spread evenly along the order, with Gaussian noise; besides both ends of blocks
-_MOST_ENDS = 4096
+_MANY, _COARSER = 20_000, 8  # with more people the grid of distances of Gaussian noise is so much coarser
+_AT_ONCE = 20_000  # people
 _MOST_COMMON = 1024  # people of a window in which a common answer hides
 _STEP_OF_COST, _MOST_COST = 0.05, 30.0  # of a household's windows
 
@@ -34,8 +35,7 @@ def named_each(shuffler: SlotShuffler, epsilon0: float) -> Floats:
     """Largest chance with which somebody who knows all answers names the slot of a report, along the order.
 
     Every other person of the block hides somebody, at the cost of exchanging just the two (Theorem 4.2, refined). For
-    Gaussian noise the chance is on average over releases, and worked out for some hundred people spread along the order
-    and both ends of each block; anybody between two of them has the larger one.
+    Gaussian noise the chance is on average over releases.
 
     Args:
         shuffler: what shuffles.
@@ -76,22 +76,29 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
     """Chances for Gaussian noise: the p at which 1 - p = sum of exp(-2 epsilon0 - a) (p - delta(a)) over the others.
 
     Exchanging two people at a distance of d is a Gaussian shift of sqrt(2) d, and each a is free; distances are rounded
-    up to a grid, and so are chances.
+    up to a grid, and so are chances. The right side rises with p, so that the first p at which it is too much is found
+    by halving.
     """
     prepared = shuffler.prepare()
-    people = prepared.order.size
-    ends = np.concatenate([prepared.starts[:-1], prepared.starts[1:] - 1])[:_MOST_ENDS]
-    spread = np.linspace(0, people - 1, min(people, _MOST_ASKED)).astype(np.int64)
-    asked = np.unique(np.concatenate([ends, spread]))
     edges, chances, kept = _gaussian_grid()
-    counts = _within(prepared.parameters, prepared.starts, asked, edges)
-    hidden = counts @ kept.T * math.exp(-2 * epsilon0)
-    impossible = hidden > 1 - chances
-    named = np.where(impossible.any(axis=1), chances[impossible.argmax(axis=1)], 1.0)
-    after = np.searchsorted(asked, np.arange(people))
-    before = np.maximum(after - (asked[after] > np.arange(people)), 0)
-    found: Floats = np.maximum(named[before], named[after])
-    return found
+    if prepared.order.size > _MANY:
+        edges, kept = edges[_COARSER - 1 :: _COARSER], kept[:, _COARSER - 1 :: _COARSER]
+    counts = _within(_apart(prepared.parameters, prepared.starts), edges)
+    low = np.zeros(prepared.order.size, dtype=np.int64)
+    high = np.full(low.size, chances.size)
+    while (open_ := np.flatnonzero(low < high)).size:
+        middle = (low[open_] + high[open_]) // 2
+        hidden = _summed(counts, kept, open_, middle) * math.exp(-2 * epsilon0)
+        impossible = hidden > 1 - chances[middle]
+        high[open_[impossible]] = middle[impossible]
+        low[open_[~impossible]] = middle[~impossible] + 1
+    return np.append(chances, 1.0)[high]
+
+
+def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
+    """Sum over distances of the number of others times what they keep at each person's own chance."""
+    parts = np.array_split(np.arange(people.size), max(1, people.size // _AT_ONCE))
+    return np.concatenate([np.einsum("ij,ij->i", counts[people[part]], kept[chance[part]]) for part in parts])
 
 
 @cache
@@ -105,16 +112,22 @@ def _gaussian_grid() -> tuple[Floats, Floats, Floats]:
     return edges, chances, kept
 
 
-def _within(at: Floats, starts: Integers, asked: Integers, edges: Floats) -> Floats:
-    """Number of others of the block in each interval of distances, for the people asked about."""
-    found = np.zeros((asked.size, edges.size))
-    blocks = np.searchsorted(starts, asked, side="right") - 1
-    for row, (rank, block) in enumerate(zip(asked.tolist(), blocks.tolist(), strict=True)):
-        here = at[starts[block] : starts[block + 1]]
-        up = np.searchsorted(here, at[rank] + edges, side="right")
-        down = np.searchsorted(here, at[rank] - edges, side="left")
-        inside = up - down - 1
-        found[row] = np.diff(inside, prepend=0)
+def _apart(at: Floats, starts: Integers) -> Floats:
+    """Places along one line on which nobody of another block is within reach."""
+    first, last = at[starts[:-1]], at[starts[1:] - 1]
+    ends = np.cumsum(last - first + 3 * _MOST_APART)
+    return np.asarray(at + np.repeat(np.append(0.0, ends[:-1]) - first, np.diff(starts)))
+
+
+def _within(at: Floats, edges: Floats) -> NDArray[np.int32]:
+    """Number of others in each interval of distances, shape (people, intervals); rounding adds nobody."""
+    slack = 8 * np.finfo(float).eps * max(float(at[-1]), 1.0)
+    found = np.empty((at.size, edges.size), dtype=np.int32)
+    before = np.ones(at.size, dtype=np.int64)  # everybody is near herself
+    for column, edge in enumerate(edges.tolist()):
+        up, down = np.searchsorted(at, at + (edge - slack), "right"), np.searchsorted(at, at - (edge - slack), "left")
+        found[:, column] = np.maximum(up - down - before, 0)
+        before = np.maximum(up - down, before)
     return found
 
 
