@@ -48,6 +48,13 @@ def test_another_separator_and_lists_of_arrow(tmp_path):
     assert counts(task(), lists, tmp_path) == {"car": 1, "bus": 1, "on foot": 1}
 
 
+@pytest.mark.parametrize("name", ["(none)", "(missing)", "(not asked)"])
+def test_no_option_has_the_name_that_a_row_has_for_no_tick(name):
+    """Mutant: of sets in files, that of this option and the empty one are the same row."""
+    with pytest.raises(InvalidParameterError, match="for no tick"):
+        task(options=[*OPTIONS, name])
+
+
 def test_a_null_of_arrow_and_a_named_text_are_missing(tmp_path):
     lists = pa.table({"transport": pa.array([["car"], None, []], pa.list_(pa.string()))})
     with pytest.raises(InputDataError, match=r"1 of 3 are missing: row 2"):

@@ -64,6 +64,12 @@ def test_other_shuffles_are_refused(further):
         task(**further)
 
 
+def test_no_category_has_the_name_of_an_empty_message():
+    """Mutant: such a category and the empty messages are one row in files, and estimates are of both."""
+    with pytest.raises(InvalidParameterError, match="the name of an empty message"):
+        task(categories=[*TOWNS, "(no message)"])
+
+
 def test_no_service_can_collect_it():
     with pytest.raises(InvalidParameterError, match=r"without blanket in \[randomizer\]: an upload holds all messages"):
         require_service(task(), relayed=False)

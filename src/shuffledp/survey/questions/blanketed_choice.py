@@ -37,6 +37,11 @@ class BlanketedChoice(SingleChoice):
     needs_uniform: ClassVar[bool] = True
     in_one_place: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        super(BlanketedChoice, self).__post_init__()
+        if EMPTY in self.targets:
+            raise InvalidParameterError(f"categories must not have {EMPTY!r}, the name of an empty message.")
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The section written by ``to_dict``."""

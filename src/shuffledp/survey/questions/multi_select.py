@@ -79,6 +79,8 @@ class MultiSelect(Question):
         check_options(self.options, separator="" if self.option_columns else self.separator)
         if not self.options:
             raise invalid("one or more", options=list(self.options))
+        if taken := {NONE_OF_THESE, MISSING_CATEGORY, NOT_ASKED} & set(self.options):
+            raise invalid("none of the names that rows of a release have for no tick", options=sorted(taken))
         validate.integer_at_least(1, at_most=self.at_most)
         if self.at_most > len(self.options):
             raise invalid(f"at most {len(self.options)}, the number of options", at_most=self.at_most)

@@ -92,7 +92,7 @@ def _named_each_gaussian(shuffler: NoisySortShuffler, epsilon0: float) -> Floats
         impossible = hidden > 1 - chances[middle]
         high[open_[impossible]] = middle[impossible]
         low[open_[~impossible]] = middle[~impossible] + 1
-    return np.append(chances, 1.0)[high]
+    return np.asarray(np.append(chances, 1.0)[high])
 
 
 def _summed(counts: NDArray[np.int32], kept: Floats, people: Integers, chance: Integers) -> Floats:
