@@ -152,3 +152,33 @@ def test_columns_that_the_table_does_not_have_are_refused_before_anything_is_wri
 )
 def test_what_does_not_go_together_is_refused(survey, tmp_path, given, reason):
     assert reason in refused(2, "init", survey, *given, "--output", tmp_path / "made.toml")
+
+
+@pytest.fixture
+def lists(tmp_path):
+    path = tmp_path / "ways.csv"
+    ways = ["bus;bicycle", "bus", "car; bus", "", "k.A.", "bicycle;"] * 50
+    path.write_text("\n".join(["transport", *(f'"{way}"' for way in ways)]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_options_of_ticks_are_taken_from_the_lists_of_a_column_or_named(lists, tmp_path):
+    made, text = made_from(lists, tmp_path, "--value", "transport", "--kind", "ticks")
+    assert 'options = ["bicycle", "bus", "car"]  # read from the answers' in text
+    assert "of one message" in text
+    assert "better name all that are possible" in text
+    assert "range" not in made.err
+    done = shuffledp(
+        "run", tmp_path / "made.toml", "--input", lists, "--output", tmp_path / "out", "--no-figures"
+    )
+    assert done.code == 0, done.err
+    named = ("--value", "transport", "--kind", "ticks", "--categories", "bus,bicycle,car,tram", "--force")
+    assert 'options = ["bus", "bicycle", "car", "tram"]  # all that can' in made_from(lists, tmp_path, *named)[1]
+
+
+def test_lists_that_become_categories_are_said_to_be_lists_without_showing_one(lists, tmp_path):
+    made, _ = made_from(lists, tmp_path, "--value", "transport")
+    said = " ".join(made.err.split())
+    assert "column 'transport' holds lists" in said
+    assert "--kind ticks takes them apart" in said
+    assert "bicycle" not in said

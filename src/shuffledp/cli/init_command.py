@@ -59,12 +59,13 @@ class _Wanted:
     def check(self, table: Path | None) -> None:
         """Refuse options that do not fit together."""
         from shuffledp.core.validate import integer_at_least
-        from shuffledp.survey.task_templates import columns_and_lists, form_of
+        from shuffledp.survey.task_templates import columns_and_lists, form_of, lists_options
 
         kind, most = self.title, _BY.get(self.title, 0)
         num_columns, num_lists = columns_and_lists(form_of(kind))
-        if self.categories is not None and (num_lists != 1 or len(self.values) > 1):
-            what = f"for kind {kind!r}" if num_lists != 1 else "beside several --value"
+        named = 1 if lists_options(form_of(kind)) else num_lists
+        if self.categories is not None and (named != 1 or len(self.values) > 1):
+            what = f"for kind {kind!r}" if named != 1 else "beside several --value"
             raise InvalidParameterError(f"--categories must be left out {what}: it is the answers to one question.")
         if table is not None and not self.values:
             raise InvalidParameterError("--value COLUMN must be given beside a table of answers: the private column.")
@@ -90,6 +91,7 @@ class _Wanted:
             of_pair = self.values or ("first", "second")
             columns = [of_pair] if num_columns == 2 else [(name,) for name in self.values or ("answer",)]
             lists = (self.categories or ("No", "Yes"),) * num_lists
+            lists = lists or tuple(filter(None, [self.categories]))
             return [Asked(columns=each, form=form, categories=lists, protocol=self.protocol) for each in columns]
         if num_columns == 2:
             both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
@@ -105,10 +107,12 @@ class _Wanted:
         question = Asked(columns=(found.column,), form=form, integer=found.is_whole, protocol=self.protocol)
         if found.length:
             question = replace(question, dimension=found.length)
-        if not columns_and_lists(form)[1]:
+        if not columns_and_lists(form)[1] and not question.has_options:
             return question
         if self.categories is not None:
             return replace(question, categories=(self.categories,))
+        if question.has_options:
+            return replace(question, categories=(found.options(),), read=True)
         return replace(question, categories=(found.categories(),), read=True, alike=found.alike)
 
 
@@ -187,12 +191,21 @@ def init(
 
 def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Sequence[Found]") -> None:
     """Write to standard error what was read from the table, and what is still to be set."""
-    from shuffledp.documents.flow_document import categories_were_read, looked_alike, put_into_bins, range_to_set
+    from shuffledp.documents.flow_document import (
+        categories_were_read,
+        lists_as_categories,
+        looked_alike,
+        put_into_bins,
+        range_to_set,
+    )
     from shuffledp.survey.task_templates import columns_and_lists, form_of
 
     note = put_into_bins if columns_and_lists(form_of(wanted.title))[1] == 1 else range_to_set
-    ranged = [each for each in asked if found and not each.categories and each.protocol != "vector-sum"]
+    ranged = [each for each in asked if found and each.has_range]
     notes = [note(each.columns[0]) for each in ranged]
+    lists = {each.column for each in found if each.is_listed}
+    chosen = [name for each in asked if each.read and not each.has_options for name in each.columns]
+    notes += [lists_as_categories(name) for name in chosen if name in lists]
     notes += [looked_alike(names) for each in asked for names in each.alike]
     if any(each.read for each in asked):
         notes.append(f"WARNING: {categories_were_read(str(output))}")

@@ -113,6 +113,14 @@ def put_into_bins(column: str) -> str:
     )
 
 
+def lists_as_categories(column: str) -> str:
+    """Note that lists of options were taken as they are, each as one answer."""
+    return (
+        f"column {column!r} holds lists, and each different list is one category of the task: --kind ticks takes them "
+        "apart into options."
+    )
+
+
 def range_to_set(column: str) -> str:
     """Note that the range of numbers in a new task is none of theirs."""
     return (

@@ -22,6 +22,7 @@ from shuffledp.files.reading import NOBODY, read_batches
 from shuffledp.files.row_problems import is_number, is_text, plain, stripped
 from shuffledp.randomness.sources import resolve_source
 from shuffledp.survey import Task
+from shuffledp.survey.questions.multi_select import SEPARATOR
 
 Category = str | int | bool
 MOST_CATEGORIES = 100
@@ -46,6 +47,8 @@ class Found:
         is_whole: whether all are whole.
         is_date: whether all answers are dates.
         length: numbers in the first list of a column of lists; 0 for other columns.
+        parts: the different texts in lists, or between separators, in order; None if more than ``MOST_CATEGORIES``.
+        is_listed: whether some answer holds several of them.
     """
 
     column: str
@@ -57,6 +60,8 @@ class Found:
     is_whole: bool
     is_date: bool
     length: int = 0
+    parts: tuple[str, ...] | None = ()
+    is_listed: bool = False
 
     @property
     def wants_bins(self) -> bool:
@@ -89,6 +94,15 @@ class Found:
             )
         return self.answers
 
+    def options(self) -> tuple[str, ...]:
+        """The parts of answers as options to tick; refused if there are too few or too many."""
+        if self.parts is None or len(self.parts) < 2:
+            raise InputDataError(
+                f"column {self.column!r} must hold lists, or texts with {SEPARATOR!r} between options, of 2 to "
+                f"{MOST_CATEGORIES} different options if no --categories are given."
+            )
+        return self.parts
+
 
 class _Column:
     """Content of a column, collected batch after batch."""
@@ -99,6 +113,8 @@ class _Column:
         self._found: set[Any] = set()
         self._unanswered: set[str] = set()
         self._length = 0
+        self._parts: set[str] = set()
+        self._listed = False
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take a batch."""
@@ -107,6 +123,8 @@ class _Column:
         if pa.types.is_nested(column.type):
             self._number = self._whole = self._date = False
             self._length = self._length or (len(column[0]) if len(column) else 0)
+            if is_text(getattr(column.type, "value_type", column.type)):
+                self._take_apart(column)
             return
         if pa.types.is_floating(column.type):
             column = column.filter(pc.invert(pc.is_nan(column)))
@@ -116,7 +134,15 @@ class _Column:
             unanswered = pc.is_in(pc.utf8_lower(column), pa.array([*_NOT_ANSWERED, ""], column.type))
             self._unanswered |= {each for each in pc.unique(column.filter(unanswered)).to_pylist() if each}
             column = column.filter(pc.invert(unanswered))
+            self._take_apart(pc.split_pattern(pc.unique(column), SEPARATOR))
         self._look(column, commas=may_have_commas(batch))
+
+    def _take_apart(self, lists: pa.Array) -> None:
+        """Take the parts of lists of texts, without blanks around them."""
+        parts = stripped(pc.list_flatten(lists))
+        self._listed |= len(parts) > len(lists)
+        if len(self._parts) <= MOST_CATEGORIES:
+            self._parts |= {each for each in pc.unique(parts).to_pylist() if each}
 
     def _look(self, column: pa.Array, *, commas: bool) -> None:
         different = pc.unique(column)
@@ -144,6 +170,8 @@ class _Column:
             is_whole=self._whole,
             is_date=self._date and bool(self._found),
             length=self._length,
+            parts=tuple(sorted(self._parts)) if len(self._parts) <= MOST_CATEGORIES else None,
+            is_listed=self._listed,
         )
 
 

@@ -82,6 +82,7 @@ _TITLES = {  # of the kinds that are not about a type of question, but about how
 }
 _NAMED = "# all possible answers, as they were fixed before anybody answered"
 _READ = "# read from the answers, which tells that each was given: better name all that are possible"
+_OPTIONS, _OPTIONS_NAMED = ("one", "another", "a third"), "# all that can be ticked, fixed beforehand"
 _LEAST_BATCH, _OF_REGION, _REGIONS, _DELTA_DIGITS = 2, 100, 10, 6
 
 
@@ -107,6 +108,16 @@ def form_of(kind: str, *, many_numbers: bool = False) -> str:
     return form
 
 
+def lists_options(form: str) -> bool:
+    """Whether a task of this form lists options beside its table, of which people tick several.
+
+    Example:
+        >>> lists_options("multi-select"), lists_options("category")
+        (True, False)
+    """
+    return form != _SUM_OF_SHARES and "$options" in question_type(form).head
+
+
 def columns_and_lists(form: str) -> tuple[int, int]:
     """Number of private columns of one question of this form, and of lists of categories in its table.
 
@@ -127,7 +138,7 @@ class Asked:
     Args:
         columns: its private column, or two that are randomized jointly.
         form: the question's name in the registry of questions, or "sum" for a protocol.
-        categories: the answers of each column, where they are named.
+        categories: the answers of each column, where they are named; of ticks, the options.
         read: whether they were read from answers, which a comment then says.
         alike: categories that differ by case alone, which a comment then names.
         integer: of a sum, whether answers are whole numbers.
@@ -149,9 +160,23 @@ class Asked:
         """The table of the task file that holds the randomizer or protocol."""
         return "protocol" if self.form == _SUM_OF_SHARES else "randomizer"
 
+    @property
+    def has_options(self) -> bool:
+        """Whether its answers are options to tick, which stand beside its table."""
+        return lists_options(self.form)
+
+    @property
+    def has_range(self) -> bool:
+        """Whether its table has a range of numbers, which is not read from answers."""
+        return RANGE in self.table()
+
     def named(self, key: str) -> str:
         """The line that names the column under this key, or both columns, and the lines beside the table."""
         head = "" if self.form == _SUM_OF_SHARES else question_type(self.form).head
+        if self.has_options:
+            (options,) = self.categories or (_OPTIONS,)
+            comment = _READ if self.read else _OPTIONS_NAMED
+            head = head.replace("$options", f"{_toml(options)}  {comment}")
         if len(self.columns) > 1:
             jointly = "# the private columns in the table of answers, randomized jointly"
             return f"columns = {_toml(self.columns)}  {jointly}\n{head}"
@@ -163,7 +188,7 @@ class Asked:
             whole = "true  # answers are whole numbers" if self.integer else "false  # answers have decimals"
             return _SUMS[self.protocol].replace("$integer", whole).replace("$dimension", str(self.dimension))
         lines = question_type(self.form).template.replace("$epsilon0", _EPSILON0)
-        if not self.categories:
+        if not self.categories or self.has_options:
             return lines
         lines += f"{_READ if self.read else _NAMED}\n"
         for names in self.alike:

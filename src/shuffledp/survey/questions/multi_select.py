@@ -55,10 +55,13 @@ class MultiSelect(Question):
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {"categories": (2, 500), "ticks": (1, 100)}
     head: ClassVar[str] = (
         'kind = "multi-select"  # people tick all that apply\n'
-        'options = ["one", "another", "a third"]  # all that can be ticked, fixed beforehand\n'
+        "options = $options\n"
         "at_most = 2  # ticks of a person that the device keeps; fewer err less\n"
     )
-    template: ClassVar[str] = 'kind = "columns"  # yes or no for each option by itself\n$epsilon0'
+    template: ClassVar[str] = (
+        'kind = "columns"  # yes or no for each option by itself\n'
+        "epsilon0 = 1.0  # of one message; all of a person lose up to min(2 at_most, options) times that\n"
+    )
     init_kind: ClassVar[str] = "ticks"
     init_title: ClassVar[str] = "Ticks"
     keeps_missing: ClassVar[bool] = True

@@ -25,7 +25,7 @@ from shuffledp.survey.questions.question import AnswerColumns, Question, Read
 _HEAD = """\
 kind = "open"  # a short text in people's own words
 code = "letters"  # a to z, blank, hyphen, apostrophe; or "bytes", for any script: fewer words are found
-length = 16  # letters that count; the rest is cut
+length = 8  # letters that count; the rest is cut, and with twice as many, words need twice as many people
 """
 _TEMPLATE = """\
 kind = "masked-prefix"  # one part of the text, or by chance another
