@@ -168,9 +168,7 @@ def test_the_options_of_ticks_are_taken_from_the_lists_of_a_column_or_named(list
     assert "of one message" in text
     assert "better name all that are possible" in text
     assert "range" not in made.err
-    done = shuffledp(
-        "run", tmp_path / "made.toml", "--input", lists, "--output", tmp_path / "out", "--no-figures"
-    )
+    done = shuffledp("run", tmp_path / "made.toml", "--input", lists, "--output", tmp_path / "out", "--no-figures")
     assert done.code == 0, done.err
     named = ("--value", "transport", "--kind", "ticks", "--categories", "bus,bicycle,car,tram", "--force")
     assert 'options = ["bus", "bicycle", "car", "tram"]  # all that can' in made_from(lists, tmp_path, *named)[1]
