@@ -8,7 +8,9 @@ import pytest
 
 from cli.running import task_with
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.documents.blocks import Text
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
+from shuffledp.protocols.d_sigma.documents.mixing_document import GroupsDocument
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
@@ -240,6 +242,24 @@ def test_a_plan_warns_of_a_loss_that_randomizing_alone_keeps_within():
     assert "The shuffle adds nothing to what randomizing promises" in warning
     assert "each of the 3 people of the largest, alpha = 6, and the shuffle's own alpha is 6.06" in warning
     assert many.to_dict()["warnings"] == [warning]
+
+
+def test_a_loss_that_randomizing_alone_keeps_within_is_no_alarm_where_slots_are_hidden():
+    task = Task.from_dict(
+        task_with(
+            public=["km"],
+            randomizer={"kind": "k-rr", "epsilon0": 0.5, "categories": ["No", "Yes"]},
+            shuffler={"kind": "noisy-sort", "alpha": 30.0},
+            groups={"columns": ["km"], "radius": 10},
+        )
+    )
+    places = np.arange(300.0)[:, None]
+    found = plan(task, grouping=Grouping(Groups.from_radius(places, 10), places))
+    assert found.of_shuffle.promises.named.half <= 0.5
+    assert found.warnings == ()
+    (section,) = [each for each in GroupsDocument().plan_sections(found) if each.anchor == "groups"]
+    said = [block.text for block in section.blocks if isinstance(block, Text)]
+    assert sum("promises nothing beyond randomizing" in each for each in said) == 1
 
 
 @pytest.mark.parametrize("people", [1, 2])

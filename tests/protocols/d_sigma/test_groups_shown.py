@@ -13,7 +13,9 @@ from shuffledp.core.text import percent
 from shuffledp.documents.blocks import Picture, Text
 from shuffledp.files import stages
 from shuffledp.protocols.d_sigma.documents.place_document import places_section
-from shuffledp.survey import Task
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.survey.groups import Grouping
+from shuffledp.survey import Task, plan
 from shuffledp.testing import SeededSource
 
 WAYS = {
@@ -90,6 +92,21 @@ def test_no_shuffling_would_give_intervals_that_are_no_wider(pages):
         assert (
             outcome.shuffle_result.unshuffled_error <= outcome.shuffle_result.estimate.standard_error * (1 + 1e-9)
         ).all()
+
+
+def test_the_page_names_people_with_the_chances_of_the_plan(tmp_path):
+    rows = [[person % 40, "Yes" if person % 3 else "No"] for person in range(400)]
+    _, page, _ = page_of(tmp_path, rows, names=("age", "cheated"), alpha=60.0, columns=["age"], radius=2.0)
+    ages = np.array([[row[0]] for row in rows], dtype=float)
+    grouping = Grouping(Groups.from_radius(ages, 2.0), ages)
+    task = Task.from_dict(
+        task_with(public=["age"], shuffler={"kind": "mallows", "alpha": 60.0}, groups={"columns": ["age"], "radius": 2})
+    )
+    named = plan(task, grouping=grouping).of_shuffle.promises.named
+    for whose, chance in (("The least hidden person", named.most), ("Half of the people", named.half)):
+        row = next(each for each in page.all("tr") if each.text.strip().startswith(whose))
+        assert f"at most {percent(chance, 'at most')}" in row.text
+    assert "nothing is promised" not in page.text  # of the largest group alone, at so large an alpha
 
 
 def test_people_who_are_alone_are_counted(tmp_path):

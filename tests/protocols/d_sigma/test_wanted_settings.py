@@ -3,18 +3,23 @@
 import itertools
 import math
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.text import percent
 from shuffledp.protocols.d_sigma.documents.exploration_document import task_lines
 from shuffledp.protocols.d_sigma.documents.sought_document import sought_document
 from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
 from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
-from shuffledp.protocols.d_sigma.planning.personal_promises import promises_of, uniform_of
+from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, Spread, promises_of, uniform_of
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
+    Limits,
     Wanted,
     crowd_wanted,
     epsilon0_wanted,
@@ -24,7 +29,9 @@ from shuffledp.protocols.d_sigma.planning.wanted_settings import (
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
-from shuffledp.protocols.d_sigma.survey.groups_sought import seek
+from shuffledp.protocols.d_sigma.survey.groups_sought import Sought, choose, seek
+from shuffledp.protocols.d_sigma.survey.pilot_bench import shuffler_of
+from shuffledp.protocols.d_sigma.survey.settings_tried import Setting
 from shuffledp.randomizers import KaryRandomizedResponse, LdpModel
 from shuffledp.survey import Task
 
@@ -213,3 +220,52 @@ def test_of_settings_that_displace_alike_the_smaller_pure_alpha_is_taken_and_dis
     assert best.setting.alpha == min(each.setting.alpha for each in near if not each.setting.delta)
     document = sought_document(found, name="firm", digest="0" * 64, groups=task.column.shuffler.groups)
     assert "The task's groups do not overlap" in " ".join(str(each) for each in document.promise.headline)
+
+
+def row(name, alpha, moved, kept, named, *, delta=0.0, reach=2.0):
+    spread = Spread(most=named, nine_in_ten=named, half=named)
+    promises = Promises(epsilon0=1.0, delta=1e-6, num_alone=0, named=spread, households={}, central=spread, regions=())
+    setting = Setting(mechanism=name, alpha=alpha, delta=delta, reach=reach, largest=9)
+    return Sought(setting=setting, limits=Limits(), displacement=moved, kept=kept, promises=promises)
+
+
+def test_a_row_that_another_one_beats_on_every_column_is_never_chosen():
+    wanted, pure = Wanted(slot_chance=0.5), row("mallows", 2.0, 98.0, 0.442, 0.691)
+    beaten, even = [row("even", 9.0, 85.0, 0.46, 0.41), pure], row("even", 9.0, 98.0, 0.46, 0.7)
+    assert choose(beaten, wanted, 2.0) == 0
+    assert choose([even, pure], wanted, 2.0) == 1  # neither beats the other: the smaller alpha
+    far = row("far", 1.0, 85.0, 0.46, 0.41, reach=4.0)
+    assert choose([far, pure], wanted, 2.0) == 1  # of the task's own reach
+    assert choose([far, replace(far, displacement=86.0)], wanted, 2.0) == 0
+    assert choose([row("spent", 1.0, 97.0, 0.44, 0.69, delta=1e-6), pure], wanted, 2.0) == 1
+
+
+def test_those_for_whom_it_is_impossible_are_told_apart_with_where_they_are():
+    places = np.append(np.arange(200.0), [1000.0, 1000.0, 5000.0])
+    grouping = Grouping(Groups.from_radius(places, 5), places[:, None])
+    asked = Task.from_dict(
+        {
+            "name": "ages",
+            "value": "ill",
+            "public": ["age"],
+            "randomizer": {"kind": "k-rr", "epsilon0": EPSILON0, "categories": ["no", "yes"]},
+            "shuffler": {"kind": "noisy-sort", "alpha": 4.0},
+            "groups": {"columns": ["age"], "radius": 5},
+            "release": {"delta": 1e-6},
+        }
+    )
+    found = seek(asked.column, grouping, Wanted(slot_chance=0.3))
+    best = found.found[found.best]
+    assert found.chosen.named.most <= 0.3 < best.promises.named.most
+    assert [(each.people, each.at, each.row) for each in found.chosen.left_out] == [
+        (2, (1000.0,), 200),
+        (1, (5000.0,), 202),
+    ]
+    reach = Groups.from_radius(places, best.setting.reach)
+    shuffler = shuffler_of(best.setting, Grouping(reach), reference_order(reach, coordinates=places[:, None]))
+    assert found.chosen.kept_there == mixing_of(reach, shuffler).kept
+    page = sought_document(found, name="age", digest="", groups=asked.shuffler.groups)
+    said = " ".join(block.text for block in page.promise.headline)
+    assert "(age 1000 (2); age 5000 (1))" in said
+    assert "One report of the rest" in said
+    assert f"{percent(found.chosen.kept_there)} of " in said

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import DETAIL, PAGE, Block, Cell, Column, Role, Table, Text, told
 from shuffledp.documents.document import Section
@@ -11,7 +12,7 @@ from shuffledp.documents.family_document import FamilyDocument
 from shuffledp.documents.words import NOTHING, count, number
 from shuffledp.protocols.d_sigma.documents.place_document import places_section
 from shuffledp.protocols.d_sigma.documents.promises_document import promised
-from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing
+from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, Mixing, slots_still_hide
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.regional_result import Regional
@@ -33,16 +34,18 @@ class GroupsDocument(FamilyDocument):
         """Mixing of the groups of an input."""
         groups = groups_of(plan.task.shuffler)
         if isinstance(plan.of_shuffle, GroupsPlan) and groups is not None:
-            yield groups_plan_section(plan.of_shuffle, groups)
+            models = [column.model for column in plan.columns]
+            yield groups_plan_section(plan.of_shuffle, groups, models)
 
 
-def groups_plan_section(plan: GroupsPlan, section: GroupsSection) -> Section:
+def groups_plan_section(plan: GroupsPlan, section: GroupsSection, models: Sequence[ProtocolModel]) -> Section:
     """Group sizes and the order first, then the effect of other losses and other groups."""
     own = plan.mixing
     blocks: list[Block] = [
         Text(f"Groups: {section.words}.", Role.HEADING),
         *_sentences(own, section),
         *([] if plan.promises is None else promised(plan.promises)),
+        *told("" if plan.promises is None else slots_still_hide(plan.promises.named, models)),
         _table_of_losses("alpha", [(f"{each.alpha:.4g}", each) for each in plan.by_alpha], own, section),
     ]
     if plan.by_reach:
@@ -61,6 +64,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
     mixing = regional.mixing
     blocks = (
         *told(*regional.warnings(outcome.model), role=Role.DANGER),
+        *told(slots_still_hide(regional.named, [outcome.model])),
         Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=PAGE),
         _alone(mixing),
         _table_of_shuffles(outcome, mixing, section),
@@ -245,10 +249,12 @@ def _odds(regional: Regional) -> Iterable[Block]:
     if regional.mixing.num_alone:
         people = count_of(regional.mixing.num_alone, "person who is", "people who are")
         found.append((f"The {people} alone: the report stays in its slot", "100%"))
-    if smallest is not None:
+    found += _named_rows(regional)
+    if smallest is not None and (_promises(smallest) or regional.named is None):
         which = "smallest of the others" if regional.mixing.num_alone else "smallest"
         found.append((f"Somebody whose group is the {which}: {count(smallest.group_size)} people", _chance(smallest)))
-    found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
+    if _promises(largest) or regional.named is None:
+        found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
     if near is not None:
         found.append(("Somebody in the middle of the order, hidden by everybody nearby too", _chance(near)))
     found += _household_rows(regional)
@@ -273,6 +279,23 @@ def _odds(regional: Regional) -> Iterable[Block]:
     )
 
 
+def _named_rows(regional: Regional) -> list[tuple[str, str]]:
+    """Chances over people, by everybody nearby: those of the plan; bounds from the group alone may be larger."""
+    if regional.named is None:
+        return []
+    others = " of the others" * bool(regional.mixing.num_alone)
+    named = {"The least hidden person": "most", "Nine in ten people": "nine_in_ten", "Half of the people": "half"}
+    return [(f"{whose}{others}", _at_most(getattr(regional.named, key))) for whose, key in named.items()]
+
+
+def _promises(bound: ReidentificationBound) -> bool:
+    return bound.success <= _CERTAIN
+
+
 def _chance(bound: ReidentificationBound) -> str:
+    return _at_most(bound.success)
+
+
+def _at_most(chance: float) -> str:
     """The probability in words, or that none below certainty can be promised."""
-    return "nothing is promised" if bound.success > _CERTAIN else f"at most {percent(bound.success, 'at most')}"
+    return "nothing is promised" if chance > _CERTAIN else f"at most {percent(chance, 'at most')}"

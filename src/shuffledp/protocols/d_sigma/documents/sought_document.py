@@ -1,6 +1,6 @@
 """Settings that meet what is wanted, in words: what to take, what is impossible and why, and the lines of the task."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
@@ -9,7 +9,8 @@ from shuffledp.protocols.d_sigma.documents.exploration_document import NO_LEAK, 
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK
 from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
-from shuffledp.protocols.d_sigma.survey.groups_sought import GroupsSought, Sought
+from shuffledp.protocols.d_sigma.survey.groups_sought import GroupsSought, LeftOut, Sought
+from shuffledp.protocols.d_sigma.survey.settings_tried import GAUSSIAN, Setting
 
 _OPTIONS = {
     "slot_chance": "--slot-chance",
@@ -19,6 +20,12 @@ _OPTIONS = {
     "stays_in_group": "--stays-in-group",
 }
 _LARGE = 1000
+_MOST_NAMED = 6  # places
+_RULE_OF_CHOICE = (
+    "Chosen: impossible for fewest people; then of your own groups (others promise the order of others); of these "
+    "no row that another one of them beats at ranks, what stays and naming; then displacing at most 15% more than the "
+    "least, without a remainder, of the smallest alpha. If nothing is to be hidden: what hides best of these."
+)
 _NEARLY_ALL = 0.8  # of a uniform shuffle's displacement
 
 
@@ -73,10 +80,15 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
     moved, kept = best.displacement or 0.0, best.kept or 0.0
     yield Text(
         f"Take {setting.mechanism} with alpha = {_number(setting.alpha)}{_reach(best, groups)}: a report lands "
-        f"{moved:,.1f} ranks away on average of {sought.num_users:,}, and {percent(kept)} of a group\u2019s slots keep "
-        "a report of the group."
+        f"{moved:,.1f} ranks away on average of {sought.num_users:,}; {_kept(best, sought, groups)}."
     )
-    yield from told(*_promised(best), *_left_out(best, sought), NO_LEAK * (kept >= 1 and sought.wanted.hides))
+    yield from told(
+        *_left_out(best, sought, groups),
+        *_promised(best, sought),
+        _beside_the_order(setting, sought),
+        NO_LEAK * (kept >= 1 and sought.wanted.hides),
+        _RULE_OF_CHOICE,
+    )
     if limits.at_most and moved > _NEARLY_ALL * sought.num_users / 3:
         yield from told(
             "That is nearly a uniform shuffle of everybody: what hides people so well leaves no map. "
@@ -85,6 +97,40 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
             role=Role.DANGER,
         )
     yield from told("For the task file:", *(f"  {line}" for line in task_lines(setting, groups)), role=Role.PATH)
+
+
+def _kept(best: Sought, sought: GroupsSought, groups: GroupsSection) -> str:
+    """Share that stays, of the task's own groups and of those of the setting where these are others."""
+    there = "" if sought.chosen is None else percent(sought.chosen.kept_there)
+    reach = _own_reach(groups)
+    if best.setting.reach is None or f"{best.setting.reach:g}" == reach:
+        return f"{there} of a group\u2019s slots keep a report of the group"
+    key = _key(groups)
+    return (
+        f"{percent(best.kept or 0.0)} of the slots of your groups ({key} = {reach}) keep a report of the group, and "
+        f"{there} of those of {key} = {best.setting.reach:g}"
+    )
+
+
+def _key(groups: GroupsSection) -> str:
+    return "radius" if groups.radius is not None else "neighbors"
+
+
+def _own_reach(groups: GroupsSection) -> str:
+    reach = groups.radius if groups.radius is not None else groups.neighbors
+    return "" if reach is None else f"{reach:g}"
+
+
+def _beside_the_order(setting: Setting, sought: GroupsSought) -> str:
+    """That a large alpha promises less of the order than randomizing does, which is no fault here; else ""."""
+    alone = sought.epsilon0 * setting.largest
+    if (setting.alpha or 0.0) <= alone:
+        return ""
+    return (
+        f"About the order inside groups so large an alpha promises nothing beyond randomizing ({_number(alone)} for "
+        f"{setting.largest:,} people at epsilon0 each), and a plan says so; what is promised of slots and reports, as "
+        "above, comes from how far reports move."
+    )
 
 
 def _rule(one: Sought, alpha: float, sought: GroupsSought) -> str:
@@ -97,16 +143,20 @@ def _rule(one: Sought, alpha: float, sought: GroupsSought) -> str:
     )
 
 
-def _promised(best: Sought) -> Iterator[str]:
+def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
     """Promises of a setting; weak ones are called weak."""
     promises = best.promises
     if promises is None:
         return
-    weak = " This is a weak promise." * (promises.named.most > WEAK)
+    named = promises.named
+    if sought.chosen is not None and sought.chosen.named is not None:
+        named = sought.chosen.named
+    rest = " of the rest" * (best.num_impossible > 0)
+    beyond = f" Of everybody: {percent(promises.named.most, 'at most')}." * (promises.named.most > named.most)
+    weak = " This is a weak promise." * (named.most > WEAK)
     yield (
-        "One report: somebody who knows all answers names its slot at most with "
-        f"{percent(promises.named.most, 'at most')} (half of the people: {percent(promises.named.half, 'at most')})."
-        f"{weak}"
+        f"One report{rest}: somebody who knows all answers names its slot at most with "
+        f"{percent(named.most, 'at most')} (half of these people: {percent(named.half, 'at most')}).{weak}{beyond}"
     )
     for size, spread in promises.households.items():
         weak = " This is a weak promise." * (spread.most > WEAK)
@@ -120,17 +170,31 @@ def _promised(best: Sought) -> Iterator[str]:
     )
 
 
-def _left_out(best: Sought, sought: GroupsSought) -> Iterator[str]:
-    """People for whom nothing would do."""
-    for name, count in best.limits.impossible.items():
+def _left_out(best: Sought, sought: GroupsSought, groups: GroupsSection) -> Iterator[str]:
+    """People for whom nothing would do, and where they are."""
+    for name, number in best.limits.impossible.items():
         crowd = ""
         if name == "slot_chance" and sought.crowd:
             crowd = f" It takes {sought.crowd:,.0f} others who hide a report fully."
+        where = "" if name != "slot_chance" or sought.chosen is None else _where(sought.chosen.left_out, groups)
         yield (
-            f"For {count:,} of {sought.num_users:,} people {_OPTIONS[name]} is impossible whatever alpha is: they are "
-            f"in blocks of too few people, or alone.{crowd} Leave them out, or join them to others; the limits are "
-            "those of the rest."
+            f"For {number:,} of {sought.num_users:,} people {_OPTIONS[name]} is impossible whatever alpha is: they are "
+            f"in blocks of too few people, or alone.{crowd} Leave them out, or join them to others{where}; the limits "
+            "are those of the rest."
         )
+
+
+def _where(left_out: Sequence[LeftOut], groups: GroupsSection) -> str:
+    """The first places of people who are left out, or their rows."""
+    named = [
+        f"{', '.join(f'{name} {value:g}' for name, value in zip(groups.columns, each.at, strict=True))} ({each.people})"
+        if each.at
+        else f"row {each.row}"
+        for each in left_out[:_MOST_NAMED]
+    ]
+    more = len(left_out) - len(named)
+    further = f"; and {more:,} more, in `--json`" if more else ""
+    return f" ({'; '.join(named)}{further})" if named else ""
 
 
 def _blamed(sought: GroupsSought) -> str:
@@ -170,13 +234,25 @@ def _table(sought: GroupsSought, groups: GroupsSection) -> Table:
         Column("hides up to\nalpha"),
         Column("keeps from\nalpha"),
         Column("ranks\nmoved"),
-        Column("stays in\ngroup"),
+        Column(f"stays in\n{_key(groups)} {reach}" if (reach := _own_reach(groups)) else "stays in\ngroup"),
         Column("named\nmost"),
         Column("impossible\nfor"),
     )
     rows = tuple(tuple(_row(each)) for each in sought.found)
     own = frozenset() if sought.best is None else frozenset({sought.best})
-    return Table("All that was tried", heads, rows, own=own, titled=False)
+    return Table("All that was tried", heads, rows, own=own, titled=False, closing=_never(sought))
+
+
+def _never(sought: GroupsSought) -> str:
+    """Reason of a row that says never; "" if there is none."""
+    lost = [each for each in sought.found if each.limits.out_of_reach]
+    if not lost:
+        return ""
+    names = dict.fromkeys(_OPTIONS[name] for each in lost for name in each.limits.out_of_reach)
+    rounded = any(each.setting.mechanism == GAUSSIAN for each in lost)
+    return f"never: no alpha from 1/64 on meets {' and '.join(names)} for all to whom it is possible" + rounded * (
+        "; with Gaussian noise chances are known rounded up, so that blocks just large enough miss it"
+    )
 
 
 def _row(each: Sought) -> Iterable[str]:
@@ -190,7 +266,7 @@ def _row(each: Sought) -> Iterable[str]:
         "" if each.displacement is None else f"{each.displacement:,.0f}",
         "" if each.kept is None else percent(each.kept),
         "" if promises is None else percent(promises.named.most, "at most"),
-        f"{max(limits.impossible.values(), default=0):,}",
+        f"{each.num_impossible:,}",
     )
 
 

@@ -21,6 +21,7 @@ from shuffledp.protocols.d_sigma.people.public_points import distances, distinct
 from shuffledp.protocols.d_sigma.planning.group_losses import losses_by_size
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds, household_odds
+from shuffledp.protocols.d_sigma.planning.personal_promises import named_spread
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
@@ -113,6 +114,7 @@ class PlacesInParts:
             left_out=self._left_out,
             of_slot=None if regions.is_at_slots else regions.of_slot,
             **_hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler))),
+            named=named_spread(shuffler, self._model),
             losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
             households=_households(self._model, shuffler, self._column.people.household),
             sharpened=sharpened_places(

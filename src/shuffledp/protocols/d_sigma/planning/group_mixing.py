@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shuffledp.core.described import Described
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
+from shuffledp.core.text import percent
 from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import exact_means
 from shuffledp.protocols.d_sigma.people.assignment import Groups
@@ -20,7 +21,7 @@ from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.people.public_points import distances
 from shuffledp.protocols.d_sigma.people.sensitivity import order_sensitivity
 from shuffledp.protocols.d_sigma.planning.mixing_facts import Displacements
-from shuffledp.protocols.d_sigma.planning.personal_promises import Promises
+from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, Spread
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.theorems.meehan22 import unneeded_shuffle
 from shuffledp.randomness.replayable import SeededSource
@@ -100,15 +101,31 @@ class Mixing(Displacements):
         return ("smaller groups",) if self.largest == self.num_users else ("a larger alpha", "smaller groups")
 
 
-def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel]) -> tuple[str, ...]:
+def mixing_warnings(mixing: Mixing, models: Iterable[ProtocolModel], named: Spread | None) -> tuple[str, ...]:
     """Warnings about a loss that does not fit the groups, or a loss that randomizing alone achieves.
+
+    A loss that randomizing alone achieves is no danger where most reports are hidden among others' all the same.
 
     Args:
         mixing: what the shuffle does to the groups.
         models: of the columns that it shuffles.
+        named: chances of naming the slots of reports; None if they are not known.
     """
     unneeded = [] if math.isinf(mixing.alpha) else [each for model in models for each in unneeded_shuffle(model)]
+    if named is not None and named.half <= WEAK:
+        unneeded = []
     return tuple(dict.fromkeys(filter(None, (mixing.warning, *unneeded))))
+
+
+def slots_still_hide(named: Spread | None, models: Iterable[ProtocolModel]) -> str:
+    """Sentence on a loss that randomizing alone achieves, where reports are hidden all the same; else ""."""
+    if named is None or named.half > WEAK or not any(unneeded_shuffle(model) for model in models):
+        return ""
+    return (
+        "About the order inside groups so large an alpha promises nothing beyond randomizing. What the shuffle "
+        "promises is that reports are hidden among those nearby: of half of the people a slot is named at most with "
+        f"{percent(named.half, 'at most')}."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +160,7 @@ class GroupsPlan(FamilyPlan):
 
     def warnings_for(self, models: Sequence[ProtocolModel]) -> tuple[str, ...]:
         """Warnings about a loss that does not fit the groups, or that randomizing alone achieves."""
-        return mixing_warnings(self.mixing, models)
+        return mixing_warnings(self.mixing, models, None if self.promises is None else self.promises.named)
 
 
 def mixing_of(

@@ -108,6 +108,28 @@ def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], 
     return uniform
 
 
+def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
+    """Chances with which the slot of a report is named, over the people who are not alone in a block.
+
+    None where no theorem covers these reports, where some people may collude (they hide nobody), and where everybody
+    is alone.
+    """
+    needed = (common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
+    mixed = _mixed(shuffler)
+    if not mixed.any() or not all(each.holds for each in needed) or model.shuffle.num_honest < model.num_users:
+        return None
+    try:
+        return Spread.of(named_each(shuffler, model.local.epsilon0)[mixed])
+    except UnsupportedModelError:
+        return None
+
+
+def _mixed(shuffler: SlotShuffler) -> NDArray[np.bool_]:
+    """Whether somebody else is in the block of the person at each rank."""
+    sizes = np.diff(shuffler.prepare().starts)
+    return np.repeat(sizes > 1, sizes)
+
+
 def promises_of(
     shuffler: SlotShuffler,
     groups: Groups,
@@ -133,16 +155,10 @@ def promises_of(
     """
     prepared = shuffler.prepare()
     model = ProtocolModel(local=local, shuffle=prepared.model)
-    needed = (common_randomizer(model), not_adaptive(model), one_message_each(model), pure_local(model))
-    if not all(each.holds for each in needed):
+    named = named_spread(shuffler, model)
+    if named is None:
         return None
-    mixed = np.repeat(np.diff(prepared.starts) > 1, np.diff(prepared.starts))
-    if not mixed.any():
-        return None
-    try:
-        named = named_each(shuffler, local.epsilon0)
-    except UnsupportedModelError:
-        return None
+    mixed = _mixed(shuffler)
     if households is None:
         together = {str(size): household_each(shuffler, size, local.epsilon0) for size in sizes}
         found = {size: each[mixed] for size, each in together.items() if each is not None}
@@ -153,7 +169,7 @@ def promises_of(
         epsilon0=float(local.epsilon0),
         delta=delta,
         num_alone=prepared.model.num_alone,
-        named=Spread.of(named[mixed]),
+        named=named,
         households={size: Spread.of(each) for size, each in found.items()},
         central=Spread.of(central),
         regions=_regions(shuffler, groups, prepared.order) if with_regions else (),

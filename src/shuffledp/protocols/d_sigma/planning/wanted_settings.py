@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import Described
@@ -108,6 +108,18 @@ def epsilon0_wanted(chance: float, crowd: float) -> float:
     return 0.5 * math.log(crowd * chance / (1 - chance)) if crowd > 0 else -math.inf
 
 
+def can_be_hidden(shuffler: SlotShuffler, epsilon0: float, chance: float) -> NDArray[np.bool_]:
+    """Whether the block of the person at each rank is crowd enough for this chance, at some alpha."""
+    sizes = np.diff(shuffler.prepare().starts)
+    return np.repeat(_hidden_by_all(sizes, epsilon0) <= chance, sizes)
+
+
+def _hidden_by_all(size: ArrayLike, epsilon0: float) -> NDArray[np.float64]:
+    """Chance of naming a report that all others of a block of this size hide fully."""
+    odds = math.exp(2 * epsilon0)
+    return np.asarray(odds / (odds + np.asarray(size, dtype=np.float64) - 1))
+
+
 def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, uniform: Callable[[int], float]) -> Limits:
     """Limits of alpha by one mechanism.
 
@@ -163,12 +175,12 @@ def _hiding(
     """Requirements that keep alpha small: name, the best that a block of this size allows, and whether it holds."""
     found: list[tuple[str, Callable[[int], float], Callable[[NDArray[np.bool_], SlotShuffler], bool]]] = []
     if wanted.slot_chance is not None:
-        chance, odds = wanted.slot_chance, math.exp(2 * epsilon0)
+        chance = wanted.slot_chance
 
         def named(possible: NDArray[np.bool_], shuffler: SlotShuffler) -> bool:
             return bool(named_each(shuffler, epsilon0)[possible].max() <= chance)
 
-        found.append(("slot_chance", lambda size: odds / (odds + size - 1), named))
+        found.append(("slot_chance", lambda size: float(_hidden_by_all(size, epsilon0)), named))
     if wanted.epsilon is not None:
         most = wanted.epsilon
 

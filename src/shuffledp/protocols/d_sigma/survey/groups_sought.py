@@ -1,9 +1,11 @@
 """Search for settings of a task with groups that meet what is wanted: alpha, radius and mechanism."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import numpy as np
 
 from shuffledp.accounting.theorem import common_randomizer, not_adaptive, one_message_each, pure_local
 from shuffledp.core.described import Described
@@ -14,10 +16,13 @@ from shuffledp.core.table import Integers
 from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
-from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, promises_of, uniform_of
+from shuffledp.protocols.d_sigma.planning.each_person import named_each
+from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
+from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, Spread, promises_of, uniform_of
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     Limits,
     Wanted,
+    can_be_hidden,
     crowd_wanted,
     epsilon0_wanted,
     kept_on_average,
@@ -42,7 +47,8 @@ class Sought(Described):
         setting: the mechanism and the groups; ``alpha`` is what to take, None if nothing meets all that is wanted.
         limits: the alphas that do, and what is to blame if none does.
         displacement: how many ranks a report then moves on average; None without an alpha.
-        kept: share of a group's slots that hold a report of the group, on average; None without an alpha.
+        kept: share of a group's slots that hold a report of the group, on average, of the task's own groups whatever
+            the reach is; None without an alpha.
         promises: what each person is promised then.
     """
 
@@ -51,6 +57,43 @@ class Sought(Described):
     displacement: float | None = None
     kept: float | None = None
     promises: Promises | None = None
+
+    @property
+    def num_impossible(self) -> int:
+        """People for whom no alpha does, of the requirement with most of them."""
+        return max(self.limits.impossible.values(), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut(Described):
+    """People of one place, or elsewhere in the input, for whom nothing would do.
+
+    Args:
+        people: how many.
+        at: coordinates of the place; of groups without coordinates empty, and then these people are one ``row``.
+        row: a row of the input that is one of them, from 0.
+    """
+
+    people: int
+    at: tuple[float, ...]
+    row: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen(Described):
+    """More about the setting to take.
+
+    Args:
+        kept_there: share of slots that hold a report of the group, of groups of the setting's own reach: what a plan
+            of these lines says.
+        named: chances of naming one report over the people for whom the wanted chance is possible; None if that is not
+            wanted.
+        left_out: the others, by place.
+    """
+
+    kept_there: float
+    named: Spread | None
+    left_out: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +107,8 @@ class GroupsSought(FamilyPlan):
         crowd: others who must hide a report fully, for the wanted chance of naming it; None if none is wanted.
         epsilon0_least: the largest local loss with which the largest block would be crowd enough; None likewise.
         found: by mechanism and reach.
-        best: number of the one to take, of the task's own reach where that does; None if none does.
+        best: number of the one to take (see ``choose``); None if none does.
+        chosen: what the one to take does besides; None if none does.
     """
 
     key: ClassVar[str] = "sought"
@@ -75,6 +119,7 @@ class GroupsSought(FamilyPlan):
     epsilon0_least: float | None
     found: tuple[Sought, ...]
     best: int | None
+    chosen: "Chosen | None" = None
 
 
 def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progress | None = None) -> GroupsSought:
@@ -130,6 +175,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
         found.append(one)
     if progress is not None:
         progress(len(settings), len(settings))
+    best = choose(found, wanted, _own_reach(groups_section))
     crowd = None if wanted.slot_chance is None else crowd_wanted(wanted.slot_chance, local.epsilon0)
     largest = grouping.num_users - 1
     least = None if wanted.slot_chance is None else epsilon0_wanted(wanted.slot_chance, largest)
@@ -140,8 +186,33 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
         crowd=crowd,
         epsilon0_least=None if least is None or least < 0 else least,
         found=tuple(found),
-        best=_best(found, wanted, _own_reach(groups_section)),
+        best=best,
+        chosen=None if best is None else _chosen(found[best], settings[best][1], orders, local, wanted),
     )
+
+
+def _chosen(
+    best: Sought, groups: Grouping, orders: dict[float | None, Integers], local: LocalModel, wanted: Wanted
+) -> Chosen:
+    """More about the setting to take: what its own groups keep, and who is left out."""
+    shuffler = shuffler_of(best.setting, groups, orders[best.setting.reach])
+    named, out = None, np.zeros(0, dtype=np.int64)
+    if wanted.slot_chance is not None:
+        possible = can_be_hidden(shuffler, local.epsilon0, wanted.slot_chance)
+        named = Spread.of(named_each(shuffler, local.epsilon0)[possible])
+        out = np.sort(shuffler.prepare().order[~possible])
+    return Chosen(kept_there=mixing_of(groups.groups, shuffler).kept, named=named, left_out=tuple(_places(out, groups)))
+
+
+def _places(people: Integers, groups: Grouping) -> Iterator[LeftOut]:
+    """Places of these people, those of most people first."""
+    if groups.coordinates is None:
+        yield from (LeftOut(people=1, at=(), row=person) for person in people.tolist())
+        return
+    places, first, counts = np.unique(groups.coordinates[people], axis=0, return_index=True, return_counts=True)
+    for number in np.argsort(-counts, kind="stable").tolist():
+        at = tuple(places[number].tolist())
+        yield LeftOut(people=int(counts[number]), at=at, row=int(people[first[number]]))
 
 
 def _require_covered(local: LocalModel, people: int) -> None:
@@ -173,28 +244,40 @@ def _own_reach(section: GroupsSection) -> float | None:
     return None if reach is None else float(reach)
 
 
-def _best(found: list[Sought], wanted: Wanted, own: float | None) -> int | None:
+def choose(found: Sequence[Sought], wanted: Wanted, own: float | None) -> int | None:
     """The one to take: with the fewest people for whom it is impossible, then of the task's own reach.
 
-    If people are hidden as wanted, of those that displace little more than the least a pure one with the smallest
-    alpha: it promises more of the order besides. Else the best hidden of those that keep as wanted.
+    Another reach would promise the order of other groups. Of these, one that no other of these beats (see ``_beats``):
+    if people are hidden as wanted, of those that displace little more than the least a pure one with the smallest
+    alpha, which promises more of the order besides; else the best hidden of those that keep as wanted.
     """
-
-    def rank(number: int) -> tuple[int, bool]:
-        each = found[number]
-        return max(each.limits.impossible.values(), default=0), each.setting.reach != own
-
-    possible = [number for number, each in enumerate(found) if each.displacement is not None]
+    possible = [each for each in found if each.displacement is not None]
     if not possible:
         return None
+
+    def rank(each: Sought) -> tuple[int, bool]:
+        return each.num_impossible, each.setting.reach != own
+
     first = min(map(rank, possible))
-    alike = [found[number] for number in possible if rank(number) == first]
+    alike = [each for each in possible if rank(each) == first]
+    alike = [each for each in alike if not any(_beats(other, each) for other in alike)]
     if wanted.hides:
         most = _LITTLE_MORE * min(each.displacement or 0.0 for each in alike)
         near = [each for each in alike if (each.displacement or 0.0) <= most]
-        return found.index(min(near, key=lambda each: (each.setting.delta > 0, each.setting.alpha or 0.0)))
+        return list(found).index(min(near, key=lambda each: (each.setting.delta > 0, each.setting.alpha or 0.0)))
 
     def hidden(each: Sought) -> float:
         return math.inf if each.promises is None else each.promises.named.nine_in_ten
 
-    return found.index(min(alike, key=hidden))
+    return list(found).index(min(alike, key=hidden))
+
+
+def _beats(other: Sought, one: Sought) -> bool:
+    """Whether another one is as good at all that is printed of both, and better at some of it."""
+
+    def printed(each: Sought) -> tuple[float, ...]:
+        named = 1.0 if each.promises is None else each.promises.named.most
+        return each.num_impossible, round(each.displacement or 0.0), -round(each.kept or 0.0, 3), round(named, 3)
+
+    pairs = list(zip(printed(other), printed(one), strict=True))
+    return all(better <= own for better, own in pairs) and any(better < own for better, own in pairs)

@@ -11,6 +11,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.protocols.d_sigma.planning.group_losses import SizedLoss
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_warnings
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds
+from shuffledp.protocols.d_sigma.planning.personal_promises import Spread
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound
 from shuffledp.survey.shuffle_result import ShuffleResult
 
@@ -53,6 +54,7 @@ class Regional(ShuffleResult):
         of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
         hidden_by_group: at which odds somebody names the slot of a report from the largest group; None if not known.
         hidden_by_smallest: the odds in the smallest group, of those whose people are not alone.
+        named: chances with which the slot of one person's report is named, over people; as before a collection.
         hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
         losses: of the order inside groups, by their size: the pure loss, and that beside a remainder.
         households: chances of naming the slots of households, if the task says how many people these have.
@@ -68,6 +70,7 @@ class Regional(ShuffleResult):
     hidden_by_group: ReidentificationBound | None = None
     hidden_by_smallest: ReidentificationBound | None = None
     hidden_by_all: ReidentificationBound | None = None
+    named: Spread | None = None
     losses: tuple[SizedLoss, ...] = ()
     households: tuple[HouseholdOdds, ...] = ()
     sharpened: Sharpened = field(default_factory=Sharpened)
@@ -95,7 +98,7 @@ class Regional(ShuffleResult):
 
     def warnings(self, model: ProtocolModel) -> tuple[str, ...]:
         """Warnings about groups that the shuffle mixes too little, or too much."""
-        return mixing_warnings(self.mixing, [model])
+        return mixing_warnings(self.mixing, [model], self.named)
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
         """Sharpened estimates, mixing of the groups, and odds of reidentification: a seed undoes the shuffle."""
