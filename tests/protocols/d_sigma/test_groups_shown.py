@@ -186,8 +186,8 @@ def test_distant_people_are_not_drawn_and_the_frame_follows_the_others(tmp_path)
     assert len(outcome.shuffle_result.estimate.target) == len(outcome.shuffle_result.unshuffled_error) == 80
     assert "8 people are at places far from all others with too few people to show" in page.text
     assert "The 8 people who are alone: the report stays in its slot" in page.text
-    smallest = outcome.shuffle_result.hidden_by_smallest
-    assert smallest is None or smallest.success >= outcome.shuffle_result.hidden_by_group.success
+    smallest = outcome.shuffle_result.hidden.by_smallest
+    assert smallest is None or smallest.success >= outcome.shuffle_result.hidden.by_group.success
 
 
 def test_where_everybody_is_in_one_group_the_page_says_so(tmp_path):

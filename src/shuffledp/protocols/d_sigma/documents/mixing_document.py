@@ -64,7 +64,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
     mixing = regional.mixing
     blocks = (
         *told(*regional.warnings(outcome.model), role=Role.DANGER),
-        *told(slots_still_hide(regional.named, [outcome.model])),
+        *told(slots_still_hide(regional.hidden.named, [outcome.model])),
         Text(f"A person\u2019s group is {section.words}. {_sizes(mixing)} {_order(mixing)}", on=PAGE),
         _alone(mixing),
         _table_of_shuffles(outcome, mixing, section),
@@ -242,7 +242,7 @@ def _household_rows(regional: Regional) -> list[tuple[str, str]]:
 
 def _odds(regional: Regional) -> Iterable[Block]:
     """Chances of finding a report, for the least hidden people first."""
-    smallest, largest, near = regional.hidden_by_smallest, regional.hidden_by_group, regional.hidden_by_all
+    smallest, largest, near = regional.hidden.by_smallest, regional.hidden.by_group, regional.hidden.by_all
     if largest is None:
         return
     found = []
@@ -250,10 +250,10 @@ def _odds(regional: Regional) -> Iterable[Block]:
         people = count_of(regional.mixing.num_alone, "person who is", "people who are")
         found.append((f"The {people} alone: the report stays in its slot", "100%"))
     found += _named_rows(regional)
-    if smallest is not None and (_promises(smallest) or regional.named is None):
+    if smallest is not None and (_promises(smallest) or regional.hidden.named is None):
         which = "smallest of the others" if regional.mixing.num_alone else "smallest"
         found.append((f"Somebody whose group is the {which}: {count(smallest.group_size)} people", _chance(smallest)))
-    if _promises(largest) or regional.named is None:
+    if _promises(largest) or regional.hidden.named is None:
         found.append((f"Somebody whose group is the largest: {count(largest.group_size)} people", _chance(largest)))
     if near is not None:
         found.append(("Somebody in the middle of the order, hidden by everybody nearby too", _chance(near)))
@@ -281,11 +281,11 @@ def _odds(regional: Regional) -> Iterable[Block]:
 
 def _named_rows(regional: Regional) -> list[tuple[str, str]]:
     """Chances over people, by everybody nearby: those of the plan; bounds from the group alone may be larger."""
-    if regional.named is None:
+    if regional.hidden.named is None:
         return []
     others = " of the others" * bool(regional.mixing.num_alone)
     named = {"The least hidden person": "most", "Nine in ten people": "nine_in_ten", "Half of the people": "half"}
-    return [(f"{whose}{others}", _at_most(getattr(regional.named, key))) for whose, key in named.items()]
+    return [(f"{whose}{others}", _at_most(getattr(regional.hidden.named, key))) for whose, key in named.items()]
 
 
 def _promises(bound: ReidentificationBound) -> bool:

@@ -26,7 +26,7 @@ from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
-from shuffledp.protocols.d_sigma.survey.regional_result import Regional
+from shuffledp.protocols.d_sigma.survey.regional_result import Hidden, Regional
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
 from shuffledp.survey import Column
 
@@ -105,6 +105,7 @@ class PlacesInParts:
         coordinates = None
         if self._section.columns and self._public is not None:
             coordinates = rows_of([self._public[name] for name in self._section.columns])
+        hidden = _hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler)))
         mixing = mixing_of(groups, shuffler, coordinates=coordinates, metric=self._section.metric)
         return Regional(
             estimate=mixed.with_targets(tuple(targets[row % len(targets)] for row in range(rows))),
@@ -113,8 +114,7 @@ class PlacesInParts:
             mixing=mixing,
             left_out=self._left_out,
             of_slot=None if regions.is_at_slots else regions.of_slot,
-            **_hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler))),
-            named=named_spread(shuffler, self._model),
+            hidden=Hidden(**hidden, named=named_spread(shuffler, self._model)),
             losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
             households=_households(self._model, shuffler, self._column.people.household),
             sharpened=sharpened_places(
@@ -180,11 +180,11 @@ def _households(model: ProtocolModel, shuffler: SlotShuffler, household: int | s
 def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
     """Odds of naming the slot of a report: from the largest group, the smallest, and the middle of the order."""
     try:
-        found = {"hidden_by_group": reidentification_bound(model)}
+        found = {"by_group": reidentification_bound(model)}
     except (HypothesisError, UnsupportedModelError):
         return {}
-    if sizes.size and sizes.min() < found["hidden_by_group"].group_size:
-        found["hidden_by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
+    if sizes.size and sizes.min() < found["by_group"].group_size:
+        found["by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
     order, starts = shuffler.prepare().order, shuffler.prepare().starts
     middle = order.size // 2
     block = int(np.searchsorted(starts, middle, side="right"))
@@ -194,7 +194,7 @@ def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> di
         costs = shuffler.swap_costs(int(order[middle]))
     except UnsupportedModelError:
         return found
-    return found | {"hidden_by_all": reidentification_bound(model, swap_costs=costs)}
+    return found | {"by_all": reidentification_bound(model, swap_costs=costs)}
 
 
 def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:

@@ -41,6 +41,23 @@ class Sharpened:
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """Chances with which somebody who knows all answers names the slot of a report; None where they are not known.
+
+    Args:
+        by_group: the odds for somebody of the largest group.
+        by_smallest: those in the smallest group, of the groups whose people are not alone.
+        by_all: those of a person in the middle of the order, whom everybody nearby hides.
+        named: chances over people, each hidden by everybody nearby: what a plan says.
+    """
+
+    by_group: ReidentificationBound | None = None
+    by_smallest: ReidentificationBound | None = None
+    by_all: ReidentificationBound | None = None
+    named: Spread | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regional(ShuffleResult):
     """Estimates by place after a shuffle near a reference order, with how well people are hidden.
@@ -52,10 +69,7 @@ class Regional(ShuffleResult):
         mixing: what the shuffle does to the groups.
         left_out: people who are too few, and too far away from others, for an estimate of their own.
         of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
-        hidden_by_group: at which odds somebody names the slot of a report from the largest group; None if not known.
-        hidden_by_smallest: the odds in the smallest group, of those whose people are not alone.
-        named: chances with which the slot of one person's report is named, over people; as before a collection.
-        hidden_by_all: those of a person in the middle of the order, whom everybody nearby hides.
+        hidden: chances with which the slot of a person's report is named.
         losses: of the order inside groups, by their size: the pure loss, and that beside a remainder.
         households: chances of naming the slots of households, if the task says how many people these have.
         sharpened: estimates for the people of wide cells, after a sort with Laplace noise.
@@ -67,10 +81,7 @@ class Regional(ShuffleResult):
     mixing: Mixing
     left_out: int = 0
     of_slot: NDArray[np.int16] | None = None
-    hidden_by_group: ReidentificationBound | None = None
-    hidden_by_smallest: ReidentificationBound | None = None
-    hidden_by_all: ReidentificationBound | None = None
-    named: Spread | None = None
+    hidden: Hidden = field(default_factory=Hidden)
     losses: tuple[SizedLoss, ...] = ()
     households: tuple[HouseholdOdds, ...] = ()
     sharpened: Sharpened = field(default_factory=Sharpened)
@@ -88,7 +99,7 @@ class Regional(ShuffleResult):
     @property
     def reidentification(self) -> dict[str, Any]:
         """The known odds of reidentification, as dictionaries for JSON."""
-        found = {"largest": self.hidden_by_group, "smallest": self.hidden_by_smallest, "middle": self.hidden_by_all}
+        found = {"largest": self.hidden.by_group, "smallest": self.hidden.by_smallest, "middle": self.hidden.by_all}
         return {name: each.to_dict() | {"success": each.success} for name, each in found.items() if each is not None}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -98,7 +109,7 @@ class Regional(ShuffleResult):
 
     def warnings(self, model: ProtocolModel) -> tuple[str, ...]:
         """Warnings about groups that the shuffle mixes too little, or too much."""
-        return mixing_warnings(self.mixing, [model], self.named)
+        return mixing_warnings(self.mixing, [model], self.hidden.named)
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
         """Sharpened estimates, mixing of the groups, and odds of reidentification: a seed undoes the shuffle."""
