@@ -170,7 +170,7 @@ def test_the_client_knows_nothing_of_this_library():
 
 
 OF_SEVERAL = {"split-and-mix", "counted-bits", "vector-sum", "columns"}
-OF_ONE_REPORT = set(REGISTRY) - OF_SEVERAL - {"one-option", "all-sets", "masked-prefix"}
+OF_ONE_REPORT = set(REGISTRY) - OF_SEVERAL - {"one-option", "all-sets", "masked-prefix", "k-rr-blanket"}
 
 
 def test_all_kinds_that_the_page_of_the_protocol_describes_step_by_step_are_answered():

@@ -12,7 +12,8 @@ from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.randomizers import KINDS, model_of_kind, parameters_of_kind
 from shuffledp.testing import SeededSource
 
-SIZES = {  # of small and of large reports
+SIZES = {
+    "blanket_messages": (0.5, 2.5),  # of small and of large reports
     "domain_size": (3, 1000),
     "lower": (0.0, -5.0),
     "upper": (1.0, 1e6),
@@ -39,6 +40,7 @@ PROTOCOLS = {
 }
 LENGTHS = {
     "k-rr": (1, 2),
+    "k-rr-blanket": (1, 2),
     "oue": (1, 125),
     "sue": (1, 125),
     "olh": (9, 9),
@@ -79,7 +81,7 @@ def reports_of(kind, size, people=40, seed=3):
         values[np.arange(people), numbers.integers(model.num_options, size=people)] = 1
     elif randomizer.answers == "open":
         values = numbers.integers(2, size=(people, model.num_levels))
-    elif randomizer.answers == "category":
+    elif randomizer.answers in ("category", "blanketed"):
         values = numbers.integers(model.domain_size, size=people)
     elif randomizer.answers == "vector":
         values = numbers.normal(size=(people, dimension))
