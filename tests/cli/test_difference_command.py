@@ -182,6 +182,12 @@ def test_people_who_were_not_asked_or_did_not_answer_are_no_option_and_words_are
     assert [row["target"] for row in jobs["differences"]] == ["cook"]
     assert jobs["differences"][0]["lower"] < 0 < jobs["differences"][0]["upper"]
     assert "options needs" in refused(2, "difference", tmp_path / "1.json")
+    said = " ".join(shuffledp("difference", tmp_path / "0.json").out.split())
+    assert "Differences of shares of all people, asked or not" in said
+    said = " ".join(shuffledp("difference", tmp_path / "1.json", tmp_path / "2.json").out.split())
+    assert "In one of the releases only, and not compared: smit and tech." in said
+    said = refused(2, "difference", tmp_path / "0.json", "--target", "bus", "--target", "car")
+    assert "'pets' has no 'bus'. Name the question that has it by --value." in said
 
 
 def test_what_cannot_be_compared_is_refused_in_one_line(place, tmp_path):
@@ -193,7 +199,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(place, tmp_path):
     assert "two columns that are randomized jointly" in refused(2, "difference", week, "--compare", "independence")
     assert "must be left out for two" in refused(2, "difference", week, place / "week1", "--compare", "options")
     assert "in both releases" in refused(2, "difference", week, place / "regions")
-    assert "targets of the estimate" in refused(2, "difference", week, place / "week1", "--target", "tram")
+    assert "'way' has no 'tram'" in refused(2, "difference", week, place / "week1", "--target", "tram")
     (tmp_path / "statement.json").write_text("[1, 2]", encoding="utf-8")
     assert "that this version can read" in refused(2, "difference", tmp_path)
     statement = json.loads((week / "statement.json").read_text(encoding="utf-8"))

@@ -279,3 +279,23 @@ def test_a_contact_is_one_line_and_tasks_without_one_keep_their_digests():
     for wrong in ("", "two\nlines"):
         with pytest.raises(InvalidParameterError, match="contact must be text that is not empty, in one line"):
             replace(plain.release, contact=wrong)
+
+
+@pytest.mark.parametrize("asked", [400, 20])
+def test_of_people_who_were_asked_their_own_shares_are_quoted_or_it_is_said_whose_they_are(asked):
+    """Mutant: the shares of everybody, of which "(not asked)" is the largest answer."""
+    smokes = {"column": "smokes", "randomizer": {"kind": "k-rr", "epsilon0": 6.0, "categories": ["No", "Yes"]}}
+    quits = {"column": "quit", "after": "smokes = Yes"}
+    quits |= {"randomizer": {"kind": "k-rr", "epsilon0": 6.0, "categories": ["never", "often"]}}
+    task = {"name": "x", "value": [smokes, quits], "release": RELEASE | {"minimum_batch": 100, "compare": ["options"]}}
+    smoking = ["Yes"] * asked + ["No"] * (1600 - asked)
+    outcome = Task.from_dict(task).run({"smokes": smoking, "quit": ["never", *["often"] * 3] * 400})
+    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), Byline(DAY))
+    _, results = document.results
+    given = asked == 400
+    assert [row[0] for row in results.rows] == ["never", "often"]
+    assert results.title == ("quit among those asked" if given else "quit of all people, asked or not")
+    assert "(not asked)" not in document.quote
+    assert (' among those asked answered "never"' in document.quote) == given
+    assert (' of all people, asked or not, answered "never"' in document.quote) != given
+    assert abs(float(results.rows[1][1].rstrip(" %\N{NO-BREAK SPACE}")) - 75) < 10 or not given

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from shuffledp.survey.comparisons import ColumnComparisons
     from shuffledp.survey.released_numbers import ReleasedFile, ReleasedNumbers
 
+_MOST_NAMED = 8
+
 First = Annotated[Path, typer.Argument(metavar="A", readable=False, help="Folder of a release, or its statement.json.")]
 Second = Annotated[
     Path | None,
@@ -62,7 +64,10 @@ def difference(
 
     names = [file.name for file in files]
     title = names[0] if len(names) == 1 else f"{names[0]}, {first.name} less {second and second.name}"
-    show_document(lambda: comparison_document(title, found, _remarks(files, same_people=same_people)))
+    remarks = _remarks(files, same_people=same_people)
+    if not target:
+        remarks += _left_out([_chosen(file, value) for file in files], found)
+    show_document(lambda: comparison_document(title, found, remarks))
 
 
 def _inside(
@@ -86,6 +91,7 @@ def _inside(
             f"the release must have something to compare by itself: {missing.value} needs {missing.needed}. Name "
             "another release to compare it with."
         )
+    _require_targets([each for each in columns if set(wanted) & set(each.column.comparable)], targets)
     found = inside(columns, wanted, level=columns[0].column.release.level, targets=targets)
     return tuple(each for each in found if each.differences or each.tests or each.untested)
 
@@ -104,6 +110,9 @@ def _apart(
     if first.content == second.content:
         raise InvalidParameterError("B must be another release than A; it is the same one.")
     columns = _chosen(first, value), _chosen(second, value)
+    both = set.intersection(*({each.column.value for each in some} for some in columns))
+    for some in columns:
+        _require_targets([each for each in some if each.column.value in both], targets)
     level = columns[0][0].column.release.level
     return apart(*columns, level=level, targets=targets, same_people=same_people)
 
@@ -116,6 +125,37 @@ def _chosen(file: "ReleasedFile", value: str | None) -> "list[ReleasedNumbers]":
     if not chosen:
         raise invalid(f"one of {', '.join(each.column.value for each in file.columns)}", value=value)
     return chosen
+
+
+def _require_targets(columns: "list[ReleasedNumbers]", targets: "list[str] | tuple[()]") -> None:
+    """Refuse an option that a question does not have, by the question's name."""
+    from shuffledp.core.text import printable
+
+    for each in columns:
+        unknown = [target for target in targets if target not in each.estimate.target]
+        if unknown:
+            others = " Name the question that has it by --value." if len(columns) > 1 else ""
+            raise InvalidParameterError(
+                f"--target must be a row of each question compared; {each.column.value!r} has no "
+                f"{printable(unknown[0])!r}.{others}"
+            )
+
+
+def _left_out(columns: "list[list[ReleasedNumbers]]", found: "tuple[ColumnComparisons, ...]") -> list[str]:
+    """Remarks on questions that are not compared, and on words that one release alone has."""
+    from shuffledp.core.text import printable
+    from shuffledp.documents.words import listed
+
+    compared = {each.value for each in found}
+    without = [each.column.value for each in columns[0] if each.column.value not in compared]
+    remarks = [f"Not compared: {listed(list(map(printable, without)))}, where nothing fits."] if without else []
+    theirs = {each.column.value: each for each in columns[-1]}
+    for each in columns[0]:
+        if each.column.value in compared and len(columns) == 2:
+            only = sorted(set(each.targets) ^ set(theirs[each.column.value].targets))
+            some = [*map(printable, only[:_MOST_NAMED]), *(["others"] if len(only) > _MOST_NAMED else [])]
+            remarks += [f"In one of the releases only, and not compared: {listed(some)}."] if only else []
+    return remarks
 
 
 def _remarks(files: "list[ReleasedFile]", *, same_people: bool) -> list[str]:

@@ -18,6 +18,7 @@ _WHOM = {
     About.ASKED: "the people asked themselves",
 }
 FREE = "All of this is made from numbers that are released, and costs no privacy."
+_EVERYBODY = "Differences of shares of all people, asked or not: no difference among those asked is given."
 _TOLD = {True: "yes", False: "no"}
 
 
@@ -43,6 +44,7 @@ def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks:
 
 def _blocks(found: ColumnComparisons) -> Iterator[Block]:
     """Differences of one column, then its test of independence."""
+    yield from told(_EVERYBODY if found.follow_up and found.differences else "")
     for each in found.differences:
         yield _table(each, on=PAGE)
         if len(each.target) == 1:

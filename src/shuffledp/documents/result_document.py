@@ -1,13 +1,13 @@
 """The main results of a release in a few lines, and in one sentence to quote."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
 from shuffledp.analyzers.exact_intervals import simultaneous
-from shuffledp.core.estimates import is_weighted
+from shuffledp.core.estimates import NOT_ASKED, AskedEstimate, Estimate, is_weighted
 from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Unit
@@ -36,15 +36,19 @@ class Results(Block):
 def results_of(releases: Sequence[tuple[str, Release]]) -> tuple[Results, ...]:
     """The main estimates by question: all if they are few, else the largest over all questions."""
     alone, found = len(releases) == 1, []
-    for name, release in releases:
+    for name, release, whose in map(_quoted, releases):
         estimate, (rows, are_chosen) = release.estimate, _main(release, _MOST_SHOWN if alone else _MOST_OF_EACH)
         level = f"{estimate.level * 100:.4g}% intervals"
         what = "quantile" if _quantiles_of(release) else estimate.statistic
         if crossed := form_of(estimate, scale_of(release)).columns:
             what = f"{what} of {shortened(' and '.join(crossed), _LONGEST_NAME)}"
         together = f" that hold for all {count(len(estimate.target))} together" * are_chosen
-        title = f"Estimated {what}, with {level}{together}" if alone else shortened(name, _LONGEST_NAME)
-        left_out = len(estimate.rows() if _quantiles_of(release) else estimate.target) - len(rows)
+        title = (
+            f"Estimated {what}, with {level}{together}"
+            if alone
+            else f"{shortened(name, _LONGEST_NAME)}{whose.rstrip(',')}"
+        )
+        left_out = len(estimate.rows() if _quantiles_of(release) else _answers(estimate)) - len(rows)
         rest = f"and {count(left_out)} more below" if left_out else ""
         if are_chosen:
             rest += f"; these are the largest, with intervals that hold for all {count(len(estimate.target))} together"
@@ -67,7 +71,7 @@ def quote_of(
     if statement.withdrawn or any(release.seeded for _, release in releases):
         return ""
     models = [release.model for _, release in releases]
-    clauses = "; ".join(_clause(name, release, questions.get(name)) for name, release in releases[:_MOST_QUESTIONS])
+    clauses = "; ".join(_clause(*_quoted(each), questions.get(each[0])) for each in releases[:_MOST_QUESTIONS])
     if len(releases) > _MOST_QUESTIONS:
         clauses += f"; and {count_of(len(releases) - _MOST_QUESTIONS, 'further question')}"
     levels = sorted({f"{release.estimate.level * 100:.4g}%" for _, release in releases})
@@ -76,6 +80,25 @@ def quote_of(
         f"Among {_who(models)}{weighted}, {clauses}, estimated with {listed(levels)} intervals and released "
         f"{_protected(statement, models)} ({source})."
     )
+
+
+def _quoted(named: tuple[str, Release]) -> tuple[str, Release, str]:
+    """Name of a question, its release, and whose shares are told of it, a clause, where not everybody was asked.
+
+    Where shares among those asked are given, they stand in the place of those of all people.
+    """
+    name, release = named
+    estimate = release.estimate
+    if NOT_ASKED not in estimate.target or _quantiles_of(release):
+        return name, release, ""
+    if isinstance(estimate, AskedEstimate) and estimate.among_asked is not None:
+        return name, replace(release, estimate=estimate.among_asked), " among those asked"
+    return name, release, " of all people, asked or not,"
+
+
+def _answers(estimate: Estimate) -> list[int]:
+    """Places of the rows about answers, without that of people who were not asked."""
+    return [place for place, name in enumerate(estimate.target) if name != NOT_ASKED]
 
 
 def _main(release: Release, most: int, *, quoted: bool = False) -> tuple[tuple[tuple[str, str, str], ...], bool]:
@@ -88,12 +111,12 @@ def _main(release: Release, most: int, *, quoted: bool = False) -> tuple[tuple[t
     estimate, scale, quantiles = release.estimate, scale_of(release), _quantiles_of(release)
     if quantiles:
         return tuple((f"{share} below".capitalize(), value, ends) for share, value, ends in quantiles[:most]), False
-    places, together = list(range(len(estimate.target))), None
+    places, together = _answers(estimate), None
     if len(places) > most:
         together = simultaneous(estimate, release.model.local)
     if together is not None:
         size = estimate.estimate if scale.is_share else np.abs(estimate.estimate)
-        estimate, places = together, np.argsort(-size, kind="stable").tolist()
+        estimate, places = together, [place for place in np.argsort(-size, kind="stable").tolist() if place in places]
     values = estimate.nearest if quoted else estimate.estimate
     rows = tuple(
         (
@@ -120,8 +143,8 @@ def _who(models: Sequence[ProtocolModel]) -> str:
     return f"{people}, of whom up to {count(fakes)} may be fake" if fakes else people
 
 
-def _clause(name: str, release: Release, question: str | None) -> str:
-    """The estimates of one question, as a clause."""
+def _clause(name: str, release: Release, whose: str, question: str | None) -> str:
+    """The estimates of one question, as a clause; ``whose`` shares they are, where not everybody's, too."""
     estimate, about = release.estimate, shortened(name, _LONGEST_NAME)
     answers = about if question is None else f'the answers to "{printable(question)}"'
     asked = about if question is None else f'the question "{printable(question)}"'
@@ -131,12 +154,12 @@ def _clause(name: str, release: Release, question: str | None) -> str:
     rows, are_chosen = _main(release, _MOST_QUOTED, quoted=True)
     if (scale := scale_of(release)).is_share:
         shares = [f"{value} ({interval})" for _, value, interval in rows]
-        said = ["answered ", *[""] * (len(rows) - 1)]
+        said = [f"{whose} answered ".lstrip(), *[""] * (len(rows) - 1)]
         answered = listed([f'{share} {word}"{row[0]}"' for share, word, row in zip(shares, said, rows, strict=True)])
-        most, number = "", count(len(estimate.target))
+        most, number = "", count(len(_answers(estimate)))
         if are_chosen:
             most = f", the most frequent of {number} answers, with intervals that hold for all {number} together"
-        elif len(rows) < len(estimate.target):
+        elif len(rows) < len(_answers(estimate)):
             most = f", the first of {number} answers"
         if rows != _main(release, _MOST_QUOTED)[0]:
             most += f" (an estimate outside {scale.range} is quoted as the nearer end)"

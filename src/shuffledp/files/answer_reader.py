@@ -44,9 +44,7 @@ class AnswerReader:
     def __init__(self, column: Column) -> None:
         self._column = column
         self._name = f"{plural(len(column.inputs), 'column')} {' and '.join(map(repr, column.inputs))}"
-        other = ' (or "category")' * column.randomizer.keeps_missing
-        remedy = f' To go on without them, write missing = "drop" in the task{other}.'
-        self._missing = RowProblem("hold an answer in every row", "are missing", remedy)
+        self._missing = RowProblem("hold an answer in every row", "are missing", _remedy(column))
         self._batch: tuple[pa.Array, ...] = ()
         self._parts: dict[int, ColumnPart] = {}
         self._earlier = None if column.earlier is None else AnswerReader(column.earlier)
@@ -152,6 +150,15 @@ class AnswerReader:
             column = self._column
             self._parts[place] = kind(f"column {column.inputs[place]!r}", column.missing_values, *asked, **named)
         return self._parts[place]
+
+
+def _remedy(column: Column) -> str:
+    """Advice on missing answers, by what a task with the column takes."""
+    ways = ['"drop"'] * (column.after is None) + ['"category"'] * column.randomizer.keeps_missing
+    said = f" To go on without them, write missing = {' or '.join(ways)} in the task." if ways else ""
+    if column.part_of is None:
+        return said
+    return f"{said} With `after` and an open question in one task, take these rows out of the table beforehand."
 
 
 def _only_of(column: pa.Array, asked: NDArray[np.bool_]) -> pa.Array:

@@ -53,7 +53,7 @@ class Compared(StrEnum):
     def needed(self) -> str:
         """Parts that a task must have for it, in words."""
         return {
-            Compared.OPTIONS: "a question with two or more options",
+            Compared.OPTIONS: "a choice or ticks with two or more options (bins, words and numbers have none)",
             Compared.REGIONS: "the key by, which makes regions, for a question that is asked in strata",
             Compared.INDEPENDENCE: "two columns that are randomized jointly",
         }[self]

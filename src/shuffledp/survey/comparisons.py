@@ -33,6 +33,7 @@ class ColumnComparisons:
         tests: tests of independence, at most one; and what kept one from being made is in ``untested``.
         untested: why there is no test of independence though one was asked for; "" otherwise.
         num_comparisons: comparisons of all columns, for which intervals and decisions hold together.
+        follow_up: whether only some people were asked, so that the shares compared are those of everybody.
     """
 
     value: str
@@ -40,6 +41,7 @@ class ColumnComparisons:
     tests: tuple[Independence, ...] = ()
     untested: str = ""
     num_comparisons: int
+    follow_up: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON."""
@@ -131,6 +133,7 @@ def _together(
             tests=tuple(replace(test, differs=next(decided)) for test in some if test is not None),
             untested="too few categories are common enough" * any(test is None for test in some),
             num_comparisons=total,
+            follow_up=each.column.after is not None,
         )
         for each, pairs, some in zip(columns, contrasts, tests, strict=True)
     )
