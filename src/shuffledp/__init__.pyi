@@ -60,8 +60,8 @@ from .protocols.strata import Strata as Strata
 from .analyzers import FrequencyAnalyzer as FrequencyAnalyzer
 from .analyzers import CrossTableAnalyzer as CrossTableAnalyzer
 from .analyzers import HistogramAnalyzer as HistogramAnalyzer
-from .analyzers import TickAnalyzer as TickAnalyzer
 from .analyzers import BlanketAnalyzer as BlanketAnalyzer
+from .analyzers import TickAnalyzer as TickAnalyzer
 from .analyzers import MeanAnalyzer as MeanAnalyzer
 from .analyzers import WordAnalyzer as WordAnalyzer
 from .protocols.d_sigma import RegionalAnalyzer as RegionalAnalyzer

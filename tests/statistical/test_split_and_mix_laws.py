@@ -9,8 +9,9 @@ from scipy import stats
 from thresholds import SAMPLES, assert_fits, assert_rejects
 
 from shuffledp.protocols.shares.randomizers import polya
+from shuffledp.protocols.shares.randomizers.hosts import additive_shares
 from shuffledp.protocols.shares.randomizers.polya import polya_noise
-from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel, _shares
+from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.randomness.sources import resolve_source
 
 
@@ -109,7 +110,7 @@ def test_all_shares_of_a_number_but_any_one_are_uniform_and_they_add_up_to_it():
         num_users=2, epsilon=1.0, lower=0, upper=1, num_shares=3, precision=1, modulus=3, noise_users=2
     )
     secrets = np.resize([1, 5, -2], SAMPLES // 10)  # all are 1 modulo 3, or 2
-    shares = _shares(secrets, model, resolve_source(None)).reshape(-1, 3)
+    shares = additive_shares(secrets, model.modulus, model.num_shares, resolve_source(None)).reshape(-1, 3)
     assert (shares.sum(axis=1) % 3 == secrets % 3).all()
     for secret in (1, 2):
         mine = shares[secrets % 3 == secret]

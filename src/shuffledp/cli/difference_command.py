@@ -41,7 +41,7 @@ def difference(
     same_people: SamePeople = False,
     json: Json = False,
 ) -> None:
-    """Compare numbers of one release, or of two, at no cost of privacy.
+    """Compare numbers of one or two releases, at no cost of privacy.
 
     Options or regions of one release, the independence of two answers that were randomized together, or a release and
     another one. How many comparisons are made is counted, and all intervals hold together.
