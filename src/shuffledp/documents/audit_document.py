@@ -258,9 +258,12 @@ def _traced(found: Any) -> tuple[str, str]:
     """The verdict on tracers in one line: chance claimed, and limits."""
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
     claimed = in_digits(found.claimed, "at most", digits=3)
-    if found.reason:
-        return f"claimed chance of telling an order <= {claimed}", _NOT_AUDITED
-    return f"claimed chance of telling an order <= {claimed}", f"tracers: {least} to {most}"
+    return f"claimed chance of telling an order <= {claimed}", f"tracers: {least} to {most}{_could_not(found)}"
+
+
+def _could_not(found: Any) -> str:
+    """Mark of a test that ran and could not have refuted its claim, whatever came out; else ""."""
+    return ", which could not refute it" * (found.verdict is Verdict.NOT_AUDITED)
 
 
 def _tracers_row(found: Any) -> tuple[Cell, ...]:
@@ -274,10 +277,8 @@ def _tracers_row(found: Any) -> tuple[Cell, ...]:
 def _named(found: Any) -> tuple[str, str]:
     """The verdict on a household in one line: chance claimed, and limits."""
     claimed = f"claimed chance of finding a household <= {in_digits(found.claimed, 'at most', digits=3)}"
-    if found.verdict is Verdict.NOT_AUDITED:
-        return claimed, _NOT_AUDITED
     least, most = (f"{limit:.3f}" for limit in found.success_limits)
-    return claimed, f"naming: {least} to {most}"
+    return claimed, f"naming: {least} to {most}{_could_not(found)}"
 
 
 def _household_row(found: Any) -> tuple[Cell, ...]:

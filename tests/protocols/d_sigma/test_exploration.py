@@ -19,8 +19,9 @@ from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.survey.exploration import explore
 from shuffledp.protocols.d_sigma.survey.pilot import made_up_answers, section_of, stretches
-from shuffledp.protocols.d_sigma.survey.settings_tried import is_dominated
+from shuffledp.protocols.d_sigma.survey.settings_tried import is_dominated, picks_of
 from shuffledp.randomizers import KaryRandomizedResponse
+from shuffledp.shufflers import IdentityShuffler
 from shuffledp.survey import Task
 from shuffledp.testing import SeededSource
 
@@ -89,6 +90,30 @@ def test_settings_that_nothing_beats_are_on_the_frontier_and_the_picks_are_among
     for number in found.picks.values():
         assert found.tried[number].is_ours
         assert not found.tried[number].dominated
+
+
+def test_no_attack_is_called_the_best_that_does_worse_than_the_commonest_answer(found):
+    assert all(each.guessed.best >= found.naive for each in found.tried)
+    near = similar_people(Groups.from_radius(np.arange(100), 2))
+    answers = np.random.default_rng(5).permutation(np.arange(100) // 64)
+    attacks = PilotAttacks(answers, np.full((2, 2), 0.5), near)
+    model = KaryRandomizedResponse(epsilon0=1e-6, domain_size=2)
+    reports = model.randomize(answers, source=SeededSource(5))
+    guessed = attacks.guessed(IdentityShuffler().shuffle(reports, source=SeededSource(0)), None, None)
+    assert max(guessed.every["vote"], guessed.every["posterior"]) < 0.64
+    assert (guessed.best, guessed.attack) == (0.64, "the commonest answer")
+
+
+def test_what_is_said_to_hide_more_promises_no_less_than_what_is_balanced(found):
+    def tried(learned, rho, named):
+        protected = replace(found.tried[2].protected, named_most=named, named_median=named)
+        return replace(found.tried[2], learned=learned, rho=rho, dominated=False, protected=protected)
+
+    ends = [replace(found.none, rho=1.0, learned=0.0), replace(found.uniform, rho=0.0, learned=1.0)]
+    middle, better, worse = tried(0.3, 0.3, 0.041), tried(0.8, 0.1, 0.04), tried(0.7, 0.15, 0.9)
+    three = replace(found, by_rho=True, tried=(*ends, middle, worse))
+    assert picks_of(three) == {"balanced": 2}
+    assert picks_of(replace(three, tried=(*three.tried, better))) == {"balanced": 2, "hides more": 4}
 
 
 @pytest.mark.deep

@@ -1,6 +1,7 @@
 """The sections about groups: who is mixed with whom, and estimates by place as a line, a map or rows."""
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,6 +12,8 @@ from documents.outcomes import write_page
 from documents.reading import Page
 from shuffledp.core.text import percent
 from shuffledp.documents.blocks import Picture, Text
+from shuffledp.documents.charts.place_charts import every_place, target_drawn
+from shuffledp.documents.estimate_document import scale_of
 from shuffledp.files import stages
 from shuffledp.protocols.d_sigma.documents.place_document import places_section
 from shuffledp.protocols.d_sigma.people.assignment import Groups
@@ -107,6 +110,24 @@ def test_the_page_names_people_with_the_chances_of_the_plan(tmp_path):
         row = next(each for each in page.all("tr") if each.text.strip().startswith(whose))
         assert f"at most {percent(chance, 'at most')}" in row.text
     assert "nothing is promised" not in page.text  # of the largest group alone, at so large an alpha
+
+
+def test_what_is_shown_of_few_people_is_inside_its_interval(pages):
+    outcome, _, _ = pages["rows"]
+    regions = outcome.regions
+    beyond = replace(regions, estimate=regions.estimate + 2 * np.resize([-1, 1], regions.estimate.size))
+    (table,) = every_place(beyond, outcome.shuffle_result.people, scale_of(outcome.release)).blocks
+    assert {row[3].text for row in table.rows} <= {row[4] for row in table.rows} | {row[5] for row in table.rows}
+    drawn = target_drawn(
+        1,
+        beyond,
+        outcome.release.estimate,
+        scale_of(outcome.release),
+        "cheated",
+        people=outcome.shuffle_result.people,
+        unshuffled_error=outcome.shuffle_result.unshuffled_error,
+    )
+    assert ((drawn.low <= drawn.estimate) & (drawn.estimate <= drawn.high)).all()
 
 
 def test_people_who_are_alone_are_counted(tmp_path):

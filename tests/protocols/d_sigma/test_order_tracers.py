@@ -100,7 +100,14 @@ def test_it_is_a_value():
     assert found.reason == ""
     few = tell_orders(shuffler("laplace", 40.0), trials=2, source=SeededSource(1))
     assert few.verdict is Verdict.NOT_AUDITED
-    assert few.reason.startswith("No outcome of 2 guesses could refute")
+    assert "with 0 guesses" not in str(few)
+    assert (few.power, few.reason) == (
+        "",
+        "So large a loss lets anybody tell the order: no number of guesses could refute it.",
+    )
+    assert "no number of guesses could refute it" in str(few)
+    some = tell_orders(shuffler("laplace", 4.0), trials=2, source=SeededSource(1))
+    assert some.reason.startswith("No outcome of 2 guesses could refute")
 
 
 def test_where_there_is_no_order_to_tell_nothing_is_played():

@@ -32,6 +32,7 @@ _POWER = 0.9
 _BROKEN = 2.0  # times the claimed loss: a break that should be found
 _FEWEST, _MOST = 400, 20_000  # guesses, where their number is not given
 _MARGIN = 1.6  # of guesses above those that a shuffler which is broken in just this way needs
+_ANYTHING = 0.9995  # a claimed chance above it lets anybody tell the order
 _CANDIDATES = 8  # groups among which the one is chosen that tells a break soonest
 
 
@@ -58,12 +59,14 @@ class OrderTelling(Success):
         """Reason why it was not audited; "" if it was."""
         if self.verdict is not Verdict.NOT_AUDITED:
             return ""
+        if self.claimed > _ANYTHING:
+            return "So large a loss lets anybody tell the order: no number of guesses could refute it."
         return f"No outcome of {self.trials:,} guesses could refute {in_digits(self.claimed, 'at most')}."
 
     @property
     def power(self) -> str:
-        """Guesses that a break takes, in a sentence; "" where one was found."""
-        if self.verdict is Verdict.REFUTED:
+        """Guesses that a break takes, in a sentence; "" where one was found, and where none could be."""
+        if self.verdict is Verdict.REFUTED or self.claimed > _ANYTHING:
             return ""
         return f"A shuffler with twice the loss would be found with {self.guesses_needed:,} guesses."
 
@@ -79,7 +82,7 @@ class OrderTelling(Success):
                 f" The pure loss by itself, {in_digits(self.pure, 'at most')}, is not put to the test: of a shuffler "
                 f"with twice the loss, an outcome that shows it comes with a chance of {self.pure_seen:.1e}."
             )
-        few = "".join(f" {each}" for each in ("These are too few." * self.weak, self.power) if each)
+        few = "".join(f" {each}" for each in ("These are too few." * self.weak, self.power or self.reason) if each)
         return (
             f"{self.verdict.upper()}: by the loss profile whoever guesses whether a group of {self.group_size:,} "
             "people was sent in order or reversed is right with a chance of at most "

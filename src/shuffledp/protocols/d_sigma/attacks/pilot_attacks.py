@@ -89,6 +89,8 @@ class PilotAttacks:
     def guessed(self, view: View, placement: Floats | None, blocks: Integers | None) -> Guessed:
         """Best of the attacks on one view: the vote, the neighborhood posterior and de Finetti's.
 
+        Whoever always says the commonest answer looks at no report; no attack that does worse is called the best.
+
         Args:
             view: of randomized response.
             placement: where the person's own report may be, see `placement`; None if anywhere.
@@ -101,6 +103,7 @@ class PilotAttacks:
         if blocks is not None and self.features is not None:
             told = SideInformation(blocks=blocks, features=self.features)
             found["de Finetti"] = self._right(DeFinettiAttack(num_rounds=_ROUNDS_OF_DE_FINETTI), view, told)
+        found["the commonest answer"] = self.naive
         best = max(found, key=lambda name: found[name])
         return Guessed(best=found[best], attack=best, every=found)
 

@@ -303,7 +303,7 @@ def _reading(explored: Exploration, groups: GroupsSection) -> Iterable[Block]:
         "rho: the share of people whose answer a vote over the 25 most similar people nearby guesses right in at least "
         f"90% of 50 runs, all with one permutation. Chance leaves {chance}: what a uniform shuffle of everybody gives. "
         "Best attack: the share of answers guessed right by the best of a vote, the neighborhood posterior and, where "
-        "there are further public columns, de Finetti\u2019s attack; always saying the commonest answer gets "
+        "there are further public columns, de Finetti\u2019s attack; or by always saying the commonest answer: "
         f"{naive}.",
         "lambda: the error of the answers\u2019 law in everybody\u2019s group, as a share of the error of calling all "
         "answers equally likely; by a box filter (the average over the group\u2019s slots), and by gradient boosting "

@@ -136,6 +136,13 @@ def is_dominated(one: Tried, among: Exploration) -> bool:
     return any(beats(other) for other in among.tried if other is not one)
 
 
+def _hides_more(one: Tried, middle: Tried, among: Exploration) -> bool:
+    """Whether attacks find out less after one setting than after another, and its people are promised no less."""
+    ours, theirs = one.protected, middle.protected
+    promised = ours.named_most <= theirs.named_most and ours.named_median <= theirs.named_median
+    return promised and among.found_out(one) < among.found_out(middle) - 2 * _NOISE
+
+
 def picks_of(among: Exploration) -> dict[str, int]:
     """Up to three settings that nothing dominates, by how much hiding counts beside showing."""
     none, uniform = among.none, among.uniform
@@ -155,7 +162,7 @@ def picks_of(among: Exploration) -> dict[str, int]:
         return {}
     found = {"balanced": best(1.0, left)}
     middle = among.tried[found["balanced"]]
-    hiding = [n for n in left if among.found_out(among.tried[n]) < among.found_out(middle) - 2 * _NOISE]
+    hiding = [n for n in left if _hides_more(among.tried[n], middle, among)]
     showing = [n for n in left if among.tried[n].learned < middle.learned - 2 * _NOISE]
     for name, weight, numbers in (("hides more", _WEIGHT, hiding), ("shows more", 1 / _WEIGHT, showing)):
         if numbers:
