@@ -66,8 +66,8 @@ def test_whoever_brings_no_request_is_closed_and_so_is_whoever_brings_it_byte_by
 def test_whoever_reads_no_answer_is_closed(tmp_path, monkeypatch):
     listen = run_services.listen
 
-    def with_little_room(address):
-        listening = listen(address)
+    def with_little_room(address, **further):
+        listening = listen(address, **further)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         return listening
 
