@@ -11,11 +11,9 @@ from cli.running import task_with, write_csv
 from documents.outcomes import write_page
 from documents.reading import Page
 from shuffledp.core.text import percent
-from shuffledp.documents.blocks import Picture, Text
-from shuffledp.documents.charts.place_charts import every_place, target_drawn
-from shuffledp.documents.estimate_document import scale_of
+from shuffledp.documents.blocks import Fold, Picture, Text
 from shuffledp.files import stages
-from shuffledp.protocols.d_sigma.documents.place_document import places_section
+from shuffledp.protocols.d_sigma.documents.place_document import inside, places_section
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.survey.groups import Grouping
 from shuffledp.survey import Task, plan
@@ -79,7 +77,7 @@ def test_the_table_has_all_places_as_text_whatever_they_contain(pages):
     assert page.all("b", class_="x") == []
     assert "<b>town 29</b>" in page.text
     first = outcome.shuffle_result.estimate.rows()[0]
-    assert f"{100 * first['estimate']:.1f}" in page.text.replace("\N{MINUS SIGN}", "-")
+    assert f"{100 * min(max(first['estimate'], 0), 1):.1f}" in page.text.replace("\N{MINUS SIGN}", "-")
 
 
 def test_the_uniform_shuffle_is_the_line_that_every_place_is_compared_with(pages):
@@ -113,21 +111,16 @@ def test_the_page_names_people_with_the_chances_of_the_plan(tmp_path):
 
 
 def test_what_is_shown_of_few_people_is_inside_its_interval(pages):
-    outcome, _, _ = pages["rows"]
-    regions = outcome.regions
+    regions = pages["rows"][0].regions
     beyond = replace(regions, estimate=regions.estimate + 2 * np.resize([-1, 1], regions.estimate.size))
-    (table,) = every_place(beyond, outcome.shuffle_result.people, scale_of(outcome.release)).blocks
-    assert {row[3].text for row in table.rows} <= {row[4] for row in table.rows} | {row[5] for row in table.rows}
-    drawn = target_drawn(
-        1,
-        beyond,
-        outcome.release.estimate,
-        scale_of(outcome.release),
-        "cheated",
-        people=outcome.shuffle_result.people,
-        unshuffled_error=outcome.shuffle_result.unshuffled_error,
-    )
-    assert ((drawn.low <= drawn.estimate) & (drawn.estimate <= drawn.high)).all()
+    shown = inside(beyond)
+    assert shown.estimate.tolist() == [0.0, 1.0] * 30
+    assert (shown.lower == beyond.lower).all()
+    assert (shown.upper == beyond.upper).all()
+    result = replace(pages["rows"][0].shuffle_result, estimate=beyond)
+    blocks = places_section(replace(pages["rows"][0], shuffle_result=result)).blocks
+    (table,) = [table for fold in blocks if isinstance(fold, Fold) for table in fold.blocks]
+    assert {row[3].text for row in table.rows} == {"0.0%", "100.0%"}
 
 
 def test_people_who_are_alone_are_counted(tmp_path):

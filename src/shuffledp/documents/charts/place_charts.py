@@ -120,7 +120,7 @@ def target_drawn(
         name=overall.target[target] if targets == 1 else f"{column}: {overall.target[target]}",
         scale=scale,
         where=tuple(dict(place) for place in (estimate.where or ())[::targets]),
-        estimate=np.clip(*map(of_target, (estimate.estimate, estimate.lower, estimate.upper))),
+        estimate=of_target(estimate.estimate),
         low=of_target(estimate.lower),
         high=of_target(estimate.upper),
         error=of_target(estimate.standard_error),
@@ -313,7 +313,7 @@ def _rows(panels: Sequence[PlacesDrawn]) -> tuple[Panel, ...]:
 def every_place(
     estimate: Estimate, people: Integers, scale: Scale, name: str = "place", *, unshuffled_error: Floats | None = None
 ) -> Fold:
-    """Estimates of all places, which are called by a ``name`` such as "region"; inside their intervals, cut as these.
+    """Estimates of all places, which are called by a ``name`` such as "region".
 
     ``people`` is of shape (places,), and ``unshuffled_error`` of (estimates,): margins without shuffling, as a column.
     """
@@ -330,7 +330,7 @@ def every_place(
             place_name(place),
             count(int(people[row // targets])),
             target,
-            Cell(text=scale.text(min(max(value, low), high)), bold=True),
+            Cell(text=scale.text(value), bold=True),
             scale.text(low),
             scale.text(high),
             *margins[row],

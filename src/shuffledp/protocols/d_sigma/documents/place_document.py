@@ -1,5 +1,8 @@
 """Estimates by place after a shuffle near a reference order, in words."""
 
+from dataclasses import replace
+
+from shuffledp.core.estimates import Estimate
 from shuffledp.core.text import count_of, percent
 from shuffledp.documents.blocks import PAGE, TERMINAL, Picture, Role, Text, told
 from shuffledp.documents.charts.place_charts import PlacesDrawn, every_place, place_charts, target_drawn
@@ -31,7 +34,8 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
     average = (
         "Each estimate is of the average answer that lies in the place\u2019s slots: that of the place itself, "
         "smoothed over where reports may land. Its interval covers randomizing and shuffling together, and is "
-        f"typically {wider} without shuffling."
+        f"typically {wider} without shuffling. Shares beyond 0% or 100%, as chance makes them of few people, are "
+        "shown at that end; estimates.csv has them as they are."
     )
     blocks = (
         *told(_on_terminal(regional), on=TERMINAL),
@@ -44,7 +48,7 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
             for place, each in enumerate(panels, 1)
             for chart in place_charts(each, "places" if place == 1 else f"places-{place}")
         ),
-        every_place(regional.estimate, regional.people, scale, unshuffled_error=error),
+        every_place(inside(regional.estimate), regional.people, scale, unshuffled_error=error),
         *sharpened_blocks(regional.sharpened, scale, what=outcome.column.value),
     )
     return Section(anchor="places", title="Estimates by place", blocks=blocks, place=Place.RESULTS)
@@ -68,7 +72,7 @@ def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[li
     return [
         target_drawn(
             target,
-            regional.estimate,
+            inside(regional.estimate),
             overall,
             scale,
             outcome.column.value,
@@ -77,6 +81,11 @@ def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[li
         )
         for target in chosen
     ], which
+
+
+def inside(estimate: Estimate) -> Estimate:
+    """Estimates as a page shows them: inside their intervals, which end where shares end."""
+    return replace(estimate, estimate=estimate.nearest)
 
 
 def _on_terminal(regional: Regional) -> str:
