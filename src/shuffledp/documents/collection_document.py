@@ -9,7 +9,7 @@ from typing import Any
 from shuffledp.core.instants import shown
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, printable
+from shuffledp.core.text import count_of, percent, printable
 from shuffledp.documents.blocks import DETAIL, Block, Pairs, Role, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.statement_document import promise_of
@@ -25,6 +25,10 @@ _UNKNOWN = (
 )
 _CALLED = {"analyzer": "analyst", "second_relay": "second relay"}  # parties that have another name in statements
 _CLAIMED = "Names in quotation marks are what whoever made the collection calls the parties: nobody has checked them."
+_TEXT_SHOWS = (
+    "{}: to that operator, texts begin to show: in {} of cases a report by itself holds the first letters as they are, "
+    "and texts that are guessed can be tested."
+)
 _REMINDERS = "the issuer tells the analyst, three times at most, which invitations have given no token yet"
 _COMPARE = (
     "Members who compare this fingerprint know that they have the same keys of everybody. It is fixed in the "
@@ -59,6 +63,9 @@ def _dangers(collection: Collection) -> Iterator[str]:
         who = [f"the {_CALLED.get(role, role)} ({collection.addresses[role]})" for role in roles]
         said = f"One operator runs {listed(who)}, as far as their addresses tell: it could see who sent which report."
         yield said_of_one_operator(collection.promised(), said)
+        for column in collection.task.columns if {"shuffler", "analyzer"} <= set(roles) else ():
+            if column.randomizer.told_alone:
+                yield _TEXT_SHOWS.format(column.label, percent(column.randomizer.told_alone, "at most"))
 
 
 def _few(collection: Collection, statements: Sequence[PrivacyStatement]) -> tuple[str, ...]:

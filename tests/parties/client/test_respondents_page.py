@@ -10,10 +10,12 @@ import pytest
 from parties.client.answering import ADDRESS, SMOKES, asking
 from parties.service.given import Parties, task, task_near_an_order
 from parties.service.issuing import WithTokens
-from shuffledp import KaryRandomizedResponse
+from shuffledp import KaryRandomizedResponse, MaskedPrefixes
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Trust
+from shuffledp.core.text import percent
+from shuffledp.documents.collection_document import collection_document
 from shuffledp.documents.words import Guess
 from shuffledp.parties.client.browser_randomizers import KINDS, model_in_text, require_browser
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords
@@ -159,6 +161,30 @@ def test_parties_on_one_host_are_one_operator_on_the_page():
     assert "(https://vps.example.org, https://vps.example.org:8444)" in danger
     assert any("could see who sent which report" in words for words, _ in said["trust"])
     assert len(data_of(with_page(Parties(asking()).collection, ADDRESS)[1])["dangers"]) == 1
+
+
+JOB = {"column": "job", "kind": "open", "length": 8, "randomizer": {"kind": "masked-prefix", "epsilon0": 6.0}}
+JOB_MODEL = MaskedPrefixes(epsilon0=6.0, num_bits=40).model
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_one_operator_to_whom_texts_begin_to_show_is_said_in_each_language_and_in_the_collection(language):
+    asked = asking(SMOKES, JOB, language=language)
+    together = Parties(asked, shuffler="https://vps.example.org", analyzer="https://vps.example.org:8444")
+    danger = data_of(with_page(together.collection, ADDRESS)[1])["dangers"][-1]
+    told = PageWords.of(language).percent_of(percent(JOB_MODEL.first_chunk_told, "at most"))
+    assert danger.startswith("job: ")
+    assert told in danger
+    assert not any(told in each for each in data_of(with_page(Parties(asked).collection, ADDRESS)[1])["dangers"])
+    dangers = next(each for each in collection_document(together.collection).sections if each.anchor == "dangers")
+    assert "job: to that operator, texts begin to show" in dangers.blocks[-1].text
+
+
+def test_warnings_of_large_losses_name_the_questions_they_are_about():
+    """Mutant: two nearly equal warnings, of which nobody knows which question has which."""
+    large = SMOKES | {"randomizer": SMOKES["randomizer"] | {"epsilon0": 6.0}}
+    said = data_of(with_page(Parties(asking(large, JOB)).collection, ADDRESS)[1])["alone"]["dangers"]
+    assert [each.split(": ")[0] for each in said] == [SMOKES.get("question", SMOKES["column"]), "job"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -22,7 +22,7 @@ from shuffledp.core.local_models import MeanModel
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import in_digits, printable, weakness_grade
+from shuffledp.core.text import in_digits, percent, printable, weakness_grade
 from shuffledp.core.validate import invalid
 from shuffledp.documents.statement_document import guess_of, meaning_in_short, per_report
 from shuffledp.parties.client.browser_randomizers import model_in_text, require_browser
@@ -172,6 +172,10 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
         yield words.told("served_by_other", page=_party(draft, "page"))
     if draft.one_operator:
         yield words.told("one_operator", parties=_several(draft))
+        for column in draft.task.columns if {"shuffler", "analyzer"} <= set(draft.one_operator) else ():
+            if told := column.randomizer.told_alone:
+                shows = words.told("text_shows", percent=words.percent_of(percent(told, "at most")))
+                yield f"{_asked(column)}: {shows}"
 
 
 def _several(draft: Collection) -> str:
@@ -223,17 +227,26 @@ def _plainly(statement: PrivacyStatement, words: PageWords) -> list[str]:
 
 
 def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
-    """Notes on what a single report tells at a large local loss: dangers first, then the rest."""
-    said: dict[str, list[str]] = {"dangers": [], "notes": []}
-    for model in (column.randomizer.randomizer().model for column in draft.task.columns):
+    """Notes on what a single report tells at a large local loss: dangers first, then the rest.
+
+    Of several questions each note begins with those that it is about.
+    """
+    said: dict[str, dict[str, list[str]]] = {"dangers": {}, "notes": {}}
+    for column in draft.task.columns:
+        model = column.randomizer.randomizer().model
         guess = lone_guess(model)
         if guess is None or not guess.is_said:
             continue
         name = "alone_ends" if isinstance(model, MeanModel) else "alone"
         guessed = words.told(name, percent=words.percent_of(guess.percent), among=words.number(guess.among))
         large = words.told("alone_large", epsilon0=words.written(in_digits(guess.epsilon0, "exactly")))
-        said["dangers" if guess.warning else "notes"].append(f"{large} {guessed}" if guess.warning else guessed)
-    return {name: list(dict.fromkeys(texts)) for name, texts in said.items()}
+        text, kind = (f"{large} {guessed}", "dangers") if guess.warning else (guessed, "notes")
+        said[kind].setdefault(text, []).append(_asked(column))
+    several = len(draft.task.columns) > 1
+    return {
+        kind: [f"{' / '.join(asked)}: {text}" if several else text for text, asked in texts.items()]
+        for kind, texts in said.items()
+    }
 
 
 def _weakness(statement: PrivacyStatement, words: PageWords) -> list[str]:
