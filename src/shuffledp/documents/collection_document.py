@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.instants import shown
+from shuffledp.core.local_models import LocalModel
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, percent, printable
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.documents.blocks import DETAIL, Block, Pairs, Role, Text, told
 from shuffledp.documents.document import Document, Section
 from shuffledp.documents.statement_document import promise_of
@@ -129,13 +131,22 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
 
 def _question(column: Column) -> str:
     """A private column, with its answers if they are few."""
-    answers = column.randomizer.targets if len(column.randomizer.categories_of_answers) == 1 else ()
+    question = column.randomizer
+    answers = question.targets if len(question.categories_of_answers) == 1 else question.offered
     named = column.label if column.question is None else f"{column.question} as {column.label}"
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
-    model = column.randomizer.randomizer().model
+    model = question.randomizer().model
     loss = epsilon0_of(model).replace("\N{NO-BREAK SPACE}", " ")
-    kind = f"{column.randomizer.kind}, {loss}"
+    kind = ", ".join(filter(None, [f"{question.kind}, {loss}", _limits(column, model)]))
     return f"{named} ({listed}; {kind})" if answers else f"{named} ({kind})"
+
+
+def _limits(column: Column, model: LocalModel) -> str:
+    """Most ticks that count, and the answer after which it is asked; "" for a choice of everybody."""
+    ticks = f"at most {count_of(model.at_most, 'tick', 'ticks')}" if isinstance(model, TicksModel) else ""
+    after = column.after
+    asked = "" if after is None else f'asked after "{printable(after.column)} = {printable(after.answer)}"'
+    return ", ".join(filter(None, [ticks, asked]))
 
 
 def _issuer(collection: Collection) -> str:

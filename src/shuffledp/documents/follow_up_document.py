@@ -32,7 +32,8 @@ def asked_in_plan(column: PrivateColumn, standard_error: float) -> Iterable[Bloc
     return told(
         f"{asked_after(column)} Among those asked shares err by about {standard_error / _HALF:.3g} if half of all "
         "people are, and are given only if more than minimum_batch = "
-        f"{column.release.minimum_batch:,} are, by the estimate."
+        f"{column.release.minimum_batch:,} are, by the estimate: where fewer will be asked, take a minimum_batch below "
+        "their number."
     )
 
 

@@ -180,6 +180,15 @@ def test_one_operator_to_whom_texts_begin_to_show_is_said_in_each_language_and_i
     assert "job: to that operator, texts begin to show" in dangers.blocks[-1].text
 
 
+def test_a_collection_says_options_ticks_that_count_and_after_which_answer():
+    ticks = {"column": "ways", "kind": "multi-select", "options": ["car", "bus"], "at_most": 1}
+    ticks |= {"after": f"{SMOKES['column']} = Yes", "randomizer": {"kind": "columns", "epsilon0": 1.5}}
+    about = collection_document(Parties(asking(SMOKES, ticks)).collection).sections[1].blocks
+    said = next(str(each) for each in about if "ways" in str(each))
+    assert "car, bus" in said
+    assert "epsilon0 = 3 of all messages of a person, 1.5 of one, at most 1 tick, asked after" in said
+
+
 def test_warnings_of_large_losses_name_the_questions_they_are_about():
     """Mutant: two nearly equal warnings, of which nobody knows which question has which."""
     large = SMOKES | {"randomizer": SMOKES["randomizer"] | {"epsilon0": 6.0}}
