@@ -67,3 +67,8 @@ class PrefixModel(LocalModel):
     @abstractmethod
     def code_counts(self, prepared: Any, codes: Sequence[int]) -> NDArray[np.int64]:
         """Reports of the part for estimates that support each code, filled up to whole chunks; shape (codes,)."""
+
+
+def told_alone(local: LocalModel) -> float:
+    """Chance that a report by itself holds the first letters of a text as they are; 0 for other answers."""
+    return local.first_chunk_told if isinstance(local, PrefixModel) else 0.0

@@ -8,6 +8,7 @@ from typing import Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.local_models import LocalModel
+from shuffledp.core.prefix_models import told_alone
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import count_of, percent, printable
@@ -66,8 +67,8 @@ def _dangers(collection: Collection) -> Iterator[str]:
         said = f"One operator runs {listed(who)}, as far as their addresses tell: it could see who sent which report."
         yield said_of_one_operator(collection.promised(), said)
         for column in collection.task.columns if {"shuffler", "analyzer"} <= set(roles) else ():
-            if column.randomizer.told_alone:
-                yield _TEXT_SHOWS.format(column.label, percent(column.randomizer.told_alone, "at most"))
+            if told_so := told_alone(column.randomizer.randomizer().model):
+                yield _TEXT_SHOWS.format(column.label, percent(told_so, "at most"))
 
 
 def _few(collection: Collection, statements: Sequence[PrivacyStatement]) -> tuple[str, ...]:

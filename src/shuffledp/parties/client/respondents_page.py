@@ -20,6 +20,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import DifferentialPrivacy, LocalDP
 from shuffledp.core.local_models import MeanModel
 from shuffledp.core.lone_reports import lone_guess
+from shuffledp.core.prefix_models import told_alone
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits, percent, printable, weakness_grade
@@ -173,7 +174,7 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
     if draft.one_operator:
         yield words.told("one_operator", parties=_several(draft))
         for column in draft.task.columns if {"shuffler", "analyzer"} <= set(draft.one_operator) else ():
-            if told := column.randomizer.told_alone:
+            if told := told_alone(column.randomizer.randomizer().model):
                 shows = words.told("text_shows", percent=words.percent_of(percent(told, "at most")))
                 yield f"{_asked(column)}: {shows}"
 

@@ -86,11 +86,6 @@ class OpenAnswer(Question):
         """The model of the randomizer."""
         return self.randomizer().model
 
-    @property
-    def told_alone(self) -> float:
-        """Probability that a report by itself holds the first letters as they are."""
-        return self.model.first_chunk_told
-
     def read(self, answers: AnswerColumns) -> Read:
         """Codes in chunks of the normalized texts; a text of which nothing is left is a missing answer."""
         code, model = self.text_code, self.model

@@ -195,11 +195,6 @@ class Question(Section):
         return cast(Self, replace(cast(Any, self), follow_up=True))
 
     @property
-    def told_alone(self) -> float:
-        """Probability that a report by itself holds the beginning of the answer as it is; 0 for other answers."""
-        return 0.0
-
-    @property
     def clips(self) -> bool:
         """Whether answers outside a range are moved to its nearer end."""
         return False
