@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,3 +181,14 @@ def test_an_attack_on_more_than_half_of_a_household_stays_below_the_bound_of_its
     assert "names at least 2 of the slots of 3 given people" in str(some)
     with pytest.raises(InvalidParameterError, match="at_least must be at most the number of targets, 3"):
         name_slots(pipeline, at_least=4, **options)
+
+
+def test_neighbors_of_two_blocks_are_no_household_where_a_block_holds_one():
+    """Mutant: people on both sides of a gap, whose reports never meet, count as a household with a chance of 1."""
+    shuffler = MallowsShuffler(groups=Groups.from_labels([0] * 60 + [1] * 60), alpha=4.0)
+    model = ProtocolModel(local=KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model, shuffle=shuffler.model(120))
+    (found,) = household_odds(shuffler, model, 3)
+    assert (found.num_households, found.more_than_half < 0.1) == (2 * 58, True)
+    alone = MallowsShuffler(groups=Groups.from_labels([0, 0, 1, 1]), alpha=4.0)
+    (larger,) = household_odds(alone, replace(model, shuffle=alone.model(4)), 3)
+    assert larger.more_than_half == 1.0

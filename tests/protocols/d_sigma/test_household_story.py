@@ -75,4 +75,4 @@ def test_a_release_says_how_well_a_household_is_hidden_and_what_groups_of_each_s
     assert written["losses"][-1]["alpha"] < 3.9
     page = (folder / "release.html").read_text()
     assert "alpha beside delta = 1e-06" in page
-    assert "2 or more of 3 people who stand next to each other in the order" in page
+    assert "2 or more of 3 people next to each other in one stretch of the order" in page

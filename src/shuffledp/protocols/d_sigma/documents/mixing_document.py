@@ -228,7 +228,7 @@ def _household_rows(regional: Regional) -> list[tuple[str, str]]:
     """Chances of naming the slots of households, as rows."""
     return [
         (
-            f"{at_least} or more of {each.size} people who stand next to each other in the order, {whose}",
+            f"{at_least} or more of {each.size} people next to each other in one stretch of the order, {whose}",
             percent(chance),
         )
         for each in regional.households

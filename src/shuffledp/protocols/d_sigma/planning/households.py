@@ -27,7 +27,7 @@ class HouseholdOdds(Described):
     Args:
         size: k, people of a household.
         at_least: slots of which more than half are named.
-        num_households: how many were looked at: given ones, or all people next to each other in the order.
+        num_households: how many were looked at: given ones, or all neighbors in one block of the order.
         given: whether they were given; else people next to each other stand for them.
         more_than_half: the largest chance of naming more than half of a household's slots.
         more_than_half_median: the chance that half of the households do not exceed.
@@ -57,8 +57,8 @@ def household_odds(
     Args:
         shuffler: what shuffles.
         model: the protocol's public description.
-        households: the number of people of each, who then stand next to each other in the order; or the people of each
-            household, by number, two or more.
+        households: the number of people of each, who then stand next to each other in one block of the order; or the
+            people of each household, by number, two or more.
 
     Raises:
         HypothesisError: as for `reidentification_bound`.
@@ -101,7 +101,7 @@ def household_chances(
     rank = np.empty(people, dtype=np.int64)
     rank[prepared.order] = np.arange(people)
     block, epsilon0, found = geometry.blocks, model.local.epsilon0, dict[int, Floats]()
-    for size, ranks in sorted(_ranks_by_size(households, rank).items()):
+    for size, ranks in sorted(_ranks_by_size(households, rank, block).items()):
         wins = size // 2 + 1
         first, last = ranks.min(axis=1), ranks.max(axis=1)
         together = block[first] == block[last]
@@ -131,15 +131,17 @@ def _geometry(shuffler: SlotShuffler) -> SwapGeometry:
 
 
 def _ranks_by_size(
-    households: int | Sequence[Sequence[int]] | Sequence[Integers], rank: Integers
+    households: int | Sequence[Sequence[int]] | Sequence[Integers], rank: Integers, block: Integers
 ) -> dict[int, Integers]:
-    """Ranks of the members of households, by size."""
+    """Ranks of the members of households, by size; people who live together stand in one block, if one is as large."""
     people = rank.size
     if isinstance(households, int):
         validate.integer_at_least(2, households=households)
         if households > people:
             raise validate.invalid(f"at most all people, {people}", households=households)
-        return {households: np.arange(people - households + 1)[:, None] + np.arange(households)}
+        first = np.arange(people - households + 1)
+        together = block[first] == block[first + households - 1]
+        return {households: (first[together] if together.any() else first)[:, None] + np.arange(households)}
     found: dict[int, list[Integers]] = {}
     for members in households:
         checked = np.asarray(members)
