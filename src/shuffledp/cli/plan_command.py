@@ -116,8 +116,14 @@ def _plan_people(
             "--error or --weeks must be given beside --epsilon; `shuffledp calibrate` finds the epsilon0 for a number "
             "of people."
         )
+    asked = Task.read(task)
+    if asked.shuffler.needs_groups:
+        raise InvalidParameterError(
+            "--error must be left out for a task with [groups], whose errors depend on where people are: ask "
+            "--epsilon, --slot-chance or --blur, with --input, for an alpha."
+        )
     _require_left_out(given, "--error, which asks how many people it takes")
-    found = people_for_error(Task.read(task), half_width=error, target_epsilon=epsilon)
+    found = people_for_error(asked, half_width=error, target_epsilon=epsilon)
     show_result(found, lambda: people_document(found), as_json=as_json)
 
 

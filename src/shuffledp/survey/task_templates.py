@@ -52,6 +52,8 @@ alpha = 4.0  # the loss of the order inside a group
     "groups": """
 [groups]
 column = $by  # who answered what is hidden among everybody with the same entry
+# columns = [$by]  # in place of column, for numbers such as ages: among everybody
+# radius = 2  # who is so near
 
 [shuffler]
 kind = "auto"

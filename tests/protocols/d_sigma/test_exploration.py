@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import InputDataError, InvalidParameterError
+from shuffledp.core.text import percent
 from shuffledp.documents.page import page_of
 from shuffledp.protocols.d_sigma.attacks.nearest_match import nearest_match_success
 from shuffledp.protocols.d_sigma.attacks.pilot_attacks import PilotAttacks
@@ -114,6 +115,18 @@ def test_what_is_said_to_hide_more_promises_no_less_than_what_is_balanced(found)
     three = replace(found, by_rho=True, tried=(*ends, middle, worse))
     assert picks_of(three) == {"balanced": 2}
     assert picks_of(replace(three, tried=(*three.tried, better))) == {"balanced": 2, "hides more": 4}
+
+
+def test_the_terminal_says_what_chance_leaves_why_fewer_are_named_and_that_answers_are_made_up(found):
+    def said(explored):
+        return " ".join(getattr(block, "text", "") for block in page(explored)[0].promise.headline)
+
+    one = replace(found, picks={"balanced": found.picks["balanced"]})
+    assert "Fewer than three settings are named" in said(one)
+    assert "Fewer than" not in said(replace(one, picks=dict.fromkeys(("balanced", "hides more", "shows more"), 2)))
+    assert f"Chance leaves a rho of {percent(found.uniform.rho)}" in said(one)
+    assert "answers are made up" in said(replace(found, made_up=True))
+    assert "answers are made up" not in said(found)
 
 
 @pytest.mark.deep

@@ -1,12 +1,15 @@
 """`plan` asked for what is wanted of a shuffle near an order: what it prints, refuses and blames."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from cli.running import shuffledp
+from shuffledp.protocols.d_sigma.documents.promises_document import promised
+from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, Spread
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schema.json").read_text(encoding="utf-8"))
 SOUGHT = Draft202012Validator({"$ref": "#/$defs/sought", "$defs": SCHEMA["$defs"]})
@@ -101,3 +104,30 @@ def test_a_plan_says_what_each_person_is_promised(folder):
     assert "will name the slot of one report at most with" in found.out
     assert "household of 3" in found.out
     assert "central epsilon" in found.out
+
+
+def test_how_many_people_an_error_takes_is_not_asked_of_groups(folder):
+    found = plan(folder, "--error", "0.05", "--epsilon", "0.5")
+    assert found.code == 2
+    assert "--error must be left out for a task with [groups]" in found.err
+
+
+def test_the_sentence_is_about_the_household_that_is_found_most_easily():
+    def spread(most):
+        return Spread(most=most, nine_in_ten=most / 2, half=most / 4)
+
+    promises = Promises(
+        epsilon0=1.0,
+        delta=1e-6,
+        num_alone=0,
+        named=spread(0.2),
+        households={"2": spread(0.3), "4": spread(0.999999999), "5": spread(0.5)},
+        central=spread(1.0),
+        regions=(),
+    )
+    said, table = promised(promises)
+    assert "Of a household of 4 they find more than half at most with 100% (half: 25.0%)." in said.text
+    assert "members are not neighbors" in said.text
+    assert [row[1] for row in table.rows[:4]] == ["20.0%", "30.0%", "100%", "50.0%"]
+    few = replace(promises, households={"2": spread(0.3)})
+    assert "neighbors" not in next(promised(few)).text

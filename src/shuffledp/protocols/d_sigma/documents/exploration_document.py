@@ -91,7 +91,14 @@ def exploration_document(
         promise=Promise(
             title="Settings to choose from",
             facts=(f"{people}, each epsilon0 = {explored.epsilon0:g}", f"{len(explored.tried) - 2} settings"),
-            headline=(*told("" if explored.made_up else _BANNER, role=Role.DANGER), *best, *_disjoint(explored)),
+            headline=(
+                *told("" if explored.made_up else _BANNER, role=Role.DANGER),
+                *told(_MADE_UP if explored.made_up else "", role=Role.DANGER, on=TERMINAL),
+                *best,
+                *told(_fewer(explored)),
+                *told(_by_chance(explored), on=TERMINAL),
+                *_disjoint(explored),
+            ),
         ),
         sections=sections,
     )
@@ -101,6 +108,26 @@ def is_exploration(folder: Path) -> bool:
     """Whether a folder holds only a page of this kind."""
     entries = list(folder.iterdir())
     return [each.name for each in entries] == [EXPLORE_PAGE] and b'id="frontier"' in entries[0].read_bytes()
+
+
+def _fewer(explored: Exploration) -> str:
+    """Reason why fewer than three settings are named; "" if three are."""
+    lacking = [pick for pick in ("hides more", "shows more") if pick not in explored.picks]
+    if not explored.picks or not lacking:
+        return ""
+    why = {
+        "hides more": "attacks find out clearly less after none, with promises as good",
+        "shows more": "clearly more is learned after none",
+    }
+    reasons = "; ".join(why[pick] for pick in lacking)
+    return f"Fewer than three settings are named: of those that no other one beats, {reasons}, than after the balanced."
+
+
+def _by_chance(explored: Exploration) -> str:
+    return (
+        f"Chance leaves a rho of {percent(explored.uniform.rho)}, as a uniform shuffle does; always saying the "
+        f"commonest answer is right for {percent(explored.naive)}."
+    )
 
 
 def _disjoint(explored: Exploration) -> tuple[Text, ...]:

@@ -6,29 +6,39 @@ from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import DETAIL, Block, Column, Table, Text
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK, Promises, RegionKept, Spread
 
+_CERTAIN = 0.9995
+_APART = (
+    " Nothing hides a household whose members are not neighbors in the order, as in different places, or whose block "
+    "is too small."
+)
 _WHO = ("least hidden", "nine in ten", "half")
 
 
 def promised(promises: Promises) -> Iterator[Block]:
     """A sentence for everybody, then how promises differ from person to person, and what regions keep."""
     named = promises.named
-    half = percent(named.half, "at most")
-    household = next(iter(promises.households.items()), None)
+    half = chance_at_most(named.half)
+    household = max(promises.households.items(), key=lambda each: each[1].most, default=None)
     together = ""
     if household is not None:
         size, spread = household
         together = (
-            f" Of a household of {size} they find more than half at most with {percent(spread.most, 'at most')} (half: "
-            f"{percent(spread.half, 'at most')})."
+            f" Of a household of {size} they find more than half at most with {chance_at_most(spread.most)} (half: "
+            f"{chance_at_most(spread.half)}).{_APART * (spread.most > _CERTAIN)}"
         )
     alone = f" ({count_of(promises.num_alone, 'person')} alone left out)" * bool(promises.num_alone)
     yield Text(
         "Somebody who knows all answers will name the slot of one report at most with "
-        f"{percent(named.most, 'at most')} (half of the people: {half}){alone}.{together}{_weakness(promises)}"
+        f"{chance_at_most(named.most)} (half of the people: {half}){alone}.{together}{_weakness(promises)}"
     )
     yield _by_person(promises)
     if promises.regions:
         yield _by_region(promises.regions)
+
+
+def chance_at_most(chance: float) -> str:
+    """A largest chance in percent; 100% where it is as good as certain."""
+    return "100%" if chance > _CERTAIN else percent(chance, "at most")
 
 
 def _weakness(promises: Promises) -> str:
@@ -53,7 +63,7 @@ def _by_person(promises: Promises) -> Table:
 
 
 def _chances(spread: Spread) -> tuple[str, ...]:
-    return tuple(percent(each, "at most") for each in (spread.most, spread.nine_in_ten, spread.half))
+    return tuple(chance_at_most(each) for each in (spread.most, spread.nine_in_ten, spread.half))
 
 
 def _by_region(regions: tuple[RegionKept, ...]) -> Table:

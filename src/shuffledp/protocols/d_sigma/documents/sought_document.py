@@ -6,6 +6,7 @@ from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.protocols.d_sigma.documents.exploration_document import NO_LEAK, task_lines
+from shuffledp.protocols.d_sigma.documents.promises_document import chance_at_most
 from shuffledp.protocols.d_sigma.planning.personal_promises import WEAK
 from shuffledp.protocols.d_sigma.planning.wanted_settings import Wanted
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
@@ -152,17 +153,17 @@ def _promised(best: Sought, sought: GroupsSought) -> Iterator[str]:
     if sought.chosen is not None and sought.chosen.named is not None:
         named = sought.chosen.named
     rest = " of the rest" * (best.num_impossible > 0)
-    beyond = f" Of everybody: {percent(promises.named.most, 'at most')}." * (promises.named.most > named.most)
+    beyond = f" Of everybody: {chance_at_most(promises.named.most)}." * (promises.named.most > named.most)
     weak = " This is a weak promise." * (named.most > WEAK)
     yield (
         f"One report{rest}: somebody who knows all answers names its slot at most with "
-        f"{percent(named.most, 'at most')} (half of these people: {percent(named.half, 'at most')}).{weak}{beyond}"
+        f"{chance_at_most(named.most)} (half of these people: {chance_at_most(named.half)}).{weak}{beyond}"
     )
     for size, spread in promises.households.items():
         weak = " This is a weak promise." * (spread.most > WEAK)
         yield (
             f"A household of {size}: more than half of its slots are found at most with "
-            f"{percent(spread.most, 'at most')} (half of the people: {percent(spread.half, 'at most')}).{weak}"
+            f"{chance_at_most(spread.most)} (half of the people: {chance_at_most(spread.half)}).{weak}"
         )
     yield (
         f"Central epsilon: at most {in_digits(promises.central.most, 'at most')} for the least hidden person, "
@@ -265,7 +266,7 @@ def _row(each: Sought) -> Iterable[str]:
         never or (_number(max(limits.at_least.values())) if limits.at_least else "any"),
         "" if each.displacement is None else f"{each.displacement:,.0f}",
         "" if each.kept is None else percent(each.kept),
-        "" if promises is None else percent(promises.named.most, "at most"),
+        "" if promises is None else chance_at_most(promises.named.most),
         f"{each.num_impossible:,}",
     )
 
