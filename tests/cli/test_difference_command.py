@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 from cli.running import refused, shuffledp, stub_pages, toml, write_csv
 from docs.test_schema import SCHEMA
-from shuffledp.survey import Task
+from shuffledp.documents.plan_document import plan_document
+from shuffledp.survey import Task, plan
 
 DIFFERENCES = Draft202012Validator({"$ref": "#/$defs/differences", "$defs": SCHEMA["$defs"]})
 CAR = {"kind": "k-rr", "epsilon0": 3.0, "categories": ["car", "bus", "bike"]}
@@ -269,3 +270,22 @@ def test_a_task_that_compares_nothing_is_written_as_before(tmp_path):
     other = Task.from_dict(task | {"release": {"delta": 1e-6, "compare": ["options"]}})
     assert Task.from_dict(other.to_dict()) == other
     assert other.sha256 != Task.from_dict(task).sha256
+
+
+def test_bins_that_not_everybody_is_asked_about_are_compared_without_those_who_were_not(tmp_path):
+    """Mutant: "(not asked)" listed as if it were one of the bins."""
+    ages = {"column": "age", "after": "way = car"}
+    ages |= {"randomizer": {"kind": "k-rr", "epsilon0": 3.0, "edges": [18, 40, 65, 90]}}
+    release = {"delta": 1e-6, "compare": ["options"]}
+    task = {"name": "x", "value": [{"column": "way", "randomizer": CAR}, ages], "release": release}
+    ways = ["car", "bus", "bike"] * 200
+    for number in (0, 1):
+        outcome = Task.from_dict(task).run({"way": ways, "age": [30 + 40 * number, None, None] * 200})
+        (tmp_path / f"{number}.json").write_text(json.dumps(outcome.to_dict()), encoding="utf-8")
+    found = differences(tmp_path / "0.json", tmp_path / "1.json", "--value", "age")["comparisons"][0]["differences"]
+    assert [row["target"] for row in found] == ["18 to 40", "40 to 65", "65 to 90"]
+    assert "Not compared: age, where nothing fits." in " ".join(
+        shuffledp("difference", tmp_path / "0.json").out.split()
+    )
+    told = str(plan_document(plan(Task.from_dict(task), 600)))
+    assert "Not compared by options, which needs a choice or ticks" in told

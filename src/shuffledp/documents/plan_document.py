@@ -26,6 +26,7 @@ from shuffledp.documents.words import (
 from shuffledp.planning.blanket_plan import BlanketPlan
 from shuffledp.planning.tick_ways import TickWays
 from shuffledp.planning.word_plan import WordPlan
+from shuffledp.survey import Column as PrivateColumn
 from shuffledp.survey import ColumnPlan, Plan
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         moved = moved_by_one(own, local, plan.num_users)
         bold = (moved,) if moved and local.swing == math.inf else ()
         told_of = (Text(moved, bold=bold, on=DETAIL),) if moved else ()
-        blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *told_of, *asked)
+        blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *told_of, *asked, *_not_compared(own))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
         title=plan.task.name,
@@ -82,6 +83,12 @@ def column_document(column: ColumnPlan) -> ColumnPlanDocument:
     if isinstance(column.of_question, TickWays):
         return TickPlanDocument(column)
     return document_of(column.chosen.kind).column_plan(column)
+
+
+def _not_compared(column: PrivateColumn) -> Iterable[Text]:
+    """Sentences on what the task compares, but not in this column."""
+    kinds = [kind for kind in column.release.compare if kind not in column.comparable]
+    return told(*(f"Not compared by {kind.value}, which needs {kind.needed}." for kind in kinds))
 
 
 def _people(plan: Plan, stratum: str) -> Iterable[str]:
