@@ -19,6 +19,7 @@ from shuffledp.protocols.d_sigma.planning.each_person import central_each, house
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
 from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, Spread, promises_of, uniform_of
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
+    MOST_ALPHA,
     Limits,
     Wanted,
     crowd_wanted,
@@ -269,3 +270,9 @@ def test_those_for_whom_it_is_impossible_are_told_apart_with_where_they_are():
     assert "(age 1000 (2); age 5000 (1))" in said
     assert "One report of the rest" in said
     assert f"{percent(found.chosen.kept_there)} of " in said
+
+
+def test_where_any_alpha_hides_enough_the_largest_is_taken():
+    """Mutant: it is 0, the uniform shuffle, which nothing asked for."""
+    assert Limits().alpha == MOST_ALPHA
+    assert Limits(at_least={"blur": 3.0}).alpha == 3.0

@@ -87,7 +87,7 @@ def _answer(sought: GroupsSought, groups: GroupsSection) -> Iterator[Block]:
         *_left_out(best, sought, groups),
         *_promised(best, sought),
         _beside_the_order(setting, sought),
-        NO_LEAK * (kept >= 1 and sought.wanted.hides),
+        NO_LEAK * (kept >= 1 and moved >= 1 and sought.wanted.hides),
         _RULE_OF_CHOICE,
     )
     if limits.at_most and moved > _NEARLY_ALL * sought.num_users / 3:

@@ -91,11 +91,14 @@ class Limits(Described):
 
     @property
     def alpha(self) -> float | None:
-        """Alpha to take: the largest that hides as wanted, else the smallest that keeps so; None if none does."""
+        """Alpha to take: the largest that hides as wanted, else the smallest that keeps so; None if none does.
+
+        Where any alpha does, as of a central epsilon that reports have without a shuffle, it is the largest tried.
+        """
         high, low = min(self.at_most.values(), default=math.inf), max(self.at_least.values(), default=0.0)
         if self.out_of_reach or low > high:
             return None
-        return high if self.at_most else low
+        return high if self.at_most else low or MOST_ALPHA
 
 
 def crowd_wanted(chance: float, epsilon0: float) -> float:
