@@ -117,6 +117,15 @@ def test_what_is_said_to_hide_more_promises_no_less_than_what_is_balanced(found)
     assert picks_of(replace(three, tried=(*three.tried, better))) == {"balanced": 2, "hides more": 4}
 
 
+def test_a_pilot_whose_settings_differ_by_less_than_chance_is_said_to_decide_nothing(found):
+    assert all(each.learned_error > 0 for each in found.tried if each.is_ours)
+    assert not found.is_undecided
+    wide = replace(found, tried=tuple(replace(each, learned_error=1.0) for each in found.tried))
+    assert wide.learned_error == 1.0
+    said = [" ".join(getattr(block, "text", "") for block in page(each)[0].promise.headline) for each in (found, wide)]
+    assert ["decides nothing" in each for each in said] == [False, True]
+
+
 def test_the_terminal_says_what_chance_leaves_why_fewer_are_named_and_that_answers_are_made_up(found):
     def said(explored):
         return " ".join(getattr(block, "text", "") for block in page(explored)[0].promise.headline)

@@ -95,6 +95,7 @@ def exploration_document(
                 *told("" if explored.made_up else _BANNER, role=Role.DANGER),
                 *told(_MADE_UP if explored.made_up else "", role=Role.DANGER, on=TERMINAL),
                 *best,
+                *told(_undecided(explored), role=Role.DANGER),
                 *told(_fewer(explored)),
                 *told(_by_chance(explored), on=TERMINAL),
                 *_disjoint(explored),
@@ -116,11 +117,21 @@ def _fewer(explored: Exploration) -> str:
     if not explored.picks or not lacking:
         return ""
     why = {
-        "hides more": "attacks find out clearly less after none, with promises as good",
-        "shows more": "clearly more is learned after none",
+        "hides more": "after no other one attacks find out clearly less, with promises as good",
+        "shows more": "after no other one clearly more is learned",
     }
-    reasons = "; ".join(why[pick] for pick in lacking)
-    return f"Fewer than three settings are named: of those that no other one beats, {reasons}, than after the balanced."
+    reasons = ", and ".join(why[pick] for pick in lacking)
+    return f"Fewer than three settings are named: of those that nothing beats, {reasons}."
+
+
+def _undecided(explored: Exploration) -> str:
+    """Warning that what is learned differs by less between settings than by chance; "" if it differs by more."""
+    if not explored.is_undecided:
+        return ""
+    return (
+        "About lambda this pilot decides nothing: settings differ by less than twice the error by which chance moves "
+        f"each of them ({explored.learned_error:.3f}). Choose by what is promised, or take a larger pilot."
+    )
 
 
 def _by_chance(explored: Exploration) -> str:
@@ -334,7 +345,8 @@ def _reading(explored: Exploration, groups: GroupsSection) -> Iterable[Block]:
         f"{naive}.",
         "lambda: the error of the answers\u2019 law in everybody\u2019s group, as a share of the error of calling all "
         "answers equally likely; by a box filter (the average over the group\u2019s slots), and by gradient boosting "
-        "where scikit-learn is installed.",
+        "where scikit-learn is installed. Reports and shuffles drawn anew move each lambda by a standard error of "
+        f"about {explored.learned_error:.3f}; other people than the pilot\u2019s would move it more.",
         "Named: with which chance somebody who knows all answers names the slot of a report, at most, for the least "
         "hidden person and for half of the people; by an attack: what the nearest slot with the right answer finds if "
         "everybody else answers otherwise. Central epsilon: what one person loses by all that is released, by the "

@@ -103,13 +103,14 @@ class Bench:
                 central_most=central,
                 central_median=central,
             )
-        learned, view = self._learned(shuffler)
+        learned, error, view = self._learned(shuffler)
         return Tried(
             setting=Setting(mechanism=name),
             displacement=0.0 if name == NONE else (people**2 - 1) / (3 * people),
             rho=rho,
             rho_error=None,
             learned=learned,
+            learned_error=error,
             guessed=self.attacks.guessed(view, near, np.zeros(people, dtype=np.int64) if name == UNIFORM else None),
             protected=alone,
         )
@@ -122,7 +123,7 @@ class Bench:
         moved = float(np.mean([np.abs(ranks - np.arange(people)).mean() for ranks in drawn]))
         stars = [_star(order, ranks) for ranks in drawn]
         rhos = [self.attacks.rho(star, self._randomize()) for star in stars]
-        learned, view = self._learned(shuffler)
+        learned, error, view = self._learned(shuffler)
         named = named_each(shuffler, self.epsilon0)
         central = central_each(shuffler, self.uniform, self.epsilon0)
         found = [nearest_match_success(ranks, prepared.starts, self.keep, self.lie).mean() for ranks in drawn]
@@ -132,6 +133,7 @@ class Bench:
             rho=float(np.mean(rhos)),
             rho_error=float(np.std(rhos, ddof=1) / math.sqrt(len(rhos))),
             learned=learned,
+            learned_error=error,
             guessed=self.attacks.guessed(
                 view, self._placement(stars), stretches(order, prepared.starts, max(_LOOKED_AT, 2 * moved))
             ),
@@ -156,11 +158,11 @@ class Bench:
             found += (star[self.neighbors] == people) & there
         return found / len(stars)
 
-    def _learned(self, shuffler: Shuffler) -> tuple[float, View]:
-        """Lambda of the box filter, and the last of the views behind it."""
+    def _learned(self, shuffler: Shuffler) -> tuple[float, float, View]:
+        """Lambda of the box filter with its standard error over views, and the last of these views."""
         views = [self._view(shuffler, number) for number in range(_VIEWS)]
         errors = [learnability_error(self.filter.laws(view), self.truth) for view in views]
-        return float(np.mean(errors)), views[-1]
+        return float(np.mean(errors)), float(np.std(errors, ddof=1) / math.sqrt(_VIEWS)), views[-1]
 
     def _view(self, shuffler: Shuffler, number: int) -> View:
         return shuffler.shuffle(self._reports(number), source=self.source.substream("views", number))

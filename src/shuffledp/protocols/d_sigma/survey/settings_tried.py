@@ -1,5 +1,6 @@
 """Results of settings tried on a pilot: what attacks find out against what is learned, and which settings to choose."""
 
+import math
 from dataclasses import dataclass
 
 from shuffledp.core.described import Described
@@ -62,6 +63,7 @@ class Tried(Described):
         rho: share of people whose answer a vote guesses right nearly always.
         rho_error: standard error of it over permutations; None where it is exact.
         learned: lambda of a box filter: the error of laws by place; 1 is as bad as calling all answers equally likely.
+        learned_error: its standard error over reports and shuffles drawn anew, of these people.
         guessed: the best attack on answers.
         protected: the guarantees.
         boosted: lambda of gradient boosting; None for settings that others dominate, and without scikit-learn.
@@ -73,6 +75,7 @@ class Tried(Described):
     rho: float
     rho_error: float | None
     learned: float
+    learned_error: float
     guessed: Guessed
     protected: Protected
     boosted: float | None = None
@@ -118,6 +121,18 @@ class Exploration(Described):
     def uniform(self) -> Tried:
         """The result of a uniform shuffle, which is what chance leaves."""
         return self.tried[1]
+
+    @property
+    def learned_error(self) -> float:
+        """Standard error of lambda, of all settings together: that of each is known from few draws."""
+        ours = [each.learned_error**2 for each in self.tried if each.is_ours]
+        return math.sqrt(math.fsum(ours) / max(len(ours), 1))
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the settings' lambdas lie within twice their error of each other."""
+        ours = [each.learned for each in self.tried if each.is_ours]
+        return len(ours) > 1 and max(ours) - min(ours) < 2 * self.learned_error
 
     def found_out(self, one: Tried) -> float:
         """Measure of what attacks find out, by which settings are compared: rho, or the best attack's share."""
