@@ -299,3 +299,14 @@ def test_of_people_who_were_asked_their_own_shares_are_quoted_or_it_is_said_whos
     assert (' among those asked answered "never"' in document.quote) == given
     assert (' of all people, asked or not, answered "never"' in document.quote) != given
     assert abs(float(results.rows[1][1].rstrip(" %\N{NO-BREAK SPACE}")) - 75) < 10 or not given
+
+
+def test_quantiles_of_a_question_that_not_everybody_was_asked_are_said_to_be_of_those_who_answered():
+    smokes = {"column": "smokes", "randomizer": {"kind": "k-rr", "epsilon0": 6.0, "categories": ["No", "Yes"]}}
+    ages = {"column": "age", "after": "smokes = Yes"}
+    ages |= {"randomizer": {"kind": "k-rr", "epsilon0": 6.0, "edges": [18, 40, 65, 90]}}
+    task = Task.from_dict({"name": "x", "value": [smokes, ages], "release": RELEASE | {"minimum_batch": 100}})
+    outcome = task.run({"smokes": ["Yes", "No"] * 400, "age": [30, None, 50, None] * 200})
+    document = joint_document(outcome, dict.fromkeys(outcome.columns, Document()), Byline(DAY))
+    assert document.results[1].title == "age among those who answered"
+    assert re.search(r" in age among those who answered, estimated with 95% intervals", document.quote)

@@ -89,8 +89,10 @@ def _quoted(named: tuple[str, Release]) -> tuple[str, Release, str]:
     """
     name, release = named
     estimate = release.estimate
-    if NOT_ASKED not in estimate.target or _quantiles_of(release):
+    if NOT_ASKED not in estimate.target:
         return name, release, ""
+    if _quantiles_of(release):
+        return name, release, " among those who answered"
     if isinstance(estimate, AskedEstimate) and estimate.among_asked is not None:
         return name, replace(release, estimate=estimate.among_asked), " among those asked"
     return name, release, " of all people, asked or not,"
@@ -150,7 +152,7 @@ def _clause(name: str, release: Release, whose: str, question: str | None) -> st
     asked = about if question is None else f'the question "{printable(question)}"'
     if quantiles := _quantiles_of(release):
         shares = [f"{share} are below {value} ({interval})" for share, value, interval in quantiles[:_MOST_QUOTED]]
-        return f"{listed(shares)}{f' in {answers}' * bool(answers)}"
+        return f"{listed(shares)}{f' in {answers}' * bool(answers)}{whose}"
     rows, are_chosen = _main(release, _MOST_QUOTED, quoted=True)
     if (scale := scale_of(release)).is_share:
         shares = [f"{value} ({interval})" for _, value, interval in rows]
