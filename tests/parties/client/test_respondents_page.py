@@ -173,7 +173,7 @@ def test_one_operator_to_whom_texts_begin_to_show_is_said_in_each_language_and_i
     together = Parties(asked, shuffler="https://vps.example.org", analyzer="https://vps.example.org:8444")
     danger = data_of(with_page(together.collection, ADDRESS)[1])["dangers"][-1]
     told = PageWords.of(language).percent_of(percent(JOB_MODEL.first_chunk_told, "at most"))
-    assert danger.startswith("job: ")
+    assert danger.startswith('"job": ')
     assert told in danger
     assert not any(told in each for each in data_of(with_page(Parties(asked).collection, ADDRESS)[1])["dangers"])
     dangers = next(each for each in collection_document(together.collection).sections if each.anchor == "dangers")
@@ -193,7 +193,9 @@ def test_warnings_of_large_losses_name_the_questions_they_are_about():
     """Mutant: two nearly equal warnings, of which nobody knows which question has which."""
     large = SMOKES | {"randomizer": SMOKES["randomizer"] | {"epsilon0": 6.0}}
     said = data_of(with_page(Parties(asking(large, JOB)).collection, ADDRESS)[1])["alone"]["dangers"]
-    assert [each.split(": ")[0] for each in said] == [SMOKES.get("question", SMOKES["column"]), "job"]
+    assert [each.split(": ")[0] for each in said] == [
+        f'"{each}"' for each in (SMOKES.get("question", SMOKES["column"]), "job")
+    ]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

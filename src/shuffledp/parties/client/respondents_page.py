@@ -176,7 +176,7 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
         for column in draft.task.columns if {"shuffler", "analyzer"} <= set(draft.one_operator) else ():
             if told := told_alone(column.randomizer.randomizer().model):
                 shows = words.told("text_shows", percent=words.percent_of(percent(told, "at most")))
-                yield f"{_asked(column)}: {shows}"
+                yield f'"{_asked(column)}": {shows}'
 
 
 def _several(draft: Collection) -> str:
@@ -242,10 +242,10 @@ def _alone(draft: Collection, words: PageWords) -> dict[str, list[str]]:
         guessed = words.told(name, percent=words.percent_of(guess.percent), among=words.number(guess.among))
         large = words.told("alone_large", epsilon0=words.written(in_digits(guess.epsilon0, "exactly")))
         text, kind = (f"{large} {guessed}", "dangers") if guess.warning else (guessed, "notes")
-        said[kind].setdefault(text, []).append(_asked(column))
+        said[kind].setdefault(text, []).append(f'"{_asked(column)}"')
     several = len(draft.task.columns) > 1
     return {
-        kind: [f"{' / '.join(asked)}: {text}" if several else text for text, asked in texts.items()]
+        kind: [f"{', '.join(asked)}: {text}" if several else text for text, asked in texts.items()]
         for kind, texts in said.items()
     }
 
