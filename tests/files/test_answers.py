@@ -189,7 +189,7 @@ def test_letters_count_as_they_are_written():
 
 
 def test_the_message_about_missing_answers_says_the_way_out():
-    assert 'write missing = "drop" in the task (or "category")' in refusal(pa.array([None, "Yes"]))
+    assert 'write missing = "drop" or "category" in the task' in refusal(pa.array([None, "Yes"]))
 
 
 # ---- people ---------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def test_who_left_out_either_answer_is_missing_and_pairs_are_numbered_by_row(enc
     assert read(pair(missing="category"), batch) == ([0, 5, 6, 6, 4], [True] * 5)
     message = refused(pair(), batch)
     assert message.startswith("columns 'smokes' and 'children' must hold an answer in every row; 2 of 5 are missing")
-    assert 'missing = "drop" in the task (or "category")' in message
+    assert 'missing = "drop" or "category" in the task' in message
 
 
 def test_texts_of_a_csv_file_are_the_same_answers():
@@ -99,7 +99,7 @@ def test_numbers_are_put_into_the_bin_above_their_edge():
     ages = pa.record_batch({"age": pa.array([0.0, 9.99, 10.0, None, 100.0, float("nan")])})
     assert read(binned(missing="drop"), ages) == ([0, 0, 1, 9], [True, True, True, False, True, False])
     assert read(binned(missing="category"), ages) == ([0, 0, 1, 10, 9, 10], [True] * 6)
-    assert refused(binned(), ages).endswith('write missing = "drop" in the task (or "category").')
+    assert refused(binned(), ages).endswith('write missing = "drop" or "category" in the task.')
     texts = pa.record_batch({"age": pa.array(["0", "1e1", "", "nan", "55"])})
     assert read(binned(missing="drop"), texts) == ([0, 1, 5], [True, True, False, False, True])
 
