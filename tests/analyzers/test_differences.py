@@ -12,6 +12,7 @@ from shuffledp.analyzers import (
     FrequencyAnalyzer,
     FrequencySummary,
     TickAnalyzer,
+    TickSummary,
     between,
     compared,
     within,
@@ -286,3 +287,18 @@ def test_the_same_people_are_covered_in_two_weeks(row):
         found = weeks[0].difference(other=weeks[1], same_people=True)
         hits.append(covered(found, first.mean() - second.mean())[0])
     assert np.mean(hits) == pytest.approx(0.95, abs=0.012)
+
+
+@pytest.mark.parametrize(("people", "epsilon0", "shares"), [(60, 4.0, (0.01, 0.03)), (300, 6.0, (0.002, 0.008))])
+def test_differences_of_rare_ticks_between_two_releases_are_covered(people, epsilon0, shares):
+    """Mutant: the interval about the people asked and an error of sampling, which is 0 at an estimate of 0."""
+    model, random, contrasts = TickColumns(epsilon0=epsilon0, num_options=1, at_most=1).model, RNG(9), []
+    for _ in range(300):
+        found = []
+        for share in shares:
+            ticks = random.binomial(people, share)
+            support = random.binomial(ticks, model.p) + random.binomial(people - ticks, model.q)
+            counted = {"support": np.array([support]), "about": np.array([people])}
+            found.append(TickAnalyzer().estimate(TickSummary(model=model, sets=None, num_reports=people, **counted)))
+        contrasts.append(between(*found))
+    assert share_covered(contrasts, [shares[0] - shares[1]] * 300) > 0.93

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.estimates import Estimate
+from shuffledp.core.estimates import SHARES, Estimate
 from shuffledp.core.local_models import FrequencyModel, LocalModel
 from shuffledp.core.table import Floats
 
@@ -74,6 +74,18 @@ def chances_between(counts: Integers, num_reports: int | Integers, level: float)
     tail, others = (1 - level) / 2, num_reports - counts
     low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), others + 1, tail), 0.0)
     high = np.where(others > 0, betaincinv(counts + 1, np.maximum(others, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def shares_between(
+    counts: Integers, num_reports: int | Integers, chances: tuple[float, float], level: float
+) -> tuple[Floats, Floats]:
+    """Ends of the intervals for the shares of a population, given how many reports support each value; shape (k,) each.
+
+    Reports support a value with the first chance where it is held, and with the second where not.
+    """
+    p, q = chances
+    low, high = (np.clip((end - q) / (p - q), *SHARES) for end in chances_between(counts, num_reports, level))
     return low, high
 
 

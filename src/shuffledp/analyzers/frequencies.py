@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers.exact_intervals import chances_between, holders_between, needs_exact
+from shuffledp.analyzers.exact_intervals import holders_between, needs_exact, shares_between
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import SHARES, AskedEstimate, Estimate
@@ -105,7 +105,7 @@ class Frequencies(AskedEstimate):
         p, q, total = self.model.p, self.model.q, self.num_reports
         counts = np.rint((self.estimate * (p - q) + q) * total).astype(np.int64)
         if population:
-            low, high = (np.clip((end - q) / (p - q), *SHARES) for end in chances_between(counts, total, level))
+            low, high = shares_between(counts, total, (p, q), level)
         else:
             low, high = (end / total for end in holders_between(counts, total, p, q, level))
         nearest = self.nearest

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers.exact_intervals import chances_between, holders_between, needs_exact
+from shuffledp.analyzers.exact_intervals import holders_between, needs_exact, shares_between
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import SHARES, AskedEstimate, Estimate
@@ -76,6 +76,15 @@ class TickEstimate(AskedEstimate):
         if self.model.separate is not None:
             return np.zeros(len(first)), None
         return super(TickEstimate, self).covariances(first, second)
+
+    def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
+        """Intervals of another level; exact ones of a population where those of the estimate are, of everybody."""
+        if self.interval is None or not population or self.model.share_asked < 1:
+            return super(TickEstimate, self).reaches(level, population=population)
+        p, q, people = self.model.p, self.model.q, self.num_reports // self.model.num_messages
+        counts = np.rint((self.estimate * (p - q) + q) * people).astype(np.int64)
+        low, high = shares_between(counts, people, (p, q), level)
+        return self.nearest, np.maximum(self.nearest - low, 0.0), np.maximum(high - self.nearest, 0.0)
 
     @property
     def derived(self) -> tuple[Estimate, ...]:
@@ -202,8 +211,7 @@ class TickAnalyzer:
         if not needs_exact(int(about.min()), p, q):
             return None
         if (about < people).any():
-            likely = np.stack(chances_between(support, about, self.level), axis=1)
-            ends = np.clip((likely - q) / (p - q), *SHARES)
+            ends = np.stack(shares_between(support, about, chances, self.level), axis=1)
         else:
             total = int(about[0])
             low, high = holders_between(support, total, p, q, self.level)
