@@ -147,6 +147,7 @@ def phase(where):
 @pytest.mark.usefixtures("without_a_page")
 def test_over_a_link_that_breaks_stalls_and_doubles_each_batch_arrives_once(tmp_path, monkeypatch):
     monkeypatch.setattr(forwarder, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(forwarder, "LONGEST_PAUSE", 0.5)  # else a slow start of the analyzer is waited for too long
 
     async def test():
         link = WeakLink(0, ["break", "stall", "break", "double"])
