@@ -89,6 +89,23 @@ def shares_between(
     return low, high
 
 
+def reaches_for_population(
+    estimate: Estimate, num_reports: int, chances: tuple[float, float], level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Exact intervals about a population: nearest shares, and how far each reaches below and above; shape (k,) each.
+
+    Args:
+        estimate: of the shares that each ``num_reports`` reports tell of.
+        num_reports: reports about each value.
+        chances: as of `shares_between`.
+        level: coverage, strictly between 0 and 1.
+    """
+    p, q = chances
+    counts = np.rint((estimate.estimate * (p - q) + q) * num_reports).astype(np.int64)
+    low, high = shares_between(counts, num_reports, chances, level)
+    return estimate.nearest, np.maximum(estimate.nearest - low, 0.0), np.maximum(high - estimate.nearest, 0.0)
+
+
 def simultaneous(estimate: Estimate, model: LocalModel | None = None) -> Estimate | None:
     """Same estimate with wider intervals, which hold simultaneously with the same probability (Bonferroni).
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers.exact_intervals import holders_between, needs_exact, shares_between
+from shuffledp.analyzers.exact_intervals import holders_between, needs_exact, reaches_for_population
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import SHARES, AskedEstimate, Estimate
@@ -103,11 +103,10 @@ class Frequencies(AskedEstimate):
         if self.interval is None:
             return super(Frequencies, self).reaches(level, population=population)
         p, q, total = self.model.p, self.model.q, self.num_reports
-        counts = np.rint((self.estimate * (p - q) + q) * total).astype(np.int64)
         if population:
-            low, high = shares_between(counts, total, (p, q), level)
-        else:
-            low, high = (end / total for end in holders_between(counts, total, p, q, level))
+            return reaches_for_population(self, total, (p, q), level)
+        counts = np.rint((self.estimate * (p - q) + q) * total).astype(np.int64)
+        low, high = (end / total for end in holders_between(counts, total, p, q, level))
         nearest = self.nearest
         return nearest, np.maximum(nearest - low, 0.0), np.maximum(high - nearest, 0.0)
 

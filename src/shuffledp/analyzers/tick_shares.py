@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.analyzers.exact_intervals import holders_between, needs_exact, shares_between
+from shuffledp.analyzers.exact_intervals import holders_between, needs_exact, reaches_for_population, shares_between
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import SHARES, AskedEstimate, Estimate
@@ -81,10 +81,8 @@ class TickEstimate(AskedEstimate):
         """Intervals of another level; exact ones of a population where those of the estimate are, of everybody."""
         if self.interval is None or not population or self.model.share_asked < 1:
             return super(TickEstimate, self).reaches(level, population=population)
-        p, q, people = self.model.p, self.model.q, self.num_reports // self.model.num_messages
-        counts = np.rint((self.estimate * (p - q) + q) * people).astype(np.int64)
-        low, high = shares_between(counts, people, (p, q), level)
-        return self.nearest, np.maximum(self.nearest - low, 0.0), np.maximum(high - self.nearest, 0.0)
+        people, chances = self.num_reports // self.model.num_messages, (self.model.p, self.model.q)
+        return reaches_for_population(self, people, chances, level)
 
     @property
     def derived(self) -> tuple[Estimate, ...]:

@@ -99,10 +99,7 @@ def send(
     _check_invitation(read, input, invitation)
     _check_crowd(read, input)
     folder = state_folder() if state is None else state
-    if ledger is not None:
-        from shuffledp.files.ledger_use import spend_own
-
-        spend_own(ledger, read)
+    _spend(ledger, read)
     with new_client(certificates=ca, to=read) as client:
         if input is None:
             device = _Device(read, folder, client, patience, ca)
@@ -112,6 +109,14 @@ def send(
     _show(read, receipt, left_out, simulated=input is not None, json=json)
     if receipt.refused:
         raise RemoteProtocolError(f"the shuffler must store every report; it refused {sum(receipt.refused.values())}.")
+
+
+def _spend(ledger: Path | None, collection: "Collection") -> None:
+    """Count the collection in the person's own ledger, if there is one."""
+    if ledger is not None:
+        from shuffledp.files.ledger_use import spend_own
+
+        spend_own(ledger, collection)
 
 
 def _show(collection: "Collection", receipt: "Receipt", left_out: int, *, simulated: bool, json: bool) -> None:
