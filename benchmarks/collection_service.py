@@ -28,13 +28,13 @@ from starlette.types import Receive, Scope, Send
 
 from shuffledp.core.flow import Reports
 from shuffledp.core.instants import written
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.serving import Endpoint, listen, run, serve_all
 from shuffledp.parties.service.batch_opening import open_batch
 from shuffledp.parties.service.batch_order import draw_for
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.intake import Row
 from shuffledp.parties.service.report_store import ReportStore
-from shuffledp.parties.service.serving import Endpoint, listen, run, serve_all
 from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.store.database import Database
 from shuffledp.parties.wire.binary_http import BinaryRequest

@@ -11,11 +11,11 @@ import pyarrow as pa  # from the extra `cli`; what seals and serves needs `servi
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import TableInMemory
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.client import sealed
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.forwarder import body_of
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.wire.grammar import UploadRequest

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.service import local_intake
 from shuffledp.parties.service.batches import Phase
-from shuffledp.parties.service.http_messages import Problem
 from shuffledp.parties.wire import closing, fetching, grammar, organizing, registering
 from shuffledp.randomizers import KINDS
 

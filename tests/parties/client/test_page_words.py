@@ -5,8 +5,8 @@ import re
 import pytest
 
 from parties.client.answering import ADDRESS, SMOKES, Asked, asking, randomize, says
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens
 from shuffledp.parties.client.browser_randomizers import KINDS
 from shuffledp.parties.client.bundle import source_of
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords

@@ -8,14 +8,14 @@ from copy import copy
 import pytest
 
 from parties.client.answering import ADDRESS, SMOKES, asking
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties, task, task_near_an_order
-from parties.service.issuing import WithTokens
 from shuffledp import KaryRandomizedResponse, MaskedPrefixes
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.lone_reports import lone_guess
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import percent
-from shuffledp.documents.collection_document import collection_document
+from shuffledp.documents.collections.collection_document import collection_document
 from shuffledp.documents.words import Guess
 from shuffledp.parties.client.browser_randomizers import KINDS, model_in_text, require_browser
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from cli.running import refused, shuffledp
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens
 from parties.service.processes import Place
 from parties.service.test_analyzer_app import submissions_of
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.kit.old_states import config_of, forget
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.collection_at_shuffler import _rows
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 
 FIRST, SECOND, THIRD, FOURTH = (f"{number:064x}" for number in range(1, 5))

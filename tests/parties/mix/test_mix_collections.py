@@ -13,11 +13,11 @@ from parties.client.answering import asking
 from parties.mix.mixing import UNVOUCHED, URL, Survey, mixing
 from parties.mix.test_mix_registration import HOSTILE, Tags, kind
 from parties.service.at_work import Logged, looks_sealed, reports_of, run, sealed
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.issuer import invitations
 from shuffledp.parties.mix import mix_folder
-from shuffledp.parties.service import invitations
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.fetching import FETCH_TYPE, FetchRequest, batch_digest

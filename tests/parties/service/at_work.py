@@ -11,11 +11,11 @@ import numpy as np
 
 from parties.service.given import Parties
 from shuffledp.core.flow import Reports
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.analyzer_app import analyzer_app
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.forwarder import Forwarder
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.shuffler_app import shuffler_app

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.mailboxes import Mailboxes
 from shuffledp.parties.service.batch_store import BatchStore
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.store import group_commit
 from shuffledp.parties.store.database import Database, StorageError

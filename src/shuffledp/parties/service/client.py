@@ -17,9 +17,9 @@ import httpx
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.files.devices import Sent
-from shuffledp.parties.service.certificates import trusted
-from shuffledp.parties.service.oblivious_transport import ObliviousTransport
-from shuffledp.parties.service.pauses import Pauses
+from shuffledp.parties.http.certificates import trusted
+from shuffledp.parties.http.oblivious_transport import ObliviousTransport
+from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.public_columns import extensions_of
 from shuffledp.parties.wire.grammar import (
     UPLOAD_TYPE,

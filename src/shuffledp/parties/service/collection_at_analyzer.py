@@ -6,10 +6,10 @@ from pathlib import Path
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
 from shuffledp.files.writing import remove_left_over
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import SECONDS_OF_BODY, Problem, Refused
 from shuffledp.parties.service.batch_release import TOGETHER, is_released, release_folder, write_batch_release
 from shuffledp.parties.service.batch_store import BatchStore, Received
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.http_messages import SECONDS_OF_BODY, Problem, Refused
 from shuffledp.parties.wire.grammar import (
     COLLECTION_ID_BYTES,
     ID_BYTES,

@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import Refused, ok_response, problem_of, whole_body
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.http_messages import Refused, ok_response, problem_of, whole_body
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.grammar import (
     ID_BYTES,
