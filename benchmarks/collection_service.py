@@ -99,7 +99,7 @@ def reports(count: int) -> list[bytes]:
 
 async def ours(folder: Path, listening: socket.socket, *, asked: Collection = ASKED) -> None:
     """The shuffler."""
-    store, log = ReportStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
+    store, log = ReportStore(folder, pools=[1], remembers=False), EventLog(lambda _: None)
     at_shuffler = CollectionAtShuffler(asked, store, SHUFFLER, beside=folder, log=log)
     app = shuffler_app([at_shuffler], log=log, gateway_keys=[GATEWAY])
     await serve_all([Endpoint(app=app, listening=listening)])
@@ -308,7 +308,7 @@ def release() -> None:
 async def _release() -> None:
     log = EventLog(lambda _: None)
     with tempfile.TemporaryDirectory() as name:
-        large, small = (ReportStore(Path(name) / each, num_columns=1, remembers=False) for each in ("large", "small"))
+        large, small = (ReportStore(Path(name) / each, pools=[1], remembers=False) for each in ("large", "small"))
         ciphertext = os.urandom(71)
         for _ in range(0, LARGE, 1000):
             large.commit([[Row(os.urandom(16), b"\0\0", ciphertext)] for _ in range(1000)])

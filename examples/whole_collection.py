@@ -41,7 +41,7 @@ async def whole_collection(answers: list[str], folder: Path) -> None:
     sent = [randomize_each(task, TableInMemory(pa.table({"smokes": [answer]}))) for answer in answers]
     uploads = [UploadRequest(tuple(sealed(collection, each, analyzer_key.config))).encode() for each in sent]
     # Shuffler: stores what it cannot read; at the close it draws the order of one batch by lot, and signs it.
-    store = ReportStore(folder / "shuffler", num_columns=1, remembers=False)
+    store = ReportStore(folder / "shuffler", pools=[1], remembers=False)
     mixing = CollectionAtShuffler(collection, store, shuffler_key, beside=folder, log=log)
     await asyncio.gather(*(mixing.upload(each) for each in uploads))
     await mixing.stop_intake()

@@ -60,7 +60,7 @@ def upload(collection, config) -> bytes:
 def opened(folder, collection, shuffler_key, analyzer_keys):
     """Shuffler and analyzer at work on the stores of a folder, at the time when the collection was open."""
     log, opens = EventLog(lambda _: None), instant(opens=collection.opens).timestamp()
-    store = ReportStore(folder / "shuffler", num_columns=2, remembers=True)
+    store = ReportStore(folder / "shuffler", pools=[1, 1], remembers=True)
     mixing = CollectionAtShuffler(
         collection, store, shuffler_key, beside=folder, log=log, clock=lambda: opens + timedelta(days=1).total_seconds()
     )

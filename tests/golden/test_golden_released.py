@@ -224,7 +224,7 @@ def test_members_of_a_relay_go_on_from_their_journals_and_hand_in_every_report(l
 # ---- what another version changed is refused ------------------------------------------------------------------------
 
 STORES = {
-    "shuffler": ("reports", lambda folder: ReportStore(folder, num_columns=2, remembers=True)),
+    "shuffler": ("reports", lambda folder: ReportStore(folder, pools=[1, 1], remembers=True)),
     "analyzer": ("batches", BatchStore),
     "issuer": ("invited", IssuerStore),
 }

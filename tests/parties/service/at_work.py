@@ -84,8 +84,8 @@ async def shuffler(folder, parties=None, *, clock=None, store=None, gateway_keys
     """A shuffler on a store of its own, without its background work."""
     parties, logged = parties or Parties(), Logged()
     collection, log = parties.collection, EventLog(logged.write)
-    several = len(collection.task.messages)
-    store = store or ReportStore(folder / "store", num_columns=several, remembers=collection.every is not None)
+    pools = [pool.messages for pool in collection.task.pools]
+    store = store or ReportStore(folder / "store", pools=pools, remembers=collection.every is not None)
     at_shuffler = CollectionAtShuffler(
         collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties)
     )

@@ -96,7 +96,7 @@ def killed(where, role, plan, at, attempt):
 
 def store_of(where):
     folder = where.folder / "shuffler" / where.parties.collection.id.hex()
-    return closing(ReportStore(folder, num_columns=1, remembers=False))
+    return closing(ReportStore(folder, pools=[1], remembers=False))
 
 
 def upload_of(where):

@@ -95,7 +95,7 @@ def test_a_full_disk_is_an_error_of_storage_and_keeps_nothing(tmp_path):
 
 
 STORES = {
-    "reports": lambda folder: ReportStore(folder, num_columns=1, remembers=False),
+    "reports": lambda folder: ReportStore(folder, pools=[1], remembers=False),
     "batches": BatchStore,
     "an issuer's folder": IssuerStore,
     "letters": Mailboxes,

@@ -58,7 +58,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
                 named_keys(gateway_keys, collection.gateway)
             store = ReportStore(
                 Path(config.state) / collection.id.hex(),
-                num_columns=len(collection.task.messages),
+                pools=[pool.messages for pool in collection.task.pools],
                 remembers=collection.every is not None,
                 longest=max(terms_of(collection).lengths),
             )
