@@ -24,7 +24,7 @@ from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection, PartyNames
 from shuffledp.survey.questions.question_kinds import QUESTIONS, question_type
 
-LARGEST = 150_000
+LARGEST = 170_000
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +306,7 @@ def test_other_ways_to_the_shuffler_are_refused_by_name():
 def test_a_page_of_too_many_answers_is_refused():
     many = {"kind": "k-rr", "epsilon0": 1.0, "categories": [f"answer number {each}" for each in range(3000)]}
     collection = Parties(asking({"column": "city", "randomizer": many})).collection
-    with pytest.raises(InvalidParameterError, match="one of 150,000 bytes; got"):
+    with pytest.raises(InvalidParameterError, match="one of 170,000 bytes; got"):
         with_page(collection, ADDRESS)
 
 
