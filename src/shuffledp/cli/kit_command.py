@@ -1,12 +1,19 @@
 """The commands about kits, the folders of a collection's parties: `kit new`, `kit add`, and `doctor`."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shuffledp.cli.options import Force, require_extra
-from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+
+if TYPE_CHECKING:
+    from shuffledp.parties.kit.doctor import Finding
+    from shuffledp.survey import Collection
 
 kit_app = typer.Typer(
     name="kit", help="Folders with which each party sets up its machine.", no_args_is_help=True, rich_markup_mode=None
@@ -27,7 +34,9 @@ def new(
     mix: Host = None,
     analyzer: Host = None,
     issuer: Host = None,
-    relay: Host = None,
+    relay: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="Name of a relay's machine; twice for two, either will do.")
+    ] = None,
     page: Host = None,
     post_office: Host = None,
     force: Force = False,
@@ -40,9 +49,12 @@ def new(
     require_extra("service", "a kit", ["starlette"])
     from shuffledp.files import new_folder
     from shuffledp.parties.kit.folders import make_kit
-    from shuffledp.parties.kit.party_roles import Parties
+    from shuffledp.parties.kit.party_roles import SECOND_RELAY, Parties
 
-    named = {"shuffler": shuffler, "mix": mix, "issuer": issuer, "relay": relay, "page": page}
+    if len(relay or ()) > 2:
+        raise InvalidParameterError(f"--relay must be given twice at most; got {len(relay or ())} hosts.")
+    first, second, *_ = [*(relay or []), None, None]
+    named = {"shuffler": shuffler, "mix": mix, "issuer": issuer, "relay": first, SECOND_RELAY: second, "page": page}
     hosts = {role: host for role, host in (named | {"post-office": post_office}).items() if host is not None}
     if mix is None or analyzer is not None:
         hosts["analyzer"] = analyzer or ""
@@ -86,32 +98,42 @@ def _say_next(kit: Path) -> None:
 
 def doctor(
     place: Annotated[
-        str, typer.Argument(metavar="KIT|URL|FILE", help="A kit, a service's address, or a proxy's file.")
+        str, typer.Argument(metavar="KIT|URL|FILE", help="A kit, a service's address, a collection, or a proxy's file.")
     ],
     *,
+    test: Annotated[
+        bool, typer.Option("--test", help="Send a test report the whole way; the release counts it apart.")
+    ] = False,
+    invitation: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="With --test: an invitation to spend, where each needs one."),
+    ] = None,
     ca: Annotated[
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Certificates to trust, in place of the system's."),
     ] = None,
 ) -> None:
-    """Examine a service, the parties of a kit, or a proxy's file.
+    """Examine a service, the parties of a kit or of a collection, or a proxy's file.
 
     Names, certificates, clocks, limits, and the way of a report, as seen from outside; of a file of nginx or Caddy on
     its own machine what it logs, passes on and refuses, with the line to change.
 
-    Each failure says what was seen, and what to change. No report is sent, and nothing is counted.
+    Each failure says what was seen, and what to change. Nothing is counted; with --test the shuffler takes in a report
+    which the analyzer alone can tell from people's, and throws away.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.parties.kit.doctor import examine_address, examine_file, examine_kit
-    from shuffledp.survey.addresses import check_address
+    from shuffledp.parties.kit.tried_way import examine_by_test, require_test
+    from shuffledp.survey import Collection
 
-    if place.startswith(("https://", "http://")):
-        check_address(url=place)
-        findings = examine_address(place, ca=ca)
-    elif Path(place).is_file():
-        findings = examine_file(Path(place))
-    else:
-        findings = examine_kit(Path(place), ca=ca)
+    findings, read = _findings(place, ca)
+    if test:
+        if read is None:
+            raise InvalidParameterError("--test must be left out but for a kit, or a file NAME.collection.")
+        collection: Collection = read()
+        require_test(collection, is_invited=invitation is not None)
+        findings = chain(findings, examine_by_test(collection, ca=ca, invitation=invitation))
+    elif invitation is not None:
+        raise InvalidParameterError("--invitation must be left out without --test.")
     wrong = 0
     for each in findings:
         wrong += not each.is_well
@@ -119,3 +141,21 @@ def doctor(
         typer.echo(f"{mark:<6}{each.party}: {each.seen}{change}")
     if wrong:
         raise RemoteProtocolError(f"everything must be well; {wrong} of what was looked at is not.")
+
+
+def _findings(place: str, ca: Path | None) -> "tuple[Iterable[Finding], Callable[[], Collection] | None]":
+    """Findings about a place, and the way to read its collection, if it has one."""
+    from shuffledp.parties.kit import doctor
+    from shuffledp.survey import Collection
+    from shuffledp.survey.addresses import check_address
+
+    path = Path(place)
+    if place.startswith(("https://", "http://")):
+        check_address(url=place)
+        return doctor.examine_address(place, ca=ca), None
+    if path.suffix == ".collection":
+        collection = Collection.read(path)
+        return doctor.examine_parties(collection, ca=ca), lambda: collection
+    if path.is_file():
+        return doctor.examine_file(path), None
+    return doctor.examine_kit(path, ca=ca), partial(doctor.collection_of, path)

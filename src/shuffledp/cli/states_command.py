@@ -1,6 +1,5 @@
 """The commands about how collections stand: `collect status` at their shufflers, `collect forget` on a party's disk."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +28,7 @@ def status(
     json: Json = False,
 ) -> None:
     """Ask the shuffler whether a collection is open, and whether enough have answered; never how many."""
-    from shuffledp.documents.collections.sending_document import status_document
+    from shuffledp.documents.sending_document import status_document
     from shuffledp.survey import Collection
 
     if all_:
@@ -46,19 +45,15 @@ def status(
 def status_of(collection: "Collection", ca: Path | None, *, patience: float = _PATIENCE) -> dict[str, Any]:
     """The shuffler's answer about the state of a collection."""
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.parties.service.client import answer_to, new_client
+    from shuffledp.parties.service import client
 
-    with new_client(certificates=ca) as client:
-        answer = answer_to(client, "GET", f"{collection.shuffler.url}{collection.path}", patience)
-    with suppress(ValueError, KeyError, TypeError):
-        said = answer.json()
-        return {"phase": str(said["phase"]), "at_least_minimum": bool(said["at_least_minimum"])}
-    raise RemoteProtocolError(f"the shuffler must say how a collection stands; {collection.shuffler.url} does not.")
+    with client.new_client(certificates=ca) as asking:
+        return client.status_of(collection, asking, patience=patience)
 
 
 def _status_of_all(folder: Path, ca: Path | None, *, as_json: bool) -> None:
     """Ask about each collection in a folder; one that nobody answers about keeps the others from nothing."""
-    from shuffledp.documents.collections.sending_document import statuses_document
+    from shuffledp.documents.sending_document import statuses_document
     from shuffledp.survey import Collection
 
     files = sorted({each for pattern in _FILES for each in folder.glob(pattern)})
@@ -95,7 +90,7 @@ def forget(
     Releases, keys and collection files are never removed.
     """
     require_extra("service", "forgetting", ["starlette"])
-    from shuffledp.documents.collections.sending_document import forgotten_document
+    from shuffledp.documents.sending_document import forgotten_document
     from shuffledp.parties.kit.old_states import config_of, forget
 
     read = config_of(config)

@@ -23,6 +23,7 @@ _REFUSED = {
     "late": "too late",
     "malformed": "malformed",
     "undecryptable": "that the analyst's key does not open",
+    "tests": "sealed as tests of the way and thrown away",
 }
 
 

@@ -36,6 +36,7 @@ class Collected(Described):
         late: reports that came after the closing date.
         malformed: what is no report of the collection, also after it is opened.
         undecryptable: what the analyst's key does not open.
+        tests: what was sealed as a test of the way, and is nobody's answer.
     """
 
     collection: str
@@ -43,6 +44,7 @@ class Collected(Described):
     late: int = 0
     malformed: int = 0
     undecryptable: int = 0
+    tests: int = 0
 
     def __post_init__(self) -> None:
         require_sha256(collection=self.collection)
@@ -56,7 +58,13 @@ class Collected(Described):
             "late": self.late,
             "malformed": self.malformed,
             "undecryptable": self.undecryptable,
+            "tests": self.tests,
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts; ``tests`` is left out where there was none."""
+        written = super(Collected, self).to_dict()
+        return written if self.tests else {name: count for name, count in written.items() if name != "tests"}
 
     def flow(self, column: Column, people: int, *, released: int) -> "DataFlow":
         """The counts of a column of which these were refused, ``people`` sent what opened, and ``released`` are out."""

@@ -1,17 +1,19 @@
 """The doctor finds faults that were put in on purpose, one by one, and finds none where there is none."""
 
+import re
 import socket
 import ssl
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from parties.http.floods import certified
 from parties.kit.test_kit import KEYS, add_key, collection, key_file, kit
+from parties.service.floods import certified
 from parties.service.given import Parties
 from parties.service.processes import Process, free_port, place
 from shuffledp.parties.kit import doctor
@@ -71,6 +73,7 @@ def test_nothing_is_wrong_with_a_good_service_and_a_good_relay():
         ({"/readyz": (502, "")}, {}, "/readyz says 502 -> the service does not run"),
         ({"/readyz": (503, "")}, {}, "/readyz says 503 -> the disk is full"),
         ({"/readyz": (200, "<p>another site")}, {}, "/readyz says 200 -> location / in nginx.conf"),
+        ({"/readyz": (404, "")}, {}, "/readyz says 404 -> location / in nginx.conf"),
         ({"/metrics": (200, "counts")}, {}, "/metrics is reached from outside"),
         ({}, {"server": "nginx/1.22.1"}, "tell the version of the proxy -> server_tokens off"),
         ({}, {"set-cookie": "a=b"}, "answers set a cookie"),
@@ -81,6 +84,12 @@ def test_each_fault_of_a_service_is_found_alone(answers, fields, found):
     with serving(answers=answers, fields=fields) as url:
         (said,) = wrong(examine_address(url))
         assert found in said
+
+
+def test_a_relay_or_a_page_of_a_proxy_alone_has_no_readyz_and_is_well():
+    with serving(answers={"/readyz": (404, "")}) as url:
+        for role in ("relay", "second_relay", "page"):
+            assert wrong(examine_address(url, role=role)) == []
 
 
 def test_faults_of_names_ports_and_certificates_are_found(tmp_path):
@@ -135,10 +144,10 @@ def test_a_relay_that_pages_may_not_use_is_found(name):
 
 
 @contextmanager
-def relayed(folder, gateway):
+def relayed(folder, gateway, asked=None, *, kind=Parties):
     """A shuffler behind a relay that leads to this path of it."""
     port = free_port()
-    with place(folder, kind=Parties, relay=f"http://127.0.0.1:{port}/survey") as where:
+    with place(folder, asked, kind=kind, relay=f"http://127.0.0.1:{port}/survey") as where:
         target = f"http://127.0.0.1:{where.ports['shuffler']}/{gateway}"
         (folder / "relay.toml").write_text(f'listen = "127.0.0.1:{port}"\n[targets]\n"/survey" = "{target}"\n')
         relay = Process(run_oblivious_relay, RelayConfig.read(folder / "relay.toml"), folder / "relay.log")
@@ -150,18 +159,27 @@ def relayed(folder, gateway):
 
 def test_the_way_through_the_relay_is_tried_and_no_report_is_counted(tmp_path):
     with relayed(tmp_path, "gateway") as where:
-        away = examine_way(where.parties.collection)
+        (away,) = examine_way(where.parties.collection)
         where.start("shuffler")
-        there = examine_way(where.parties.collection)
+        (there,) = examine_way(where.parties.collection)
         assert (away.is_well, there.is_well) == (False, True)
-        assert there.seen == "the shuffler answers through the relay"
+        assert there.seen.startswith("the shuffler answers through the relay 127.0.0.1:")
+
+
+def test_each_of_two_relays_is_tried(tmp_path):
+    with relayed(tmp_path, "gateway") as where:
+        where.start("shuffler")
+        both = replace(where.parties.collection, second_relay=f"http://localhost:{free_port()}/survey")
+        found = list(examine_way(both))
+        assert [each.is_well for each in found] == [True, False]
+        assert "no sealed answer came back through the relay localhost:" in found[1].seen
 
 
 def test_a_relay_that_leads_elsewhere_is_found(tmp_path):
     with relayed(tmp_path, "other") as where:
         where.start("shuffler")
-        found = examine_way(where.parties.collection)
-        assert "the way to the shuffler ends with 404" in found.seen
+        (found,) = examine_way(where.parties.collection)
+        assert re.search("the way to the shuffler through the relay .* ends with 404", found.seen)
         assert "gateway" in found.change
 
 

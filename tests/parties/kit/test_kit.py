@@ -109,6 +109,31 @@ def test_a_kit_with_a_mix_has_its_relay_and_its_page_and_waits_for_no_keys(tmp_p
     assert f"survey new QUESTION --people NUMBER --kit {made}" in collect_command(made)
 
 
+def test_two_relays_have_a_folder_each_and_the_collection_names_both(tmp_path):
+    second = "relay.example.gov"
+    made, keys = kit(tmp_path, **{"second-relay": second}), {role: key_file(tmp_path, role) for role in KEYS}
+    for name, host in (("relay", HOSTS["relay"]), ("second-relay", second)):
+        assert RelayConfig.read(made / name / "relay.toml").targets == {
+            "/survey": "https://shuffler.example.org/gateway"
+        }
+        assert host in (made / name / "README.md").read_text()
+        assert f"server_name {host};" in (made / name / "nginx.conf").read_text()
+    assert {each.name for each in (made / "relay").iterdir()} == {
+        each.name for each in (made / "second-relay").iterdir()
+    }
+    for key in keys.values():
+        add_key(made, key)
+    assert f"--relay https://{HOSTS['relay']}/survey --relay https://{second}/survey" in collect_command(made)
+    file = tmp_path / "survey.collection"
+    file.write_bytes(collection(keys).canonical)
+    with pytest.raises(
+        InvalidParameterError, match=r"must name the relay of the kit, .* and https://relay.example.gov"
+    ):
+        add_collection(made, file)
+    file.write_bytes(collection(keys, second_relay=f"https://{second}/survey").canonical)
+    assert add_collection(made, file) == ("shuffler", "analyzer", "issuer")
+
+
 def test_each_readme_has_ten_steps_or_fewer_and_begins_with_the_keys(tmp_path):
     made = kit(tmp_path)
     for role in HOSTS:
@@ -172,7 +197,8 @@ def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
         ({"shuffler": "a_b.example"}, "shuffler must be"),
         ({"analyzer": "a.example"}, "a kit must have a shuffler"),
         ({"mixer": "a.example"}, "role must be one of"),
-        ({"mix": "a.example", "issuer": "b.example"}, "no party besides but relay and page; got issuer"),
+        ({"mix": "a.example", "issuer": "b.example"}, "no party besides but relays and page; got issuer"),
+        ({"shuffler": "a.example", "second-relay": "b.example"}, "second-relay must be the second beside another"),
     ],
 )
 def test_parties_that_could_not_work_are_refused(hosts, wrong):

@@ -76,6 +76,17 @@ def test_a_successors_reports_open_beside_those_of_the_key_before(tmp_path):
     assert found.reports["value"].tolist() == [0, 1]
 
 
+def test_tests_of_the_way_are_counted_once_each_and_change_nothing_else(tmp_path, monkeypatch):
+    testing = Sealer.to(PARTIES.analyzer_key.config, collection_id=PARTIES.collection.id, column=0, is_test=True)
+    first, second = (BatchedReport((), testing.seal(text)).encode() for text in (b"\x00", b"whatever"))
+    parts = [first, *sealed([1, 0]), second, first, *sealed([1])]
+    monkeypatch.setattr(batch_opening, "_REPORTS_AT_A_TIME", 2)
+    found = open_all(tmp_path, parts)
+    assert found.reports["value"].tolist() == [1, 0, 1]
+    assert found.places.tolist() == [1, 2, 5]
+    assert (found.tests, found.duplicates, found.undecryptable, found.malformed) == (2, 1, 0, 0)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_batch_of_another_number_than_it_says_is_refused(tmp_path, count):
     with pytest.raises(MalformedMessageError, match="a batch must hold"):

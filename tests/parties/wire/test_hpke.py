@@ -56,6 +56,23 @@ def test_a_report_opens_for_its_collection_and_column_alone(elsewhere):
         Opener.by([KEY], **HERE | elsewhere).open(SEALED)
 
 
+@pytest.mark.parametrize("kem", KINDS)
+def test_a_test_of_the_way_has_the_form_of_a_report_and_is_none(kem):
+    key = AnalyzerKey.generate(kem)
+    test = Sealer.to(key.config, **HERE, is_test=True).seal(b"report")
+    report, opener = Sealer.to(key.config, **HERE).seal(b"report"), Opener.by([key], **HERE)
+    assert (test.config_id, len(test.enc), len(test.payload)) == (
+        report.config_id,
+        len(report.enc),
+        len(report.payload),
+    )
+    with pytest.raises(UndecryptableReportError):
+        opener.open(test)
+    assert (opener.is_test(test), opener.is_test(report)) == (True, False)
+    assert not Opener.by([key], **HERE | {"column": 0}).is_test(test)
+    assert not Opener.by([AnalyzerKey.generate(kem)], **HERE).is_test(test)
+
+
 def test_a_report_opens_for_its_role_alone(monkeypatch):
     """The same bytes that the analyzer sends to a client are none that a client sends to it."""
     monkeypatch.setattr(hpke, "_CLIENT", 2)

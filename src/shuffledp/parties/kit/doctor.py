@@ -1,14 +1,14 @@
 """Examination of a party's machine from outside, or of a kit and all its parties: what was seen, and what to change.
 
-No report is sent: a sealed request of the test asks for a collection that does not exist, and the shuffler's sealed
-answer says so. That goes the whole way of people's reports, and nothing is counted.
+No report is sent here: a sealed request asks for a collection that does not exist, and the shuffler's sealed answer
+says so. That goes the way of people's reports to the shuffler, and nothing is counted. `tried_way` goes all of it.
 """
 
 import hashlib
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -18,10 +18,10 @@ import httpx
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.instants import instant
-from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.kit.folders import missing_keys, parties_of
-from shuffledp.parties.kit.party_roles import COLLECTION, ROLES, Parties
+from shuffledp.parties.kit.party_roles import COLLECTION, Parties, role_of
 from shuffledp.parties.kit.proxy_files import flaws_of
+from shuffledp.parties.service.certificates import trusted
 from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE
@@ -32,6 +32,7 @@ _CERTIFICATE_LEFT = timedelta(days=14)
 _CLOCK = timedelta(seconds=60)
 _SECONDS_OF_HEAD = 2.0  # in which a proxy refuses a length that it does not take
 _PROXIES = ("Caddyfile", "nginx.conf")  # in the folder of each party
+_FILES_ALONE = ("relay", "second-relay", "second_relay")  # which nginx or Caddy may be without a service
 _NO_COLLECTION = "/collections/none/reports"
 
 
@@ -106,8 +107,9 @@ def _answers(role: str, url: str, client: httpx.Client) -> Iterator[Finding]:
     except httpx.HTTPError:
         yield Finding(party=role, seen="no answer to /readyz", change="start the proxy and the service")
         return
-    if role == "page":
-        yield Finding(party=role, seen="the host of the page answers")
+    is_file = role in _FILES_ALONE and ready.status_code == httpx.codes.NOT_FOUND
+    if role == "page" or is_file:
+        yield Finding(party=role, seen=f"the host of the {role.replace('_', ' ').replace('-', ' ')} answers")
     elif ready.status_code == httpx.codes.OK and ready.text == "ok\n":
         yield Finding(party=role, seen="/readyz says ok")
     else:
@@ -215,8 +217,15 @@ def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
         )
 
 
-def examine_way(collection: Collection, *, ca: Path | None = None) -> Finding:
-    """Finding about the way of reports to the shuffler, through the relay where there is one."""
+def examine_way(collection: Collection, *, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about the way of reports to the shuffler, through each relay where there is one."""
+    if not collection.is_oblivious:
+        yield _way(collection, "", ca)
+    for url in collection.relays:
+        yield _way(replace(collection, relay=url, second_relay=None), f" through the relay {urlsplit(url).netloc}", ca)
+
+
+def _way(collection: Collection, through: str, ca: Path | None) -> Finding:
     try:
         with new_client(certificates=ca, to=collection) as client:
             if collection.is_oblivious:
@@ -230,15 +239,14 @@ def examine_way(collection: Collection, *, ca: Path | None = None) -> Finding:
                 is_well = answer.status_code == httpx.codes.OK
     except (httpx.HTTPError, RemoteProtocolError, MalformedMessageError):
         seen, change = "no answer came back", "the shuffler's proxy"
-        if collection.is_oblivious:
+        if through:
             seen, change = "no sealed answer came back", "the gateway's address in the relay's file, and its firewall"
-        return Finding(party="way of a report", seen=seen, change=change)
+        return Finding(party="way of a report", seen=f"{seen}{through}", change=change)
     if is_well:
-        through = " through the relay" if collection.is_oblivious else ""
         return Finding(party="way of a report", seen=f"the shuffler answers{through}")
     return Finding(
         party="way of a report",
-        seen=f"the way to the shuffler ends with {answer.status_code}",
+        seen=f"the way to the shuffler{through} ends with {answer.status_code}",
         change="the address of the gateway in the relay's file; gateway_keys and collections in shuffler.toml",
     )
 
@@ -255,17 +263,41 @@ def examine_kit(folder: Path, *, ca: Path | None = None) -> Iterator[Finding]:
                 yield from (each for each in examine_file(file) if not each.is_well)
         if role in ("shuffler", "mix") and host:
             yield from examine_bodies(role, f"https://{host}", ca=ca)
-    if "relay" in parties.hosts:
-        yield from examine_relay(f"{parties.url('relay')}/survey", ca=ca)
+    for url in parties.relays:
+        yield from examine_relay(url, ca=ca)
     yield from _of_collection(folder, parties, ca)
 
 
+def examine_parties(collection: Collection, *, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about the parties of a collection at its addresses, and about the way of its reports."""
+    for role, url in collection.addresses.items():
+        if url:
+            yield from examine_address(url, role=role, ca=ca)
+    for url in collection.relays:
+        yield from examine_relay(url, ca=ca)
+    yield from _of_way(collection, ca)
+
+
+def collection_of(folder: Path) -> Collection:
+    """Collection of a kit.
+
+    Raises:
+        InvalidParameterError: if it has none yet.
+    """
+    return Collection.read(next(iter(_places(folder, parties_of(folder))), folder / COLLECTION))
+
+
+def _places(folder: Path, parties: Parties) -> list[Path]:
+    """Files of the collection in a kit; a mix is given collections by whoever asks, by `survey new --kit`."""
+    if parties.main == "mix":
+        return [folder / COLLECTION]
+    return [folder / name / COLLECTION for name in parties.hosts if role_of(name).has_collection]
+
+
 def _of_collection(folder: Path, parties: Parties, ca: Path | None) -> Iterator[Finding]:
-    given = [folder / name / COLLECTION for name in parties.hosts if ROLES[name].has_collection]
-    if parties.main == "mix":  # which is given collections by whoever asks, by `survey new --kit`
-        if not (folder / COLLECTION).exists():
-            return
-        given = [folder / COLLECTION]
+    given = _places(folder, parties)
+    if parties.main == "mix" and not given[0].exists():
+        return
     if missing := [each for each in given if not each.exists()]:
         yield Finding(
             party="collection", seen=f"{missing[0]} is missing", change=f"kit add {folder} the collection file"
@@ -274,11 +306,15 @@ def _of_collection(folder: Path, parties: Parties, ca: Path | None) -> Iterator[
     if len({each.read_bytes() for each in given}) > 1:
         yield Finding(party="collection", seen="two folders have different ones", change="kit add the right one again")
         return
-    collection = Collection.read(given[0])
+    yield from _of_way(Collection.read(given[0]), ca)
+
+
+def _of_way(collection: Collection, ca: Path | None) -> Iterator[Finding]:
+    """Findings about the keys and the page of a collection, and the way of its reports."""
     for role, key in collection.keys.items():
         if key.expires is not None and instant(expires=key.expires) < datetime.now(UTC) and not key.successors:
             yield Finding(party=role, seen=f"its key has expired at {key.expires}", change="a new collection")
-    yield examine_way(collection, ca=ca)
+    yield from examine_way(collection, ca=ca)
     if collection.page is not None:
         yield _of_page(collection.page, ca)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_public
-from shuffledp.parties.kit.party_roles import COLLECTION, PAGE, ROLES, Parties, Role
+from shuffledp.parties.kit.party_roles import COLLECTION, PAGE, ROLES, Parties, Role, role_of
 from shuffledp.parties.kit.proxies import caddyfile_of, nginx_of
 from shuffledp.parties.kit.units import unit_of
 from shuffledp.parties.wire.keys import Role as KeyRole
@@ -35,9 +35,9 @@ def make_kit(folder: Path, parties: Parties) -> None:
     hosts = "".join(f"{role} = {json.dumps(host)}\n" for role, host in parties.hosts.items())
     (folder / _FILE).write_text(f"version = {_VERSION}\n\n[hosts]\n{hosts}", encoding="utf-8")
     for name in parties.hosts:
-        place, role = folder / name, ROLES[name]
+        place = folder / name
         place.mkdir()
-        for file, text in files_of(role, parties).items():
+        for file, text in files_of(role_of(name), parties.seen_by(name)).items():
             (place / file).write_text(text, encoding="utf-8")
 
 
@@ -154,7 +154,7 @@ def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
 
 def _wanted(parties: Parties) -> Iterator[str]:
     for name in parties.hosts:
-        yield from parties.keys(ROLES[name])
+        yield from parties.keys(role_of(name))
 
 
 def missing_keys(folder: Path) -> tuple[str, ...]:
@@ -173,8 +173,9 @@ def collect_command(folder: Path) -> str:
     options += [f"--{key}-key {folder / 'keys' / key}.key.pub" for key in _wanted(parties)]
     if "issuer" in parties.hosts:
         options.append(f"--issuer {parties.url('issuer')}")
-    if "relay" in parties.hosts:
-        options.append(f"--transport oblivious --relay {parties.url('relay')}/survey")
+    if parties.relays:
+        options.append("--transport oblivious")
+        options += [f"--relay {url}" for url in parties.relays]
     elif "issuer" in parties.hosts:
         options.append("--transport token")
     if "page" in parties.hosts:
@@ -199,16 +200,17 @@ def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
     expected = {"shuffler": parties.url(parties.main)} | {
         role: parties.url(role) for role in ("analyzer", "issuer") if parties.hosts.get(role)
     }
-    if "relay" in parties.hosts:
-        expected["relay"] = f"{parties.url('relay')}/survey"
     for role, url in expected.items():
         if collection.addresses[role] != url:
             raise InvalidParameterError(f"the collection must name the {role} of the kit, {url}; it names another.")
+    if collection.relays != parties.relays:
+        named = " and ".join(parties.relays) or "none"
+        raise InvalidParameterError(f"the collection must name the relay of the kit, {named}; it names another.")
     for key in _wanted(parties):
         place = folder / "keys" / f"{key}.key.pub"
         if not place.exists() or read_public(place).key != collection.keys[KeyRole(key)].key:
             raise InvalidParameterError(f"the collection must name the {key}'s key of the kit; it names another.")
-    given = [name for name in parties.hosts if ROLES[name].has_collection]
+    given = [name for name in parties.hosts if role_of(name).has_collection]
     for name in given:
         shutil.copyfile(file, folder / name / COLLECTION)
     if collection.page is not None:

@@ -9,7 +9,12 @@ from shuffledp.survey.addresses import check_address
 from shuffledp.survey.parties import on_one_host
 
 MAINS = ("shuffler", "mix", "post-office")  # of which a kit has one: it takes reports in
-BESIDE_MIX = ("relay", "page")  # a mix gives tokens itself, and an analyst of it needs no folder but the survey's
+SECOND_RELAY = "second-relay"  # folder of another relay, for where the first does not answer
+BESIDE_MIX = (
+    "relay",
+    SECOND_RELAY,
+    "page",
+)  # a mix gives tokens itself, and an analyst of it needs no folder but the survey's
 COLLECTION = "survey.collection"
 PAGE = "survey.html"
 _ETC = "/etc/shuffledp"
@@ -109,20 +114,25 @@ ROLES: Mapping[str, Role] = {
 }
 
 
+def role_of(name: str) -> Role:
+    """Role of the party with a folder of this name."""
+    return ROLES["relay" if name == SECOND_RELAY else name]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parties:
-    """Hosts of the parties of a kit, by role; an analyzer may have none, and then fetches its batches.
+    """Hosts of the parties of a kit, by folder: a role, or a second relay; an analyzer may have none, and then fetches.
 
     Raises:
-        InvalidParameterError: for an unknown role, no shuffler, a name that is no host, two parties on one host, or
-            others beside a mix than its relay and whoever serves pages.
+        InvalidParameterError: for an unknown role, no shuffler, a name that is no host, two parties on one host, a
+            second relay alone, or others beside a mix than its relays and whoever serves pages.
     """
 
     hosts: Mapping[str, str]
 
     def __post_init__(self) -> None:
         for role, host in self.hosts.items():
-            if role not in ROLES:
+            if role not in ROLES and role != SECOND_RELAY:
                 raise invalid(f"one of {', '.join(ROLES)}", role=role)
             if not host and role == "analyzer":
                 continue
@@ -133,10 +143,11 @@ class Parties:
             raise InvalidParameterError(
                 "a kit must have a shuffler, or a mix or a post office in its place; it has none of them."
             )
+        if SECOND_RELAY in self.hosts and "relay" not in self.hosts:
+            raise invalid("the second beside another", **{SECOND_RELAY: self.hosts[SECOND_RELAY]})
         if "mix" in self.hosts and (others := set(self.hosts) - {"mix", *BESIDE_MIX}):
             raise InvalidParameterError(
-                f"a kit with a mix must have no party besides but {' and '.join(BESIDE_MIX)}; got "
-                f"{' and '.join(sorted(others))}."
+                f"a kit with a mix must have no party besides but relays and page; got {' and '.join(sorted(others))}."
             )
         if shared := on_one_host({role: f"https://{host}" for role, host in self.hosts.items() if host}):
             raise InvalidParameterError(
@@ -148,6 +159,18 @@ class Parties:
     def main(self) -> str:
         """Role of the party that takes reports in."""
         return next(role for role in MAINS if role in self.hosts)
+
+    @property
+    def relays(self) -> tuple[str, ...]:
+        """Addresses of the relays, that of the first one first."""
+        return tuple(f"{self.url(name)}/survey" for name in ("relay", SECOND_RELAY) if name in self.hosts)
+
+    def seen_by(self, name: str) -> "Parties":
+        """Parties for the folder of one of them: for a second relay it is the relay itself."""
+        if name != SECOND_RELAY:
+            return self
+        others = {role: host for role, host in self.hosts.items() if role != SECOND_RELAY}
+        return Parties(hosts=others | {"relay": self.hosts[SECOND_RELAY]})
 
     def url(self, role: str) -> str:
         """Address of a party."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from shuffledp.parties.wire.hpke import Opener
 from shuffledp.parties.wire.keys import AnalyzerKey, from_pem
 from shuffledp.parties.wire.presentation import messages
 from shuffledp.parties.wire.report_bytes import ReportLayout
+from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.sources import RandomSource
 
 InOtherBatches = Callable[[Sequence[bytes]], Sequence[bool]]  # for each id, whether it came in another batch
 
@@ -41,6 +43,7 @@ class OpenedBatch:
         undecryptable: number of reports that did not open.
         malformed: number of plaintexts that are no reports.
         duplicates: number of reports with a ciphertext seen at an earlier place or in another batch.
+        tests: number of reports that were sealed as tests of the way, and are thrown away.
     """
 
     reports: Reports
@@ -49,19 +52,21 @@ class OpenedBatch:
     undecryptable: int
     malformed: int
     duplicates: int
-
-    @property
-    def spoiled(self) -> int:
-        """Number of messages that are left out."""
-        return self.undecryptable + self.malformed + self.duplicates
+    tests: int = 0
 
 
 class _Span(NamedTuple):
-    """Opened stretch of a batch: id, extensions and plaintext of each report; None for one that did not open."""
+    """Opened stretch of a batch: id, extensions and plaintext of each report; None for a test, or what did not open."""
 
     ids: list[bytes]
     extensions: list[tuple[Extension, ...]]
     plaintexts: list[bytes | None]
+    are_tests: list[bool]
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Stretch of no report."""
+        return cls([], [], [], [])
 
 
 def open_batch(
@@ -82,7 +87,7 @@ def open_batch(
     Raises:
         MalformedMessageError: if the file does not hold exactly ``num_reports`` reports, one or more.
     """
-    found = _Span([], [], [])
+    found = _Span.empty()
     if not body.stat().st_size:  # an empty file cannot be mapped
         raise MalformedMessageError(f"a batch must hold {num_reports} reports; it is empty.")
     with body.open("rb") as file, closing(mmap(file.fileno(), 0, access=ACCESS_READ)) as data:
@@ -96,6 +101,7 @@ def open_batch(
             found.ids.extend(span.ids)
             found.extensions.extend(span.extensions)
             found.plaintexts.extend(span.plaintexts)
+            found.are_tests.extend(span.are_tests)
             if progress is not None:
                 progress(len(found.ids), num_reports)
     if len(found.ids) != num_reports:
@@ -110,6 +116,7 @@ def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | 
     if in_others is not None:
         repeated = in_others([found.ids[place] for place in fresh])
         fresh = [place for place, is_repeated in zip(fresh, repeated, strict=True) if not is_repeated]
+    tests = sum(found.are_tests[place] for place in fresh)
     texts = [(place, text) for place in fresh if (text := found.plaintexts[place]) is not None]
     reports, malformed = layout.decode([text for _, text in texts])
     places = np.delete(np.array([place for place, _ in texts], dtype=np.int64), malformed)
@@ -117,9 +124,38 @@ def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | 
         reports=reports,
         places=places,
         extensions=tuple(found.extensions),
-        undecryptable=len(fresh) - len(texts),
+        undecryptable=len(fresh) - len(texts) - tests,
         malformed=len(malformed),
         duplicates=len(found.ids) - len(fresh),
+        tests=tests,
+    )
+
+
+def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | None = None) -> OpenedBatch:
+    """Batches of all messages of the same people as one, in which each row of messages is put together at random.
+
+    A message that came in the batch of another one is malformed. Where some message came from more senders than another
+    one, as only devices that break the protocol cause, so many of them are left out, chosen at random, and counted as
+    malformed too: what is left are messages of as many people.
+    """
+    if len(opened) == 1:
+        return opened[0]
+    kept = []
+    for number, each in enumerate(opened):
+        rounds = each.reports.model.rounds(each.reports.columns)
+        rows = np.arange(len(each.reports)) if rounds is None else np.flatnonzero(rounds == number)
+        kept.append((each.reports, rows[random_permutation(len(rows), source=source)]))
+    people = min(len(rows) for _, rows in kept)
+    reports = Reports.concat([reports.take(rows[:people]) for reports, rows in kept])
+    order = np.arange(len(reports)).reshape(len(kept), people).T.ravel()  # one of each message after the other
+    return OpenedBatch(
+        reports=reports.take(order),
+        places=np.arange(people, dtype=np.int64),
+        extensions=opened[0].extensions,
+        undecryptable=sum(each.undecryptable for each in opened),
+        malformed=sum(each.malformed + len(each.reports) - people for each in opened),
+        duplicates=sum(each.duplicates for each in opened),
+        tests=max(each.tests for each in opened),  # one test has all messages
     )
 
 
@@ -137,14 +173,16 @@ def _spans(data: Any) -> Iterator[bytes]:
 
 
 def _open(opener: Opener, span: bytes) -> _Span:
-    found = _Span([], [], [])
+    found = _Span.empty()
     for report in messages(BatchedReport, span, 0, len(span)):
         found.ids.append(report.ciphertext.report_id())
         found.extensions.append(report.public_extensions)
         try:
-            found.plaintexts.append(opener.open(report.ciphertext))
+            text, is_test = opener.open(report.ciphertext), False
         except UndecryptableReportError:
-            found.plaintexts.append(None)
+            text, is_test = None, opener.is_test(report.ciphertext)
+        found.plaintexts.append(text)
+        found.are_tests.append(is_test)
     return found
 
 
