@@ -13,6 +13,7 @@ from parties.client.answering import asking
 from parties.mix.mixing import UNVOUCHED, URL, Survey, mixing
 from parties.mix.test_mix_registration import HOSTILE, Tags, kind
 from parties.service.at_work import Logged, looks_sealed, reports_of, run, sealed
+from parties.service.test_ticks_collected import asked, ticks
 from shuffledp.parties.mix import mix_folder
 from shuffledp.parties.service import invitations
 from shuffledp.parties.service.batch_store import BatchStore
@@ -133,6 +134,20 @@ def test_answers_are_handed_over_and_then_only_the_file_and_the_page_remain(tmp_
     assert (tried, gone) == ((403, "unauthorizedRequest"), (410, "collectionEnded"))
     assert status == after == {"phase": "released", "at_least_minimum": True}
     assert is_page
+
+
+def test_ticks_have_a_batch_for_each_option_and_late_ones_are_refused_as_such(tmp_path):
+    async def test():
+        async with mixing(tmp_path) as mix:
+            survey = await registered(mix, asked=asked(ticks()), page=None)
+            *in_time, late = (looks_sealed(survey.collection) for _ in range(13))
+            assert await mix.send(survey.collection, *in_time) == {}
+            await close(mix, survey)
+            found = await fetched(mix, survey)
+            await mix.host.look()
+            return found, list((await mix.send(survey.collection, late)).values())
+
+    assert run(test) == ([12] * 3 + [0] * 3, [ReportError.TASK_EXPIRED])
 
 
 def test_too_few_answers_are_destroyed_and_that_is_the_result(tmp_path):

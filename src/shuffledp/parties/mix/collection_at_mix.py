@@ -72,7 +72,7 @@ class CollectionAtMix:
         collection = self.collection
         store = ReportStore(
             self.registered.reports,
-            num_columns=len(collection.task.columns),
+            num_columns=len(collection.task.messages),
             remembers=collection.every is not None,
             longest=max(terms_of(collection).lengths),
             most=most_answers(collection, self._terms),
@@ -124,7 +124,7 @@ class CollectionAtMix:
         """
         if not body:
             raise Refused(Problem.NOT_AUTHORIZED)
-        request = UploadRequest.decode(body, num_columns=len(self.collection.task.columns))
+        request = UploadRequest.decode(body, num_columns=len(self.collection.task.messages))
         late = tuple(ReportStatus(each.id, ReportError.TASK_EXPIRED) for each in request.submissions)
         return UploadResponse.to(request, late).encode()
 
