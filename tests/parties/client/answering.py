@@ -52,8 +52,8 @@ class Asked:
         (submission,) = UploadRequest.decode(self.uploads[-1], num_columns=num_columns).submissions
         key = key or self.parties.analyzer_key
         return [
-            Opener.by([key], collection_id=self.collection.id, column=column).open(report.ciphertext)
-            for column, report in enumerate(submission.reports)
+            Opener.by([key], collection_id=self.collection.id, column=pool.number).open(report.ciphertext)
+            for pool, report in zip(self.collection.task.messages, submission.reports, strict=True)
         ]
 
     def answer(self, route):

@@ -158,7 +158,8 @@ def test_a_ciphertext_from_either_opens_in_the_other(page):
           const key = await hpke.kem.importKey("raw", bytes(secret).buffer, false);
           const info = reportInfo(bytes(id), 1);
           const recipient = await hpke.createRecipientContext({ recipientKey: key, enc: bytes(enc), info });
-          const sent = await submission(decodedConfig(bytes(config)), bytes(id), [bytes("00"), bytes(plaintext)]);
+          const plaintexts = [bytes("00"), bytes(plaintext)];
+          const sent = await submission(decodedConfig(bytes(config)), bytes(id), plaintexts, [0, 1]);
           return [hex(sent), hex(new Uint8Array(await recipient.open(bytes(payload))))];
         }""",
         key.public.hex(),

@@ -132,6 +132,7 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "dangers": [] if draft.local else list(_dangers(draft, words)),
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
         "questions": [_question(column, words) | _after(column, draft.task) for column in draft.task.columns],
+        "pools": [pool.number for pool in draft.task.messages],
         "sentences": [
             words.told("local_device") if draft.local else words.told("device", analyst=_party(draft, "analyzer")),
             " ".join([_received(draft, words), *_once(draft, words)]),

@@ -113,7 +113,7 @@ async function whenAnswered(event) {
 
 // What is kept and sent of the reports.
 function made(config) {
-  return IS_LOCAL ? plainUpload(reports) : submission(config, memory.id, reports);
+  return IS_LOCAL ? plainUpload(reports) : submission(config, memory.id, reports, DATA.pools);
 }
 
 // Whether what was randomized is sealed and kept; if another tab was faster, or it cannot be kept, it is forgotten.

@@ -26,7 +26,7 @@ export async function sealed(config, id, column, plaintext, ekm = undefined) {
   return report(config.id, new Uint8Array(sender.enc), new Uint8Array(payload));
 }
 
-// What a person submits: a report in every column, one after the other.
-export async function submission(config, id, plaintexts) {
-  return joined(...await Promise.all(plaintexts.map((each, column) => sealed(config, id, column, each))));
+// What a person submits: one message after the other, each for the pool of messages that it is shuffled with.
+export async function submission(config, id, plaintexts, pools) {
+  return joined(...await Promise.all(plaintexts.map((each, message) => sealed(config, id, pools[message], each))));
 }
