@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
+from math import isinf
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -88,7 +89,10 @@ def _page(draft: Collection) -> str:
         "require-trusted-types-for": "'script'",
     }
     note = words.table["page"]["in_english"]
-    parts = {name: escape(text) for name, text in words.table["page"].items()} | {
+    said = dict(words.table["page"])
+    if _is_read_together(draft):
+        said["nobody_can_tell"] = words.told("all_of_it")
+    parts = {name: escape(text) for name, text in said.items()} | {
         "policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
         "own": words.language,
         "language": _language(draft),
@@ -173,11 +177,20 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
     else:
         yield words.told("served_by_other", page=_party(draft, "page"))
     if draft.one_operator:
-        yield words.told("one_operator", parties=_several(draft))
+        name = "one_operator_reads" if _is_read_together(draft) else "one_operator"
+        yield words.told(name, parties=_several(draft))
         for column in draft.task.columns if {"shuffler", "analyzer"} <= set(draft.one_operator) else ():
             if told := told_alone(column.randomizer.randomizer().model):
                 shows = words.told("text_shows", percent=words.percent_of(percent(told, "at most")))
                 yield f'"{_asked(column)}": {shows}'
+    if _is_read_together(draft):
+        yield words.told("together_read", shuffler=_party(draft, "shuffler"), analyst=_party(draft, "analyzer"))
+
+
+def _is_read_together(draft: Collection) -> bool:
+    """Whether all messages of a person to one question tell the answer, as those of a sum do."""
+    models = [column.randomizer.randomizer().model for column in draft.task.columns]
+    return any(isinf(model.guarantee.epsilon) for model in models)
 
 
 def _several(draft: Collection) -> str:
