@@ -2,17 +2,19 @@
 
 import json
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from cli.running import stub_pages, without_operator, write_csv
-from shuffledp.accounting import compose_releases
+from shuffledp.accounting import compose_pure, compose_releases
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, InvalidParameterError
 from shuffledp.core.guarantees import CentralDP, LocalDP
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.text import in_digits
 from shuffledp.files import is_release, is_stage, stages
-from shuffledp.survey import EarlierRelease, Missing, Task
+from shuffledp.protocols.d_sigma import Grouping, Groups, MallowsShuffler, losses_by_size
+from shuffledp.survey import EarlierRelease, Missing, Task, plan
 from shuffledp.survey.budget import order_in
 from shuffledp.testing import SeededSource
 
@@ -179,6 +181,25 @@ def test_columns_of_other_people_are_not_about_equal_groups_even_if_these_look_a
     first, second = (order_in(column.release.statements) for column in outcome.columns.values())
     assert first.guarantee.groups_digest == second.guarantee.groups_digest
     assert order_in(outcome.statements).guarantee.alpha == pytest.approx(1.5 + 3 * 1.0)
+
+
+@pytest.mark.deep
+def test_columns_about_equal_groups_lose_of_the_order_what_each_group_does_as_planned(tmp_path, monkeypatch):
+    stub_pages(monkeypatch)
+    groups = {"public": ["km"], "groups": {"columns": ["km"], "radius": 12.0}}
+    road = task(CHEATED, CHEATED | {"column": "lied"}, shuffler={"kind": "mallows", "alpha": 4.0}, **groups)
+    people = write_csv(tmp_path / "people.csv", ["km", "cheated", "lied"], [[km, "Yes", "No"] for km in range(60)])
+    outcome = stages.run(road, people, tmp_path)
+    stated = order_in(outcome.statements)
+    alone = MallowsShuffler(groups=Groups.from_radius(np.arange(60), 12.0), alpha=4.0)
+    exact = max(each.alpha for each in losses_by_size(alone, delta=5e-7, releases=2))
+    assert stated.guarantee.alpha == pytest.approx(exact, rel=1e-9)
+    assert stated.guarantee.alpha < 0.9 * compose_pure([4.0, 4.0], delta=5e-7)
+    assert (stated.guarantee.delta, stated.basis.theorem) == (5e-7, "adding-orders")
+    assert "group by group" in str(stated)
+    planned = plan(road, grouping=Grouping(alone.groups), alone=True)
+    assert order_in(planned.statements).guarantee == stated.guarantee
+    assert EarlierRelease.read(tmp_path / "statement.json").order == stated
 
 
 def test_too_few_reports_in_one_column_release_nothing(tmp_path):

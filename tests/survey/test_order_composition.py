@@ -14,6 +14,7 @@ from shuffledp.accounting import compose_pure
 from shuffledp.core.guarantees import DSigmaPrivacy, LocalDP
 from shuffledp.core.statement_terms import Basis, Kind, Trust
 from shuffledp.core.statements import Part, PrivacyStatement
+from shuffledp.protocols.d_sigma import Groups, NoisySortShuffler, losses_by_size
 from shuffledp.survey import EarlierRelease
 from shuffledp.survey.budget import OrderShare, orders_together
 from shuffledp.survey.earlier import CountedRelease
@@ -109,16 +110,19 @@ def released(task: Path, name: str, *earlier: str) -> PrivacyStatement:
 
 
 def test_a_chain_composes_again_from_its_parts(tmp_path, monkeypatch):
-    """What the third release states is that of three losses, not of one and a composed pair."""
+    """What the third release states is that of three losses, group by group; not of one and a composed pair."""
     stub_pages(monkeypatch)
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "people.csv", ["km", "cheated"], [[km, "Yes" if km % 3 else "No"] for km in range(30)])
     task = write_task(tmp_path, release={"delta": 0.01}, **SORT)
     own, both, three = released(task, "one"), released(task, "two", "one"), released(task, "three", "two")
     alpha = own.guarantee.alpha
-    assert both.guarantee.alpha == pytest.approx(compose_pure([alpha] * 2, delta=0.01))
-    assert three.guarantee.alpha == pytest.approx(compose_pure([alpha] * 3, delta=0.01))
-    assert three.guarantee.alpha < 3 * alpha * 0.9
+    groups = Groups.from_radius(np.arange(30), 2.0)
+    by_size = losses_by_size(NoisySortShuffler(groups=groups, alpha=0.1), delta=0.01, releases=3)
+    assert three.guarantee.alpha == pytest.approx(max(each.alpha for each in by_size), rel=1e-3)
+    assert both.guarantee.alpha < three.guarantee.alpha < compose_pure([alpha] * 3, delta=0.01) * 0.5
+    assert (own.basis.theorem, three.basis.theorem) == ("d-sigma-noisy-sort", "adding-orders")
+    assert sum(law.num_groups for law in own.guarantee.by_size) == 30
     assert (own.guarantee.delta, both.guarantee.delta, three.guarantee.delta) == (0.0, 0.01, 0.01)
     assert len(three.parts) == 3
     assert EarlierRelease.read(Path("two/statement.json")).order is not None

@@ -12,13 +12,12 @@ directions Q gives the ratio 1/g the mass that P gives g.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.accounting.numerics import smallest_below
-from shuffledp.accounting.theorem import Theorem
-from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
 
 _BEYOND = 1e-4  # of delta: the probability of losses above the grid
@@ -34,6 +33,19 @@ _TRIALS = np.geomspace(0.03, 30, 61)  # rates for Chernoff's bound, in inverse s
 _FFT_ERROR = 2e-15  # times log2 of the size: bound on the relative error of a transform
 
 
+class Curve(Protocol):
+    """Curve of delta of a model, as theorems have it; it holds at every epsilon, and in both directions."""
+
+    def curve(self, model: Any, *, epsilons: Floats) -> Floats:
+        """Delta at each of these epsilons."""
+
+    def delta_at(self, model: Any, *, epsilon: float) -> float:
+        """Delta at one epsilon."""
+
+    def epsilon(self, model: Any, *, delta: float) -> float:
+        """Epsilon at one delta."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
     """Symmetric pair of laws P, Q, given by its positive losses log(P/Q), ascending.
@@ -47,7 +59,7 @@ class Profile:
     infinite: float
 
 
-def profile_at(theorem: Theorem, model: ProtocolModel, *, losses: Floats) -> Profile:
+def profile_at(theorem: Curve, model: Any, *, losses: Floats) -> Profile:
     """Dominating pair on these losses, above 0 and ascending, from the curve of a theorem that applies."""
     epsilons = np.concatenate([[0.0], losses])
     deltas = np.minimum.accumulate(theorem.curve(model, epsilons=epsilons))
@@ -189,9 +201,7 @@ def _extreme(laws: Sequence[LossLaw], repeats: int, rate: float, log_left: float
     return sign * float(min(*places, farthest))
 
 
-def loss_laws(
-    theorems: Sequence[Theorem], models: Sequence[ProtocolModel], left_out: float
-) -> tuple[list[LossLaw], float] | None:
+def loss_laws(theorems: Sequence[Curve], models: Sequence[Any], left_out: float) -> tuple[list[LossLaw], float] | None:
     """Loss law of each model, with the step of all; None if nearly infinite losses are too likely to be left out."""
     reaches = [loss_reach(*part, left_out) for part in zip(theorems, models, strict=True)]
     if max(reaches) > LARGEST_LOSS:
@@ -204,12 +214,12 @@ def loss_laws(
     return [loss_law(*each[:2], step, each[2], stride) for each, stride in zip(releases, strides, strict=True)], step
 
 
-def loss_reach(theorem: Theorem, model: ProtocolModel, left_out: float) -> float:
+def loss_reach(theorem: Curve, model: Any, left_out: float) -> float:
     """Loss above which the theorem leaves at most ``left_out`` of delta."""
     return max(theorem.epsilon(model, delta=left_out), 1e-12)
 
 
-def loss_law(theorem: Theorem, model: ProtocolModel, step: float, reach: float, stride: int = 1) -> LossLaw:
+def loss_law(theorem: Curve, model: Any, step: float, reach: float, stride: int = 1) -> LossLaw:
     """Loss law of the dominating pair, its losses rounded to multiples of ``stride`` steps."""
     last = math.ceil(reach / step) + stride
     pair = profile_at(theorem, model, losses=np.arange(stride, last, stride) * np.float64(step))

@@ -14,7 +14,10 @@ from typing import Any, ClassVar, Self
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import IncomparableError
+from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.text import factor_in_digits, in_digits, shown_relation, sum_rounded_up, weakness_of
+
+_ROUNDING = 1e-6  # relative, of losses by size
 
 
 class Neighbors(StrEnum):
@@ -301,6 +304,8 @@ class DSigmaPrivacy(Guarantee):
         alpha: privacy loss in nats, 0 or more; infinity promises nothing.
         groups_digest: `shuffledp.Groups.digest` of the groups that it is about.
         delta: remainder, from 0 to 1.
+        by_size: law of the loss of one release for the groups of about each size, from which several releases are added
+            up group by group; empty if it is not known.
 
     References:
         Meehan, Roy-Chowdhury, Chaudhuri, Jha, "Privacy Implications of Shuffling", ICLR 2022, Definition 4.3.
@@ -315,11 +320,21 @@ class DSigmaPrivacy(Guarantee):
     groups_digest: str
     delta: float = 0.0
     neighbors: Neighbors = Neighbors.ORDERS_IN_GROUP
+    by_size: tuple[OrderLaw, ...] = ()
 
     def __post_init__(self) -> None:
         validate.nonnegative(alpha=self.alpha)
         validate.probability(delta=self.delta)
         validate.one_of((Neighbors.ORDERS_IN_GROUP,), neighbors=self.neighbors)
+        if self.by_size and not self.delta:
+            largest = max(each.pure for each in self.by_size)
+            if largest < self.alpha * (1 - _ROUNDING):
+                raise validate.invalid(f"at most the largest loss by_size, {largest:.6g}", alpha=self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``by_size`` where it is empty."""
+        table = super(DSigmaPrivacy, self).to_dict()
+        return {key: value for key, value in table.items() if value or key != "by_size"}
 
     @property
     def is_trivial(self) -> bool:
@@ -341,18 +356,18 @@ class DSigmaPrivacy(Guarantee):
         """Sums of alphas and of deltas (Meehan et al. 2022, Section A.2), rounded up."""
         self._require_same(other)
         alpha, delta = (sum_rounded_up(*pair) for pair in ((self.alpha, other.alpha), (self.delta, other.delta)))
-        return replace(self, alpha=alpha, delta=min(1.0, delta))
+        return replace(self, alpha=alpha, delta=min(1.0, delta), by_size=())
 
     def mix(self, other: Self, weight: float) -> Self:
         """Larger alpha and average delta, rounded up (Lemma 2, whose last line lacks exp(alpha))."""
         self._require_same(other)
         validate.probability(weight=weight)
         delta = sum_rounded_up(self.delta, other.delta, shares=(Fraction(weight), 1 - Fraction(weight)))
-        return replace(self, alpha=max(self.alpha, other.alpha), delta=delta)
+        return replace(self, alpha=max(self.alpha, other.alpha), delta=delta, by_size=())
 
     def nothing(self) -> Self:
         """Guarantee with infinite alpha."""
-        return replace(self, alpha=math.inf, delta=0.0)
+        return replace(self, alpha=math.inf, delta=0.0, by_size=())
 
     def text(self, relation: str) -> str:
         """One sentence for a non-specialist."""

@@ -111,7 +111,7 @@ class PrivacyStatement(Described, Shown):
 
     def sentence_of(self, guarantee: Guarantee) -> str:
         """Sentence of a guarantee about this statement's subject."""
-        is_sum = self.basis.theorem in {_COMPOSITION, _LOSSES}
+        is_sum = self.basis.theorem in {_COMPOSITION, _LOSSES, _ORDERS}
         return (guarantee.text_of_sum if is_sum else guarantee.text)(self.kind.relation)
 
     @property
@@ -288,6 +288,7 @@ class Statements(Shown, tuple[PrivacyStatement, ...]):
 
 _COMPOSITION = "basic-composition"
 _LOSSES = "adding-losses"  # `shuffledp.accounting.compose_releases`
+_ORDERS = "adding-orders"  # of the order inside groups, group by group
 _KIND_IN_WORDS = {
     Kind.EXACT: "This is the exact value,",
     Kind.UPPER_BOUND: "This is an upper bound (the truth is this good or better),",

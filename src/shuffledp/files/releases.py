@@ -155,10 +155,13 @@ def outcome_of(
     if whole is not None:
         estimate, of_parts = column.shuffler.divided(column, whole, estimate)
         shuffle_result = of_parts or shuffle_result
+    release = _with_remarks(column, replace(release, estimate=estimate), facts)
+    if shuffle_result is not None and not release.seeded:
+        release = replace(release, statements=shuffle_result.detailed(release.statements))
     return ColumnOutcome(
         column=column,
         flow=facts.flow,
-        release=_with_remarks(column, replace(release, estimate=estimate), facts),
+        release=release,
         shuffle_result=shuffle_result,
         demonstration=facts.demonstration,
     ).with_files(place, names)

@@ -86,10 +86,13 @@ class Beside:
     Args:
         statement: states what a protocol guarantees in the family's own words, or nothing.
         of_reports: states what a person's reports alone guarantee about the order inside groups, or nothing.
+        together: promises about equal groups, of releases planned beforehand, at a remainder: sizes of the smallest and
+            the largest group of about one size, and the alpha of these; or nothing.
     """
 
     statement: Callable[[ProtocolModel], PrivacyStatement | None] | None = None
     of_reports: Callable[..., PrivacyStatement | None] | None = None
+    together: Callable[..., tuple[tuple[int, int, float], ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

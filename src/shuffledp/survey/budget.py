@@ -33,6 +33,8 @@ Models = tuple[ProtocolModel, ...]
 
 _ROUNDING = 1e-6  # relative, of stated losses
 _NO_GAIN = 1e-3  # relative gain of epsilon below which no remainder is stated
+_ADDING_RESPONSES = ("adding-losses", "composition of responses; Kairouz, Oh, Viswanath 2015")
+_ADDING_ORDERS = ("adding-orders", "losses of each group added up over releases, and then the worst group taken")
 _SAME_ROWS = ", as long as the rows of all releases are the same people in the same order"
 
 
@@ -316,21 +318,25 @@ def orders_together(
     words = "; ".join(f"{part.label} takes {loss_in_words(part.statement)}" for part in parts)
     whole, added = orders_composed(parts, delta=delta), added_up(parts)
     how = f"Losses of the order inside equal groups add up{condition}: {words}."
+    is_by_group = whole.basis.theorem == _ADDING_ORDERS[0]
     if whole.basis.theorem != added.basis.theorem:
+        by_group = ", group by group," if is_by_group else ","
         how = (
-            f"Losses of the order inside equal groups compose, for releases planned beforehand{condition}: {words}. "
-            f"If results of one decided on another, only what they add up to holds: {loss_in_words(added)}."
+            f"Losses of the order inside equal groups compose{by_group} for releases planned beforehand{condition}: "
+            f"{words}. If results of one decided on another, only what they add up to holds: {loss_in_words(added)}."
         )
     labels = " and ".join(part.label for part in parts if part.statement.basis.theorem == "d-sigma-local")
     each = f"epsilon0 for each of the {largest_group:,} people of the largest group"
     by_reports = [f"Of {labels} only randomizing is counted: {each}."] if labels else []
-    return (whole.remarking(how, *by_reports),), ()
+    of_groups = _of_groups(parts, delta) if is_by_group else ()
+    return (whole.remarking(how, *of_groups, *by_reports),), ()
 
 
 def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
-    """Joint loss of parts about the order: pure losses composed at this delta, or their sum where that is hardly more.
+    """Joint loss of parts about the order at this delta: the best of three ways, the last where no other gains much.
 
-    Remainders of parts come on top: each is a response of its alpha that shows the order outright with that chance.
+    Group by group, from the laws by group size that parts carry; as pure losses; or as their sum. Remainders of parts
+    come on top: each is a response of its alpha that shows the order outright with that chance.
     """
     added = added_up(parts)
     claim: Any = added.claimed or added.guarantee
@@ -338,11 +344,35 @@ def orders_composed(parts: Sequence[Part], *, delta: float) -> PrivacyStatement:
         return added
     claims: list[Any] = [part.statement.claimed or part.statement.guarantee for part in parts]
     alpha = compose_pure([each.alpha for each in claims], delta=delta)
-    if alpha > claim.alpha * (1 - _NO_GAIN):
+    by_group = max((loss for _, _, loss in _by_size(tuple(claims), delta)), default=math.inf)
+    if min(alpha, by_group) > claim.alpha * (1 - _NO_GAIN):
         return added
-    found = replace(claim, alpha=alpha, delta=sum_rounded_up(claim.delta, delta))
-    citation = "composition of responses; Kairouz, Oh, Viswanath 2015"
-    return combined(tuple(parts), found, theorem="adding-losses", citation=citation)
+    how = _ADDING_ORDERS if by_group < alpha else _ADDING_RESPONSES
+    found = replace(claim, alpha=min(alpha, by_group), delta=sum_rounded_up(claim.delta, delta))
+    return combined(tuple(parts), found, theorem=how[0], citation=how[1])
+
+
+@lru_cache(maxsize=16)
+def _by_size(claims: tuple[DSigmaPrivacy, ...], delta: float) -> tuple[tuple[int, int, float], ...]:
+    """Smallest and largest group of about each size with their alpha; none if parts do not say what groups lose."""
+    (together,) = (each.beside.together for each in families() if each.beside.together is not None)
+    return together(claims, delta=delta)
+
+
+def _of_groups(parts: Sequence[Part], delta: float) -> tuple[str, ...]:
+    """Sentences on what small and large groups lose, and on the parts that count by their alpha alone."""
+    claims: list[Any] = [part.statement.claimed or part.statement.guarantee for part in parts]
+    found, alone = _by_size(tuple(claims), delta), [part.label for part in parts if not _laws_of(part)]
+    (_, _, small), (least, most, large) = found[0], found[-1]
+    loses = f"Groups of {least:,} to {most:,} people" if least < most else f"Groups of {most:,} people"
+    sizes = [f"{loses} lose no more than alpha = {in_digits(large, 'at most')}."] if large < small else []
+    known = f"Of {' and '.join(alone)} only alpha is known, which counts for every group in full."
+    return (*sizes, *([known] if alone else []))
+
+
+def _laws_of(part: Part) -> bool:
+    claim = part.statement.claimed or part.statement.guarantee
+    return isinstance(claim, DSigmaPrivacy) and bool(claim.by_size)
 
 
 def added_up(parts: Sequence[Part]) -> PrivacyStatement:

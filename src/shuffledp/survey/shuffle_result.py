@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.statements import PrivacyStatement
 
 
 class ShuffleResult:
@@ -41,6 +42,10 @@ class ShuffleResult:
         """Warnings to read before the estimates of this protocol; empty if there are none."""
         del model
         return ()
+
+    def detailed(self, statements: tuple[PrivacyStatement, ...]) -> tuple[PrivacyStatement, ...]:
+        """Statements of the release, with what the shuffle lets them add that later releases count by."""
+        return statements
 
     @abstractmethod
     def written(self, *, seeded: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core.described import keys_of
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Analyzer, Progress, Shuffler, View
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import Around, FamilyPlan
 from shuffledp.protocols.family import ShufflerKind, families
@@ -213,6 +214,11 @@ class ShufflerSection(Section):
         """Plan that the family of the shuffler adds to that of a task; None if it adds nothing."""
         del column, around, shuffler, progress
         return None
+
+    def detailed(self, statements: tuple[PrivacyStatement, ...], shuffler: Shuffler) -> tuple[PrivacyStatement, ...]:
+        """Statements of a column's plan, with what the shuffler lets them add that other columns count by."""
+        del shuffler
+        return statements
 
     def named_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
         """Audit of how well a household of the task is named in a pipeline's views; None if nothing is stated of it.

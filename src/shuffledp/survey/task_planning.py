@@ -210,7 +210,10 @@ def plan(
         )
     models = [column.model for column in columns]
     largest = models[0].shuffle.largest_group
-    found = composed_columns(task.columns, [column.statements for column in columns], models, largest_group=largest)
+    stated = [column.statements for column in columns]
+    if shared is not None and (len(columns) > 1 or releases):
+        stated = [section.detailed(each, shared) for each in stated]
+    found = composed_columns(task.columns, stated, models, largest_group=largest)
     return Plan(
         task=task,
         num_users=int(num_users),

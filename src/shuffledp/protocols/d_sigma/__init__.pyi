@@ -54,6 +54,7 @@ from .people.sensitivity import order_sensitivity as order_sensitivity
 from .people.sensitivity import order_width as order_width
 from .people.sensitivity import position_spreads as position_spreads
 from .people.sensitivity import windows as windows
+from .planning.adding_orders import orders_added_up as orders_added_up
 from .planning.displacement_choice import LeastDisplacement as LeastDisplacement
 from .planning.displacement_choice import check_choice as check_choice
 from .planning.displacement_choice import least_displaced as least_displaced

@@ -1,7 +1,9 @@
 """Doors of d_sigma-private shuffling: what the kernel's registries learn from this folder."""
 
+from collections.abc import Sequence
 from functools import partial
 
+from shuffledp.core.guarantees import DSigmaPrivacy
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.statements import PrivacyStatement
@@ -32,6 +34,10 @@ def _about_order(model: ProtocolModel) -> PrivacyStatement | None:
 
 def _order_of_reports(local: PrivacyStatement, *, groups_digest: str, largest_group: int) -> PrivacyStatement | None:
     return d_sigma.d_sigma_of_reports(local, groups_digest=groups_digest, largest_group=largest_group)
+
+
+def _orders_together(claims: Sequence[DSigmaPrivacy], *, delta: float) -> tuple[tuple[int, int, float], ...]:
+    return d_sigma.orders_added_up(claims, delta=delta)
 
 
 FAMILY = Family(
@@ -70,7 +76,7 @@ FAMILY = Family(
         ),
     },
     games=lambda: (d_sigma.OrderGame,),
-    beside=Beside(_about_order, _order_of_reports),
+    beside=Beside(_about_order, _order_of_reports, _orders_together),
     files=lambda: d_sigma.GroupFiles,
     document=lambda: d_sigma.GroupsDocument,
 )

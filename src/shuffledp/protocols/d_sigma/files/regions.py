@@ -8,26 +8,24 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core.errors import HypothesisError, InputDataError, UnsupportedModelError
+from shuffledp.core.errors import InputDataError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Shuffler, View
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.files.people_files import read_named_lists
 from shuffledp.protocols.d_sigma.analyzers.regional import NUM_DRAWS, RegionalAnalyzer, RegionalSummary
+from shuffledp.protocols.d_sigma.files.hidden_people import hidden_households, hidden_people, people_alone
 from shuffledp.protocols.d_sigma.files.sharpened_places import sharpened_places
-from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.public_points import distances, distinct_rows, rows_of
+from shuffledp.protocols.d_sigma.planning.adding_orders import laws_of
 from shuffledp.protocols.d_sigma.planning.group_losses import losses_by_size
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
-from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds, household_odds
-from shuffledp.protocols.d_sigma.planning.personal_promises import named_spread
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.grouped_section import groups_of
-from shuffledp.protocols.d_sigma.survey.regional_result import Hidden, Regional
-from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
+from shuffledp.protocols.d_sigma.survey.regional_result import Regional
 from shuffledp.survey import Column
 
 Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each slot, and the description of each region
@@ -35,7 +33,6 @@ Placed = tuple[Integers, tuple[Mapping[str, Any], ...]]  # the region of each sl
 SLOTS_AT_A_TIME = 1 << 18  # part size of a view near a reference order
 _MOST_REGIONS = 128
 _MOST_ROWS = 20_000
-_MOST_COMPARED = 100_000
 _LEAST_IN_CELL = 50
 _UNMIXED = {"shuffled": "no"}  # mark of a place whose people are all alone, if others are not
 _SHARE = 0.25  # largest width of a cell, as a share of the map's diagonal
@@ -105,7 +102,6 @@ class PlacesInParts:
         coordinates = None
         if self._section.columns and self._public is not None:
             coordinates = rows_of([self._public[name] for name in self._section.columns])
-        hidden = _hidden(self._model, shuffler, _own_sizes(groups, _alone(shuffler)))
         mixing = mixing_of(groups, shuffler, coordinates=coordinates, metric=self._section.metric)
         return Regional(
             estimate=mixed.with_targets(tuple(targets[row % len(targets)] for row in range(rows))),
@@ -114,9 +110,10 @@ class PlacesInParts:
             mixing=mixing,
             left_out=self._left_out,
             of_slot=None if regions.is_at_slots else regions.of_slot,
-            hidden=Hidden(**hidden, named=named_spread(shuffler, self._model)),
+            hidden=hidden_people(self._model, shuffler, groups),
+            laws=laws_of(shuffler),
             losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
-            households=_households(self._model, shuffler, self._column.people.household),
+            households=hidden_households(self._model, shuffler, self._column.people.household),
             sharpened=sharpened_places(
                 summary,
                 displaced.blur,
@@ -146,15 +143,6 @@ def _counts(numbers: NDArray[np.int16], length: int) -> Integers:
     return found
 
 
-def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
-    """Sizes of the groups that belong to people who are not alone."""
-    owned = np.zeros(len(groups), dtype=np.bool_)
-    for start in range(0, alone.size, SLOTS_AT_A_TIME):
-        part = slice(start, start + SLOTS_AT_A_TIME)
-        owned[groups.own[part][~alone[part]]] = True
-    return groups.sizes[owned]
-
-
 def _first(estimate: Estimate, rows: int) -> Estimate:
     """The estimate without its last rows, which are about slots in no region."""
     parts = ("target", "estimate", "standard_error", "sampling_error", "interval", "where")
@@ -164,46 +152,13 @@ def _first(estimate: Estimate, rows: int) -> Estimate:
     return replace(estimate, **kept)
 
 
-def _households(model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None) -> tuple[HouseholdOdds, ...]:
-    """Chances of naming the slots of households of this many people; empty where none are asked for, or known.
-
-    Who lives together, which a column says, is nothing that a release may tell of.
-    """
-    if not isinstance(household, int) or household > model.num_users:
-        return ()
-    try:
-        return household_odds(shuffler, model, household)
-    except (HypothesisError, UnsupportedModelError):
-        return ()
-
-
-def _hidden(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
-    """Odds of naming the slot of a report: from the largest group, the smallest, and the middle of the order."""
-    try:
-        found = {"by_group": reidentification_bound(model)}
-    except (HypothesisError, UnsupportedModelError):
-        return {}
-    if sizes.size and sizes.min() < found["by_group"].group_size:
-        found["by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
-    order, starts = shuffler.prepare().order, shuffler.prepare().starts
-    middle = order.size // 2
-    block = int(np.searchsorted(starts, middle, side="right"))
-    if starts[block] - starts[block - 1] > _MOST_COMPARED:
-        return found
-    try:
-        costs = shuffler.swap_costs(int(order[middle]))
-    except UnsupportedModelError:
-        return found
-    return found | {"by_all": reidentification_bound(model, swap_costs=costs)}
-
-
 def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, beside: Path, most: int) -> Regions:
     """About ``most`` regions or fewer: the task's labels, places or groups, or stretches of the reference order.
 
     No region that is joined from several holds both people who are alone and others.
     """
     section, columns = groups_of(column.shuffler), {} if public is None else dict(public.columns)
-    order, alone = shuffler.prepare().order, _alone(shuffler)
+    order, alone = shuffler.prepare().order, people_alone(shuffler)
     if section is not None and section.columns:
         points = rows_of([columns[name] for name in section.columns])
         metric, radius = section.metric or "euclidean", section.radius or 0.0
@@ -227,15 +182,6 @@ def regions_of(column: Column, public: Table | None, shuffler: SlotShuffler, bes
             where = tuple({"group": names[number]} for number in own.tolist())
             return _marked(of_slot, where, alone, is_at_slots=False)
     return _marked(*_along(order, alone, most), alone, is_at_slots=False)
-
-
-def _alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
-    """Mask of people who are alone in their block."""
-    prepared = shuffler.prepare()
-    sizes = np.diff(prepared.starts)
-    alone = np.empty(prepared.order.size, dtype=np.bool_)
-    alone[prepared.order] = np.repeat(sizes == 1, sizes)
-    return alone
 
 
 def _marked(

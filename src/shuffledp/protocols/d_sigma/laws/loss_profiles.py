@@ -20,6 +20,7 @@ ORDERS: Floats = 1 + np.geomspace(1e-3, 1e6, 91)  # of Renyi divergences
 ROUND_UP = 1 + 1e-9
 _FFT_ERROR = 2e-15  # times log2 of the size, and for each factor half of it: relative to the law's Euclidean norm
 _RATIO = 1.3  # of the largest to the smallest group in a class
+_SUMMED = 1e-13  # relative: rounding of running sums
 _LARGEST = 700.0  # exponentials of more are no floats
 _SUSPECT = 0.01  # of delta: where rounding may be more, the transform is not asked
 
@@ -56,6 +57,18 @@ class LossProfile:
         start = int(np.searchsorted(self.losses, alpha, side="right"))
         weights = -np.expm1(alpha - self.losses[start:])
         return min(least, float(self.chances[start:] @ weights) + self.remainder, 1.0)
+
+    def curve(self, alphas: Floats) -> Floats:
+        """Remainders at these alphas, 0 or more, at most; from running sums, whose rounding is added."""
+        powers = (ORDERS - 1) * (self.divergences - alphas[:, None] + np.log1p(-1 / ORDERS)) - np.log(ORDERS)
+        found = np.exp(np.minimum(powers.min(axis=1), 0.0))
+        if self.losses.size:
+            start = np.searchsorted(self.losses, alphas, side="right")
+            above = np.append(np.cumsum(self.chances[::-1])[::-1], 0.0)[start]
+            scaled = np.append(np.cumsum((self.chances * np.exp(-self.losses))[::-1])[::-1], 0.0)[start]
+            listed = np.maximum(above - np.exp(np.minimum(alphas, _LARGEST)) * scaled, 0.0)
+            found = np.minimum(found, listed + _SUMMED * above + self.remainder)
+        return np.where(alphas >= self.pure, 0.0, found)
 
     def alpha(self, delta: float) -> float:
         """Loss at this remainder, at most; 0 if the two laws differ by no more.
@@ -102,6 +115,11 @@ class WorstProfile:
     def delta(self, alpha: float) -> float:
         """Remainder at this alpha, see `LossProfile.delta`."""
         return max(each.delta(alpha) for each in self.parts)
+
+    def curve(self, alphas: Floats) -> Floats:
+        """Remainders at these alphas, see `LossProfile.curve`."""
+        found: Floats = np.max([each.curve(alphas) for each in self.parts], axis=0)
+        return found
 
     def alpha(self, delta: float) -> float:
         """Loss at this remainder, see `LossProfile.alpha`."""
@@ -150,12 +168,41 @@ class GaussianProfile:
         """Remainder at this alpha, see `LossProfile.delta`."""
         return gaussian_delta(self.mu, alpha)
 
+    def curve(self, alphas: Floats) -> Floats:
+        """Remainders at these alphas, see `LossProfile.curve`."""
+        return np.array([gaussian_delta(self.mu, alpha) for alpha in alphas.tolist()])
+
     def alpha(self, delta: float) -> float:
         """Loss at this remainder, see `LossProfile.alpha`."""
         return gaussian_alpha(self.mu, delta)
 
 
-Profile = LossProfile | WorstProfile | GaussianProfile
+@dataclass(frozen=True)
+class ResponseProfile:
+    """Loss profile of a response to one yes or no, the worst that has this largest loss and nothing else known of it.
+
+    Args:
+        pure: the largest loss, finite.
+    """
+
+    pure: float
+
+    def delta(self, alpha: float) -> float:
+        """Remainder at this alpha, see `LossProfile.delta`."""
+        return float(self.curve(np.array([alpha]))[0])
+
+    def curve(self, alphas: Floats) -> Floats:
+        """Remainders at these alphas, see `LossProfile.curve`."""
+        found: Floats = -np.expm1(np.minimum(alphas - self.pure, 0.0)) / (1 + math.exp(-self.pure)) * ROUND_UP
+        return found
+
+    def alpha(self, delta: float) -> float:
+        """Loss at this remainder, see `LossProfile.alpha`."""
+        rest = 1 - delta * (1 + math.exp(-self.pure))
+        return max(self.pure + math.log(rest), 0.0) * ROUND_UP if rest > 0 else 0.0
+
+
+Profile = LossProfile | WorstProfile | GaussianProfile | ResponseProfile
 
 
 @dataclass(frozen=True, eq=False)

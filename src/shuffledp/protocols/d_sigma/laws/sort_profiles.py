@@ -8,6 +8,7 @@ dominate.
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,6 +106,44 @@ def dominating_distances(groups: Iterable[Floats]) -> Floats:
         sums[added.size :] = np.maximum(sums[added.size :], added[-1])
     corners = _upper_hull(sums)
     return np.diff(np.interp(np.arange(sums.size), corners, sums[corners]))
+
+
+def few_distances(distances: Floats, *, kinds: int = 24) -> tuple[Floats, Integers]:
+    """Distances of few different values, with how often each occurs, whose profile bounds that of the given ones.
+
+    Their sums lie on tangents to the sums of the given ones, which are concave: no sum of the k largest is less, and
+    the sum of all is the same.
+
+    Args:
+        distances: largest first, as `dominating_distances` gives them.
+        kinds: stretches of about equal distances that are joined; there are at most three times as many values.
+
+    Example:
+        >>> values, counts = few_distances(np.arange(1000.0, 0, -1), kinds=4)
+        >>> values.size <= 12, int(counts.sum()), round(float(values @ counts), 6)
+        (True, 1000, 500500.0)
+    """
+    values, counts = np.unique(distances[distances > 0], return_counts=True)
+    if values.size <= 3 * kinds:
+        return values[::-1], counts[::-1]
+    rungs = np.linspace(distances[0], 0.0, kinds + 1)[1:-1]
+    ends = np.unique([0, *np.searchsorted(-distances, -rungs), distances.size])
+    parts = [_on_two_tangents(distances[start:end]) for start, end in pairwise(ends.tolist())]
+    joined, counts = np.unique(np.concatenate(parts), return_counts=True)
+    return joined[::-1], counts[::-1]
+
+
+def _on_two_tangents(part: Floats) -> Floats:
+    """The first and the last value in place of all, and one between them, with the same sum of all."""
+    first, last = float(part[0]), float(part[-1])
+    if first == last:
+        return part
+    spare = math.fsum((part - last).tolist())
+    whole = min(math.floor(spare / (first - last)), part.size - 1)
+    found = np.full(part.size, last)
+    found[:whole] = first
+    found[whole] = last + max(spare - whole * (first - last), 0.0)
+    return found
 
 
 def _upper_hull(values: Floats) -> Integers:

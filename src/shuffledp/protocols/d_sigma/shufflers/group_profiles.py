@@ -1,12 +1,14 @@
 """Loss profiles of a shuffler's groups: one for the groups of about each size, and scales that meet (alpha, delta)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import gaussian_mu
 from shuffledp.protocols.d_sigma.laws.loss_profiles import (
@@ -22,6 +24,7 @@ from shuffledp.protocols.d_sigma.laws.loss_profiles import (
 from shuffledp.protocols.d_sigma.laws.mallows_profiles import kendall_profile
 from shuffledp.protocols.d_sigma.laws.sort_profiles import (
     dominating_distances,
+    few_distances,
     laplace_profile,
 )
 from shuffledp.protocols.d_sigma.people.assignment import Groups
@@ -47,49 +50,108 @@ def known_by_most(pure: float) -> LossProfile:
         return without_losses(pure, np.minimum(pure, ORDERS * pure**2 / 2)) if pure else nothing_lost()
 
 
-def laplace_profiles(groups: Groups, order: Integers, at: Floats, releases: int) -> tuple[SizedProfile, ...]:
-    """Profiles by size of a Laplace sort with positions ``at`` the ranks, in units of its noise."""
+def laplace_profiles(
+    groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_], releases: int
+) -> tuple[SizedProfile, ...]:
+    """Profiles by size of a Laplace sort with positions ``at`` the ranks, in units of its noise.
+
+    A group that ``is_cut``, whose members stand in several blocks, may lose anything.
+    """
     moves = moves_of(groups, order, at)
     return tuple(
         _sized(
             groups,
             numbers,
-            laplace_profile(dominating_distances(map(moves, numbers.tolist())), releases=releases, steps=_QUICK),
+            known_by_most(math.inf)
+            if is_cut[numbers].any()
+            else laplace_profile(dominating_distances(map(moves, numbers.tolist())), releases=releases, steps=_QUICK),
         )
         for numbers in size_classes(groups.sizes)
     )
 
 
-def gaussian_profiles(groups: Groups, order: Integers, at: Floats, releases: int) -> tuple[SizedProfile, ...]:
-    """Profiles by size of a Gaussian sort with positions ``at`` the ranks, in units of its noise."""
-    squares = position_spreads(groups, order, at, power=2)
-    return tuple(
-        _sized(groups, numbers, GaussianProfile(math.sqrt(releases * float(squares[numbers].max()))))
-        for numbers in size_classes(groups.sizes)
-    )
+def laplace_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_]) -> tuple[OrderLaw, ...]:
+    """Laws by size of one Laplace sort, each by few distances; the arguments are those of `laplace_profiles`."""
+    moves, found = moves_of(groups, order, at), list[OrderLaw]()
+    for numbers in size_classes(groups.sizes):
+        if is_cut[numbers].any():
+            found.append(_law(groups, numbers, math.inf))
+            continue
+        distances, counts = few_distances(dominating_distances(map(moves, numbers.tolist())))
+        pure = 2 * float(distances @ counts) * (1 + 1e-12)
+        found.append(_law(groups, numbers, pure, "laplace", distances.tolist(), counts.tolist()))
+    return tuple(found)
 
 
-def mallows_profiles(
-    groups: Groups, order: Integers, thetas: Floats, distance: str, releases: int
-) -> tuple[SizedProfile, ...]:
-    """Profiles by size of a Mallows shuffle; ``thetas`` are the concentrations of the groups' blocks."""
+def gaussian_laws(groups: Groups, order: Integers, at: Floats, is_cut: NDArray[np.bool_]) -> tuple[OrderLaw, ...]:
+    """Laws by size of one Gaussian sort, see `laplace_profiles`."""
+    squares, found = position_spreads(groups, order, at, power=2), list[OrderLaw]()
+    for numbers in size_classes(groups.sizes):
+        mu = math.sqrt(float(squares[numbers].max()))
+        if is_cut[numbers].any():
+            found.append(_law(groups, numbers, math.inf))
+        else:
+            found.append(_law(groups, numbers, math.inf if mu else 0.0, "gaussian", [mu], [1]))
+    return tuple(found)
+
+
+def mallows_laws(groups: Groups, order: Integers, thetas: Floats, distance: str) -> tuple[OrderLaw, ...]:
+    """Laws by size of one Mallows shuffle; ``thetas`` are the concentrations of the groups' blocks."""
     found = windows(groups, order)
     widths = found.last - found.first + 1
     with np.errstate(invalid="ignore"):
-        pure = np.where(thetas > 0, thetas * found.sensitivities(distance), 0.0) * (releases * (1 + 1e-12))
-    return tuple(
-        _sized(groups, numbers, _of_mallows(distance, thetas[numbers], widths[numbers], pure[numbers], releases))
-        for numbers in size_classes(groups.sizes)
+        pure = np.where(thetas > 0, thetas * found.sensitivities(distance), 0.0) * (1 + 1e-12)
+    laws = list[OrderLaw]()
+    for numbers in size_classes(groups.sizes):
+        most = float(pure[numbers].max())
+        if distance != "kendall" or math.isinf(most):
+            laws.append(_law(groups, numbers, most))
+            continue
+        pairs = _worst_pairs(thetas[numbers], widths[numbers])
+        laws.append(_law(groups, numbers, most, "kendall", *zip(*pairs, strict=True)))
+    return tuple(laws)
+
+
+def _law(
+    groups: Groups,
+    numbers: Integers,
+    pure: float,
+    law: str = "",
+    *of: Sequence[float],
+) -> OrderLaw:
+    values, counts = of or ((), ())
+    sizes = groups.sizes[numbers]
+    return OrderLaw(
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+        num_groups=numbers.size,
+        pure=pure,
+        law=law,
+        numbers=tuple(values),
+        counts=tuple(map(int, counts)),
     )
 
 
-def _of_mallows(distance: str, thetas: Floats, widths: Integers, pure: Floats, releases: int) -> Profile:
-    most = float(pure.max())
-    if distance != "kendall" or math.isinf(most):
-        return known_by_most(most)
-    profiles = [kendall_profile(width, theta, releases=releases) for theta, width in _worst_pairs(thetas, widths)]
-    whole = known_by_most(most)
-    bounded = [each if each.pure <= most else _capped(each, whole) for each in profiles]
+def profiles_of(laws: Sequence[OrderLaw], releases: int) -> tuple[SizedProfile, ...]:
+    """Profiles by size of so many independent releases of these laws."""
+    return tuple(
+        SizedProfile(law.smallest, law.largest, law.num_groups, profile_of(law, releases=releases)) for law in laws
+    )
+
+
+def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
+    """Loss profile of so many independent releases of one law, for the worst of its groups."""
+    numbers, counts = np.array(law.numbers), np.array(law.counts, dtype=np.int64)
+    if law.law == "gaussian":
+        return GaussianProfile(math.sqrt(releases) * float(numbers[0]))
+    if law.law == "laplace":
+        return laplace_profile(np.repeat(numbers, counts), releases=releases, steps=_QUICK)
+    whole = known_by_most(law.pure * releases)
+    if law.law == "":
+        return whole
+    pairs = zip(law.counts, law.numbers, strict=True)
+    profiles = [kendall_profile(width, theta, releases=releases) for width, theta in pairs]
+    bounded = [each if each.pure <= whole.pure else _capped(each, whole) for each in profiles]
     return bounded[0] if len(bounded) == 1 else WorstProfile(tuple(bounded))
 
 

@@ -14,6 +14,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import without_none
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.shuffle_models import PositionLaw, SwapWindows
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import DISTANCES, stay_probability
@@ -21,7 +22,7 @@ from shuffledp.laws.mallows_sampling import mallows_parts
 from shuffledp.protocols.d_sigma.laws.loss_profiles import SizedProfile
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.sensitivity import blocks, windows
-from shuffledp.protocols.d_sigma.shufflers.group_profiles import block_concentrations, mallows_profiles
+from shuffledp.protocols.d_sigma.shufflers.group_profiles import block_concentrations, mallows_laws, profiles_of
 from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
@@ -313,10 +314,14 @@ class MallowsShuffler(SlotShuffler):
     def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
         """Loss profiles by group size, see `SlotShuffler.profiles`; exact for groups without gaps."""
         validate.integer_at_least(1, releases=releases)
+        return profiles_of(self.order_laws(), releases)
+
+    def order_laws(self) -> tuple[OrderLaw, ...]:
+        """Laws by group size, see `SlotShuffler.order_laws`."""
         prepared = self.prepare()
         first = windows(self.groups, prepared.order).first
         thetas = prepared.parameters[np.searchsorted(prepared.starts, first, side="right") - 1]
-        return mallows_profiles(self.groups, prepared.order, thetas, self.distance, releases)
+        return mallows_laws(self.groups, prepared.order, thetas, self.distance)
 
     def swap_geometry(self) -> SwapGeometry:
         """Ranks a concentration apart, see `SlotShuffler.swap_geometry`; refused for other distances than Kendall's."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.shuffle_models import SwapWindows
 from shuffledp.core.table import Floats, Integers
 from shuffledp.laws import NOISES, gaussian_alpha, gaussian_mu, sample_noisy_sort
@@ -19,7 +20,13 @@ from shuffledp.protocols.d_sigma.laws.spacing import adaptive_gaps, positions_of
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.people.layout import ranks_by_group
 from shuffledp.protocols.d_sigma.people.sensitivity import position_spreads, windows
-from shuffledp.protocols.d_sigma.shufflers.group_profiles import gaussian_profiles, laplace_profiles, laplace_scales
+from shuffledp.protocols.d_sigma.shufflers.group_profiles import (
+    gaussian_laws,
+    laplace_laws,
+    laplace_profiles,
+    laplace_scales,
+    profiles_of,
+)
 from shuffledp.protocols.d_sigma.shufflers.reference_order import (
     Prepared,
     SlotShuffleModel,
@@ -246,9 +253,20 @@ class NoisySortShuffler(SlotShuffler):
     def profiles(self, *, releases: int = 1) -> tuple[SizedProfile, ...]:
         """Loss profiles by group size, see `SlotShuffler.profiles`."""
         validate.integer_at_least(1, releases=releases)
+        if self.noise == "laplace":
+            return laplace_profiles(*self._placed(), releases)
+        return profiles_of(self.order_laws(), releases)
+
+    def order_laws(self) -> tuple[OrderLaw, ...]:
+        """Laws by group size, see `SlotShuffler.order_laws`."""
+        return (laplace_laws if self.noise == "laplace" else gaussian_laws)(*self._placed())
+
+    def _placed(self) -> tuple[Groups, Integers, Floats, NDArray[np.bool_]]:
+        """Groups, the order, the positions of its ranks, and which groups reach into several blocks."""
         groups, prepared = _given(self.groups), self.prepare()
-        find = laplace_profiles if self.noise == "laplace" else gaussian_profiles
-        return find(groups, prepared.order, prepared.parameters, releases)
+        found = windows(groups, prepared.order)
+        is_cut = crossing(prepared.starts, found.first, found.last)
+        return groups, prepared.order, prepared.parameters, is_cut
 
     def rank_parts(self, *, source: RandomSource | None = None) -> Iterator[Integers]:
         """Parts of the permutation, see `SlotShuffler.rank_parts`: all ranks at once."""

@@ -15,6 +15,7 @@ from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.flow import Reports, View
 from shuffledp.core.guarantees import DSigmaPrivacy
+from shuffledp.core.order_laws import OrderLaw
 from shuffledp.core.shuffle_models import ColludingShuffleModel, LabelMeaning
 from shuffledp.core.table import Floats, Integers, Table
 from shuffledp.core.text import plural
@@ -184,6 +185,16 @@ class SlotShuffler:
 
         Args:
             releases: how many, 1 or more.
+
+        Raises:
+            InvalidParameterError: if there are no groups.
+        """
+
+    @abstractmethod
+    def order_laws(self) -> tuple[OrderLaw, ...]:
+        """Laws of the loss of one release for the groups of two people or more, by size, as numbers.
+
+        From them, and those of other releases about equal groups, all together are added up group by group.
 
         Raises:
             InvalidParameterError: if there are no groups.

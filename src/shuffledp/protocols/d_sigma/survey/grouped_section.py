@@ -13,6 +13,7 @@ from shuffledp.core import validate
 from shuffledp.core.described import ELSEWHERE, decode, without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Progress, Shuffler, View
+from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.table import Integers
 from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import Around, FamilyPlan
@@ -130,6 +131,12 @@ class GroupedSection(ShufflerSection):
         if not isinstance(around, Grouping) or self.groups is None:
             return None
         return plan_of_groups(self, self.groups, around, cast("SlotShuffler", shuffler), column)
+
+    def detailed(self, statements: tuple[PrivacyStatement, ...], shuffler: Shuffler) -> tuple[PrivacyStatement, ...]:
+        """Statements of a plan, the promise about the order with its laws by group size."""
+        from shuffledp.protocols.d_sigma.planning.adding_orders import laws_of, with_order_laws
+
+        return with_order_laws(statements, laws_of(shuffler))
 
     def named_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
         """Naming of the least hidden people who stand together, as many as a household has."""

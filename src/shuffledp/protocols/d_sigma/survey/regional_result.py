@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.order_laws import OrderLaw
+from shuffledp.core.statements import PrivacyStatement
+from shuffledp.protocols.d_sigma.planning.adding_orders import with_order_laws
 from shuffledp.protocols.d_sigma.planning.group_losses import SizedLoss
 from shuffledp.protocols.d_sigma.planning.group_mixing import Mixing, mixing_warnings
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds
@@ -71,6 +74,7 @@ class Regional(ShuffleResult):
         of_slot: the number of the region of each slot, from 0; None if the slots' public columns tell it.
         hidden: chances with which the slot of a person's report is named.
         losses: of the order inside groups, by their size: the pure loss, and that beside a remainder.
+        laws: of these losses, as numbers that other releases add up with.
         households: chances of naming the slots of households, if the task says how many people these have.
         sharpened: estimates for the people of wide cells, after a sort with Laplace noise.
     """
@@ -83,6 +87,7 @@ class Regional(ShuffleResult):
     of_slot: NDArray[np.int16] | None = None
     hidden: Hidden = field(default_factory=Hidden)
     losses: tuple[SizedLoss, ...] = ()
+    laws: tuple[OrderLaw, ...] = ()
     households: tuple[HouseholdOdds, ...] = ()
     sharpened: Sharpened = field(default_factory=Sharpened)
 
@@ -110,6 +115,10 @@ class Regional(ShuffleResult):
     def warnings(self, model: ProtocolModel) -> tuple[str, ...]:
         """Warnings about groups that the shuffle mixes too little, or too much."""
         return mixing_warnings(self.mixing, [model], self.hidden.named)
+
+    def detailed(self, statements: tuple[PrivacyStatement, ...]) -> tuple[PrivacyStatement, ...]:
+        """Statements, the promise about the order with its laws by group size."""
+        return with_order_laws(statements, self.laws)
 
     def written(self, *, seeded: bool) -> dict[str, Any]:
         """Sharpened estimates, mixing of the groups, and odds of reidentification: a seed undoes the shuffle."""

@@ -1,0 +1,76 @@
+"""Chances with which a release lets somebody name whose report lies in a slot: for people, and for households."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.core.errors import HypothesisError, UnsupportedModelError
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.core.table import Integers
+from shuffledp.protocols.d_sigma.people.assignment import Groups
+from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds, household_odds
+from shuffledp.protocols.d_sigma.planning.personal_promises import named_spread
+from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
+from shuffledp.protocols.d_sigma.survey.regional_result import Hidden
+from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
+
+_MOST_COMPARED = 100_000
+_AT_A_TIME = 1 << 20  # people
+
+
+def hidden_people(model: ProtocolModel, shuffler: SlotShuffler, groups: Groups) -> Hidden:
+    """Chances with which the slot of a person's report is named, by groups and by everybody nearby."""
+    sizes = _own_sizes(groups, people_alone(shuffler))
+    return Hidden(**_odds(model, shuffler, sizes), named=named_spread(shuffler, model))
+
+
+def _own_sizes(groups: Groups, alone: NDArray[np.bool_]) -> Integers:
+    """Sizes of the groups that belong to people who are not alone."""
+    owned = np.zeros(len(groups), dtype=np.bool_)
+    for start in range(0, alone.size, _AT_A_TIME):
+        part = slice(start, start + _AT_A_TIME)
+        owned[groups.own[part][~alone[part]]] = True
+    return groups.sizes[owned]
+
+
+def people_alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
+    """Mask of people who are alone in their block."""
+    prepared = shuffler.prepare()
+    sizes = np.diff(prepared.starts)
+    alone = np.empty(prepared.order.size, dtype=np.bool_)
+    alone[prepared.order] = np.repeat(sizes == 1, sizes)
+    return alone
+
+
+def hidden_households(
+    model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None
+) -> tuple[HouseholdOdds, ...]:
+    """Chances of naming the slots of households of this many people; empty where none are asked for, or known.
+
+    Who lives together, which a column says, is nothing that a release may tell of.
+    """
+    if not isinstance(household, int) or household > model.num_users:
+        return ()
+    try:
+        return household_odds(shuffler, model, household)
+    except (HypothesisError, UnsupportedModelError):
+        return ()
+
+
+def _odds(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:
+    """Odds of naming the slot of a report: from the largest group, the smallest, and the middle of the order."""
+    try:
+        found = {"by_group": reidentification_bound(model)}
+    except (HypothesisError, UnsupportedModelError):
+        return {}
+    if sizes.size and sizes.min() < found["by_group"].group_size:
+        found["by_smallest"] = reidentification_bound(model, group_size=int(sizes.min()))
+    order, starts = shuffler.prepare().order, shuffler.prepare().starts
+    middle = order.size // 2
+    block = int(np.searchsorted(starts, middle, side="right"))
+    if starts[block] - starts[block - 1] > _MOST_COMPARED:
+        return found
+    try:
+        costs = shuffler.swap_costs(int(order[middle]))
+    except UnsupportedModelError:
+        return found
+    return found | {"by_all": reidentification_bound(model, swap_costs=costs)}
