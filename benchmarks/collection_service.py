@@ -28,13 +28,13 @@ from starlette.types import Receive, Scope, Send
 
 from shuffledp.core.flow import Reports
 from shuffledp.core.instants import written
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.serving import Endpoint, listen, run, serve_all
 from shuffledp.parties.service.batch_opening import open_batch
 from shuffledp.parties.service.batch_order import draw_for
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.intake import Row
 from shuffledp.parties.service.report_store import ReportStore
-from shuffledp.parties.service.serving import Endpoint, listen, run, serve_all
 from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.store.database import Database
 from shuffledp.parties.wire.binary_http import BinaryRequest
@@ -99,7 +99,7 @@ def reports(count: int) -> list[bytes]:
 
 async def ours(folder: Path, listening: socket.socket, *, asked: Collection = ASKED) -> None:
     """The shuffler."""
-    store, log = ReportStore(folder, num_columns=1, remembers=False), EventLog(lambda _: None)
+    store, log = ReportStore(folder, pools=[1], remembers=False), EventLog(lambda _: None)
     at_shuffler = CollectionAtShuffler(asked, store, SHUFFLER, beside=folder, log=log)
     app = shuffler_app([at_shuffler], log=log, gateway_keys=[GATEWAY])
     await serve_all([Endpoint(app=app, listening=listening)])
@@ -308,7 +308,7 @@ def release() -> None:
 async def _release() -> None:
     log = EventLog(lambda _: None)
     with tempfile.TemporaryDirectory() as name:
-        large, small = (ReportStore(Path(name) / each, num_columns=1, remembers=False) for each in ("large", "small"))
+        large, small = (ReportStore(Path(name) / each, pools=[1], remembers=False) for each in ("large", "small"))
         ciphertext = os.urandom(71)
         for _ in range(0, LARGE, 1000):
             large.commit([[Row(os.urandom(16), b"\0\0", ciphertext)] for _ in range(1000)])

@@ -11,11 +11,11 @@ import pyarrow as pa  # from the extra `cli`; what seals and serves needs `servi
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import TableInMemory
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.client import sealed
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.forwarder import body_of
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.wire.grammar import UploadRequest
@@ -41,7 +41,7 @@ async def whole_collection(answers: list[str], folder: Path) -> None:
     sent = [randomize_each(task, TableInMemory(pa.table({"smokes": [answer]}))) for answer in answers]
     uploads = [UploadRequest(tuple(sealed(collection, each, analyzer_key.config))).encode() for each in sent]
     # Shuffler: stores what it cannot read; at the close it draws the order of one batch by lot, and signs it.
-    store = ReportStore(folder / "shuffler", num_columns=1, remembers=False)
+    store = ReportStore(folder / "shuffler", pools=[1], remembers=False)
     mixing = CollectionAtShuffler(collection, store, shuffler_key, beside=folder, log=log)
     await asyncio.gather(*(mixing.upload(each) for each in uploads))
     await mixing.stop_intake()

@@ -7,6 +7,7 @@ shown to reject something: a check that cannot fail is worth nothing.
 import ast
 import graphlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "shuffledp"
 MAX_FILE_LINES = 400
 MIN_FILE_LINES = 40
+MAX_ROOM_LINES = 6000  # a room is a folder without the folders in it: what a reader sees of it at once
 FACES = ("__init__.py", "__main__.py", "_version.py", "testing.py", "/family.py")
 MAX_FUNCTION_LINES = 60
 # The only files that name what lies above them, in texts: where models of all kinds live, and who shows values.
@@ -46,7 +48,8 @@ LEVELS = (
     Level("wholes", ("planning", "attacks", "wire", "store")),
     Level("survey", ("survey",)),
     Level("edges", ("files", "documents")),
-    Level("the device in a browser", ("client",)),
+    Level("what parties share", ("http", "client")),
+    Level("the issuer of tokens", ("issuer",)),
     Level("parties", ("service", "distributed", "planner")),
     Level("above the parties", ("relay", "demo", "organizer", "mix", "kit")),
     Level("command line", ("cli", "__main__"), siblings_may_import=True),
@@ -368,6 +371,14 @@ def violations(rule: Rule, modules: Iterable[Module]) -> list[str]:
     return [f"src/{PACKAGE}/{module.path}:{found.line}: {found.what}" for module in modules for found in rule(module)]
 
 
+def large_rooms(modules: Iterable[Module]) -> list[str]:
+    """Rooms whose own files, without those of rooms inside, have too many lines together."""
+    lines: Counter[str] = Counter()
+    for module in modules:
+        lines[Path(module.path).parent.as_posix()] += module.source.count("\n")
+    return [f"{room} has {number} lines; split it" for room, number in lines.items() if number > MAX_ROOM_LINES]
+
+
 def import_circles(modules: Iterable[Module], *, late: bool = False) -> list[str]:
     """A circle of modules that import each other, as ``core.a -> randomness.b -> core.a``.
 
@@ -453,6 +464,10 @@ def test_nothing_in_a_lazy_face_is_called_as_its_module():
     ]
     assert stubs
     assert named == []
+
+
+def test_no_room_is_too_large(modules):
+    assert large_rooms(modules) == []
 
 
 def test_every_folder_of_a_family_has_its_line(modules):
@@ -636,6 +651,12 @@ def test_the_reported_line_is_the_line_of_the_violation():
     assert violations(draws_from_a_source, [module]) == [
         "src/shuffledp/core/flow.py:7: numpy.random.rand is not drawn from a source"
     ]
+
+
+def test_a_room_is_too_large_by_its_own_files_alone():
+    full = [Module(f"core/{number}.py", "x = 1\n" * (MAX_ROOM_LINES // 2)) for number in range(2)]
+    assert large_rooms([*full, Module("core/inner/more.py", "x = 1\n")]) == []
+    assert large_rooms([*full, Module("core/more.py", "x = 1\n")]) == ["core has 6001 lines; split it"]
 
 
 def test_a_circle_of_modules_is_found_whether_they_load_or_call_each_other():

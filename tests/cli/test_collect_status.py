@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from cli.running import refused, shuffledp
+from parties.issuer.issuing import issuer_key
 from parties.service.devices import SHUFFLER_KEY, Shuffler, collection_of
 from parties.service.given import Parties
-from parties.service.issuing import issuer_key
 from shuffledp.parties.service import client
 from shuffledp.parties.wire.closing import CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from cli.running import refused, shuffledp, stub_pages, toml, write_csv
 from docs.test_schema import SCHEMA
-from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.plans.plan_document import plan_document
 from shuffledp.survey import Task, plan
 
 DIFFERENCES = Draft202012Validator({"$ref": "#/$defs/differences", "$defs": SCHEMA["$defs"]})

@@ -14,8 +14,8 @@ from shuffledp.files.ledger_use import charge_collection, inviting, spend_own
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task
-from shuffledp.survey.ledger_charges import Loss, loss_of_release, read_release, worst_loss
-from shuffledp.survey.ledger_lines import Charge
+from shuffledp.survey.ledgers.ledger_charges import Loss, loss_of_release, read_release, worst_loss
+from shuffledp.survey.ledgers.ledger_lines import Charge
 
 NOW = datetime.now(UTC)
 

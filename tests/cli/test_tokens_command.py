@@ -9,16 +9,16 @@ import httpx
 import pytest
 
 from cli.running import refused, shuffledp
+from parties.issuer.issuing import issuer_key
+from parties.issuer.test_issuer import Answering
 from parties.service import devices
 from parties.service.devices import CERTAIN, Shuffler, refusing, service
-from parties.service.issuing import issuer_key
-from parties.service.test_issuer import Answering
 from shuffledp.core.instants import written
 from shuffledp.files.key_files import write_key
 from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.http.http_messages import Problem
+from shuffledp.parties.issuer.invitations import digest_of
 from shuffledp.parties.service import client
-from shuffledp.parties.service.http_messages import Problem
-from shuffledp.parties.service.invitations import digest_of
 from shuffledp.parties.wire.grammar import ReportError
 from shuffledp.parties.wire.keys import from_text, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey

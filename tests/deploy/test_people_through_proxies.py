@@ -13,10 +13,10 @@ import pytest
 from deploy.examples import HERE
 from deploy.nginx_files import without_tls
 from deploy.test_relays import started
-from parties.service.floods import certified, flooded
+from parties.http.floods import certified, flooded
 from parties.service.processes import free_port, place
 from parties.service.test_analyzer_app import submissions_of
-from shuffledp.parties.service.certificates import trusted
+from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.service.fetched_release import fetch_release
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse

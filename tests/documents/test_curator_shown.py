@@ -5,7 +5,7 @@ import pytest
 from cli.running import shuffledp
 from documents.outcomes import make_outcome
 from shuffledp.documents.estimate_document import beside_section
-from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.plans.plan_document import plan_document
 from shuffledp.documents.words import NO_CURATOR
 from shuffledp.survey import Task, plan
 

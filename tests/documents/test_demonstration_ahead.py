@@ -2,7 +2,7 @@
 
 import pytest
 
-from shuffledp.documents.sending_document import demonstration_ahead
+from shuffledp.documents.collections.sending_document import demonstration_ahead
 from shuffledp.survey import Task
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from documents.outcomes import make_outcome
 from shuffledp.documents.blocks import PAGE, TERMINAL, Text
 from shuffledp.documents.estimate_document import estimates_section, few_people
-from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.plans.plan_document import plan_document
 from shuffledp.documents.terminal import show
 from shuffledp.people.graphs import Graph
 from shuffledp.planning import expected_error

@@ -11,7 +11,7 @@ from documents.outcomes import make_outcome
 from shuffledp.core.estimates import Estimate
 from shuffledp.documents.blocks import PAGE, TERMINAL, Role, Text
 from shuffledp.documents.estimate_document import estimates_section
-from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.plans.plan_document import plan_document
 from shuffledp.documents.release_document import column_document
 from shuffledp.documents.words import wide_intervals
 from shuffledp.protocols.strata.documents.strata_document import strata_sections

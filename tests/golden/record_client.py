@@ -7,12 +7,15 @@ and others at the edges, where a threshold that is off by one shows.
 import hashlib
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from shuffledp import (
     AllSets,
+    BlanketedResponse,
+    CountedBits,
     HadamardResponse,
     KaryRandomizedResponse,
     MaskedPrefixes,
@@ -20,6 +23,7 @@ from shuffledp import (
     OneOption,
     OptimizedUnaryEncoding,
     RoundedMean,
+    SplitAndMix,
     TextCode,
     TickColumns,
 )
@@ -27,6 +31,8 @@ from shuffledp.core.text_codes import chunked
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.parties.client.browser_randomizers import model_in_text
 from shuffledp.parties.wire.report_bytes import ReportLayout
+from shuffledp.protocols.shares.randomizers import polya
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.randomizers.unary_encoding import OptimizedUnaryEncodingModel
 from shuffledp.testing import RecordedSource
 
@@ -138,6 +144,57 @@ def tick_vectors():
         yield {"model": model_in_text(randomizer.model), "reports": reports}
 
 
+def message_randomizers():
+    """Randomizers of which a person sends several messages, with answers."""
+    for epsilon0, size, messages in ((1.0, 2, 0.5), (8.0, 20, 0.09), (3.0, 256, 3.2), (30.0, 1000, 4.0)):
+        yield BlanketedResponse(epsilon0=epsilon0, domain_size=size, blanket_messages=messages), (0, size - 1)
+    for lower, upper, bits, coins in ((0, 1, 1, 1), (-5, 300, 16, 2), (0.1, 0.3, 12, 130)):
+        yield (
+            CountedBits(num_users=1000, lower=lower, upper=upper, value_bits=bits, coins=coins),
+            numbers(lower, upper)[:5],
+        )
+    for people, noisy, further in (
+        (30, 15, {}),
+        (20, 1, {"hosts": Hosts(number=2, colluding=1, buffers="host"), "num_shares": 6, "modulus": 2**40}),
+        (1000, 900, {"num_shares": 300}),
+        (30, 12, {"lower": 0, "upper": 1, "integer": True}),
+        (10**6, 1, {"epsilon": 1e-3, "lower": 0, "upper": 1e4, "integer": True, "modulus": 2**52}),
+        (10, 9, {"epsilon": 97.0, "precision": 3, "num_shares": 2}),
+    ):
+        keys = {"epsilon": 1.0, "lower": -5, "upper": 300, "num_shares": 8, **further}
+        randomizer = SplitAndMix(num_users=people, noise_users=noisy, **keys)
+        values = (0, 1, 1) if randomizer.model.integer else numbers(keys["lower"], keys["upper"])
+        yield randomizer, tuple(float(each) for each in values)
+
+
+def message_streams(model, label):
+    """Sequences of words for several messages; among them some that one word leaves undecided."""
+    drawn = [int.from_bytes(hashlib.sha256(f"{label} {each}".encode()).digest()[:8], "big") for each in range(9000)]
+    yield drawn
+    yield [LAST, *drawn]
+    yield [0, *drawn]
+    if model.kind == "split-and-mix":
+        before = [] if model.integer else [drawn[0]]
+        table = polya._table(model.rate, Fraction(1, model.noise_users))
+        for entry in {int(table[0]), int(table[min(2, len(table) - 1)])}:
+            yield [*before, entry, *drawn]  # a number of jumps that the next word decides
+            yield [*before, entry - 1, *drawn]
+
+
+def message_vectors():
+    """Messages of one person one after the other."""
+    for number, (randomizer, answers) in enumerate(message_randomizers()):
+        layout, reports = ReportLayout.of(randomizer.model), []
+        for place, answer in enumerate(answers):
+            every = list(message_streams(randomizer.model, f"messages {number} {place}"))
+            for words in every if place == 0 else every[:1]:
+                source = RecordedSource(words)
+                blobs = layout.encode(randomizer.randomize([answer], source=source))
+                used = words[: len(words) - source.remaining]
+                reports.append([answer, " ".join(f"{word:x}" for word in used), b"".join(blobs).hex()])
+        yield {"model": model_in_text(randomizer.model), "reports": reports}
+
+
 def used_by(model, words):
     """The words that a report on the first answer takes, of these."""
     source = RecordedSource(words)
@@ -158,7 +215,7 @@ def vectors():
                 shown = str(answer) if randomizer.model.kind == "masked-prefix" else answer  # beyond numbers of JSON
                 reports.append([shown, " ".join(f"{word:x}" for word in used), report.hex()])
         cases.append({"model": model_in_text(randomizer.model), "reports": reports})
-    cases += tick_vectors()
+    cases += [*tick_vectors(), *message_vectors()]
     return {
         "provenance": "made by record_client.py with the randomizers of this library: the answer, the random words in "
         "hexadecimal digits (all are used), and the bytes of the report",

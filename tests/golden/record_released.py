@@ -15,13 +15,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pyarrow as pa
 
+from parties.issuer.issuing import WithTokens
 from parties.relay.members import Circle
 from parties.relay.together import Together
-from parties.service.issuing import WithTokens
 from shuffledp import __version__
 from shuffledp.core.instants import instant
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import TableInMemory
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.issuer.invitations import digest_of, new_invitations
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.journal import Journal
 from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
 from shuffledp.parties.service.batch_store import BatchStore
@@ -29,10 +32,7 @@ from shuffledp.parties.service.client import sealed
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.device_memory import DeviceMemory
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.forwarder import body_of
-from shuffledp.parties.service.invitations import digest_of, new_invitations
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.wire.grammar import UploadRequest
 from shuffledp.parties.wire.keys import from_text
@@ -60,7 +60,7 @@ def upload(collection, config) -> bytes:
 def opened(folder, collection, shuffler_key, analyzer_keys):
     """Shuffler and analyzer at work on the stores of a folder, at the time when the collection was open."""
     log, opens = EventLog(lambda _: None), instant(opens=collection.opens).timestamp()
-    store = ReportStore(folder / "shuffler", num_columns=2, remembers=True)
+    store = ReportStore(folder / "shuffler", pools=[1, 1], remembers=True)
     mixing = CollectionAtShuffler(
         collection, store, shuffler_key, beside=folder, log=log, clock=lambda: opens + timedelta(days=1).total_seconds()
     )

@@ -19,7 +19,7 @@ def test_codes_of_texts_are_those_of_the_vectors():
 
 
 def test_every_kind_of_the_browser_has_vectors():
-    made = (*record_client.randomizers(), *record_client.tick_randomizers())
+    made = (*record_client.randomizers(), *record_client.tick_randomizers(), *record_client.message_randomizers())
     assert {randomizer.model.kind for randomizer, _ in made} == set(KINDS)
 
 

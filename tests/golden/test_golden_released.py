@@ -15,6 +15,8 @@ from packaging.version import Version
 from golden.record_released import EVERY, LEFT, RELEASED, opened, upload
 from shuffledp import __version__
 from shuffledp.core.errors import LocalProtocolError
+from shuffledp.parties.issuer.invitations import digest_of
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.directory import Directory
 from shuffledp.parties.relay.journal import Journal
 from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
@@ -26,8 +28,6 @@ from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.device_memory import DeviceMemory
 from shuffledp.parties.service.forwarder import body_of
 from shuffledp.parties.service.intake import Count
-from shuffledp.parties.service.invitations import digest_of
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.grammar import UploadRequest, UploadResponse
@@ -224,7 +224,7 @@ def test_members_of_a_relay_go_on_from_their_journals_and_hand_in_every_report(l
 # ---- what another version changed is refused ------------------------------------------------------------------------
 
 STORES = {
-    "shuffler": ("reports", lambda folder: ReportStore(folder, num_columns=2, remembers=True)),
+    "shuffler": ("reports", lambda folder: ReportStore(folder, pools=[1, 1], remembers=True)),
     "analyzer": ("batches", BatchStore),
     "issuer": ("invited", IssuerStore),
 }

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from shuffledp.core.errors import BudgetExceededError, InvalidParameterError, LocalProtocolError
-from shuffledp.survey.ledger import Ledger, read_ledger
-from shuffledp.survey.ledger_lines import Charge, LedgerTerms, Released, Reserved, Voided, digest_of, line_of
+from shuffledp.survey.ledgers.ledger import Ledger, read_ledger
+from shuffledp.survey.ledgers.ledger_lines import Charge, LedgerTerms, Released, Reserved, Voided, digest_of, line_of
 
 AT = "2026-12-01T12:00:00Z"
 TASK, OTHER = "a" * 64, "b" * 64

@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.survey import Collection, PartyNames, WebPage

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers.largest_errors import level_of_each
 from shuffledp.core import validate
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.table import Floats
@@ -81,6 +82,20 @@ class Contrast:
         scale = errors[0][self.places[0]] * errors[1][self.places[1]]
         together = self.randomizing + (self.sampling if self.sampling is not None else 0.0)
         return np.clip(np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0), -1.0, 1.0)
+
+    def joint(self, pairs: Places) -> Floats | None:
+        """Covariances of the errors of these differences, shape (pairs, pairs); None where they are not all known."""
+        population, chosen = self.sampling is not None, [each[pairs] for each in self.places]
+        if self.first is self.second:
+            rows, places = np.unique(np.concatenate(chosen), return_inverse=True)
+            errors = self.first.joint(rows, population=population)
+            sides = np.split(np.eye(len(rows))[places], 2)
+            return None if errors is None else np.asarray((sides[0] - sides[1]) @ errors @ (sides[0] - sides[1]).T)
+        both = [
+            each.joint(rows, population=population)
+            for each, rows in zip((self.first, self.second), chosen, strict=True)
+        ]
+        return None if both[0] is None or both[1] is None else both[0] + both[1]
 
     def variances(self) -> tuple[Floats, Floats | None]:
         """Variances of the differences for those asked, and what sampling adds to them, if it is known."""
@@ -204,36 +219,74 @@ def compared(
     """Differences of all these pairs, with intervals and decisions that hold together with probability ``level``.
 
     Guarantees:
-        1. The intervals are those of coverage 1 - (1 - level) / K each, for the K pairs of all contrasts, with the
-           ``p_values`` of other tests (Bonferroni).
-        2. Of the pairs that do not differ, one is said to with chance 1 - level at most (Holm): those are told apart
-           whose interval at 1 - (1 - level) / m holds no 0, with m the number of comparisons not decided so yet.
+        1. Where the errors of a contrast are normal and it is known how they go together, its intervals are those of
+           its largest error (max |t|), with probability 1 - (1 - ``level``) K_c / K for its K_c of all K comparisons,
+           the ``p_values`` of other tests counted. All others have coverage 1 - (1 - ``level``) / K each (Bonferroni).
+        2. Of the pairs that do not differ, one is said to with chance 1 - ``level`` at most: step by step, those are
+           told apart whose interval holds no 0 where intervals are made for what is not decided so yet (Holm; of
+           contrasts that are decided, the others take the share).
 
     Returns:
         The differences of each contrast, and for each p-value whether it is among what is told apart.
 
     References:
-        Newcombe 1998, Zou and Donner 2008 (intervals of differences from those of both); Holm 1979.
+        Newcombe 1998, Zou and Donner 2008 (intervals of differences from those of both); Hothorn, Bretz, Westfall 2008
+        (max |t|); Holm 1979; Goeman and Solari 2010 (step by step).
     """
     validate.open_probability(level=level)
     total = sum(len(each.target) for each in contrasts) + len(p_values)
     _require_few(total)
-    told = [np.zeros(len(each.target), dtype=np.bool_) for each in contrasts]
-    tested, before = np.zeros(len(p_values), dtype=np.bool_), -1
-    while before < (decided := int(tested.sum()) + sum(int(each.sum()) for each in told)) < total:
-        each_level, before = _each_of(total - decided, level), decided
-        told = [one | _apart(each.intervals(each_level)) for one, each in zip(told, contrasts, strict=True)]
-        tested = tested | (np.array(p_values) <= 1 - each_level)
+    families = _families(contrasts, len(p_values))
+    left = [np.ones(len(each.target), dtype=np.bool_) for each in contrasts]
+    untested = np.ones(len(p_values), dtype=np.bool_)
+    levels = first = _levels(contrasts, families, left, untested, level)
+    before = total + 1
+    while (now := int(untested.sum()) + sum(int(each.sum()) for each in left)) < before:
+        ends = [each.intervals(own) for each, own in zip(contrasts, levels[:-1], strict=True)]
+        left = [one & ~_apart(each) for one, each in zip(left, ends, strict=True)]
+        untested = untested & (np.array(p_values) > 1 - levels[-1])
+        before, levels = now, _levels(contrasts, families, left, untested, level)
     made = tuple(
-        _differences(each, each.intervals(_each_of(total, level)), differs, total, level)
-        for each, differs in zip(contrasts, told, strict=True)
+        _differences(each, each.intervals(own), ~one, total, level)
+        for each, own, one in zip(contrasts, first[:-1], left, strict=True)
     )
-    return made, tuple(tested.tolist())
+    return made, tuple((~untested).tolist())
 
 
-def _each_of(comparisons: int, level: float) -> float:
-    """Level of each of several intervals that hold together."""
-    return 1 - (1 - level) / comparisons
+def _families(contrasts: Sequence[Contrast], tests: int) -> list[list[int]]:
+    """Places of contrasts by themselves, whose errors are known together; last all others, with the tests."""
+    known = [place for place, each in enumerate(contrasts) if each.joint(np.arange(len(each.target))) is not None]
+    others = [place for place in range(len(contrasts)) if place not in known]
+    return [*([place] for place in known), [*others, *[len(contrasts)] * (tests > 0)]]
+
+
+def _levels(
+    contrasts: Sequence[Contrast],
+    families: Sequence[Sequence[int]],
+    left: Sequence[NDArray[np.bool_]],
+    untested: NDArray[np.bool_],
+    level: float,
+) -> list[float]:
+    """Level of each interval of each contrast, and last of each test, where all that are left hold together.
+
+    The chance of a miss is shared by the sizes of the families of which some comparison is left: so a share only grows,
+    and no interval becomes longer, as more is decided.
+    """
+    sizes, open_ones = [*map(len, left), len(untested)], [*(int(each.sum()) for each in left), int(untested.sum())]
+    levels, miss = [level] * len(sizes), 1 - level
+    shares = [sum(sizes[place] for place in each) * any(open_ones[place] for place in each) for each in families]
+    for places, share in zip(families, shares, strict=True):
+        if not share:
+            continue
+        together = 1 - miss * share / sum(shares)
+        undecided = sum(open_ones[place] for place in places)
+        each_one = 1 - (1 - together) / undecided
+        if len(places) == 1 and places[0] < len(contrasts):
+            errors = contrasts[places[0]].joint(np.flatnonzero(left[places[0]]))
+            each_one = each_one if errors is None else level_of_each(errors, together)
+        for place in places:
+            levels[place] = each_one
+    return levels
 
 
 def _apart(ends: Floats) -> NDArray[np.bool_]:

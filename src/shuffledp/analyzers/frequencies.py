@@ -91,6 +91,15 @@ class Frequencies(AskedEstimate):
         randomizing = (self.standard_error[first] ** 2 + self.standard_error[second] ** 2 - apart) / 2
         return randomizing, -inside[first] * inside[second] / self.num_reports
 
+    def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
+        """Whether the model says how the errors of two values go together."""
+        del rows, population
+        try:
+            self._steps()
+        except UnsupportedModelError:
+            return False
+        return True
+
     def _steps(self) -> tuple[float, float]:
         """Variances of a report's support of one value less another: from holders of either, and from others."""
         apart = np.zeros(self.model.domain_size)

@@ -77,6 +77,11 @@ class TickEstimate(AskedEstimate):
             return np.zeros(len(first)), None
         return super(TickEstimate, self).covariances(first, second)
 
+    def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
+        """Whether errors of different options are independent: of columns given the answers, else of a population."""
+        del rows
+        return self.model.share_asked < 1 if population else self.model.separate is not None
+
     def reaches(self, level: float, *, population: bool) -> tuple[Floats, Floats, Floats]:
         """Intervals of another level; exact ones of a population where those of the estimate are, of everybody."""
         if self.interval is None or not population or self.model.share_asked < 1:

@@ -185,7 +185,7 @@ def calibrate(
     """
     from shuffledp.cli.protocol_options import Asked
     from shuffledp.documents.account_document import calibration_document
-    from shuffledp.documents.plan_document import people_document
+    from shuffledp.documents.plans.plan_document import people_document
     from shuffledp.planning import calibrate as calibration
 
     asked = Asked(

@@ -135,7 +135,7 @@ def close(
     is an issuer, it is told, too: it signs no more, and forgets who has taken part.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.documents.sending_document import status_document
+    from shuffledp.documents.collections.sending_document import status_document
     from shuffledp.files.key_files import read_key
     from shuffledp.parties.service.client import answer_to, new_client
     from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
@@ -171,7 +171,7 @@ def close(
 
 def _show(collection: "Collection", written: Path | None, *, as_json: bool, ledger: Path | None = None) -> None:
     from shuffledp.documents.blocks import told
-    from shuffledp.documents.collection_document import collection_as_dict, collection_document, next_steps
+    from shuffledp.documents.collections.collection_document import collection_as_dict, collection_document, next_steps
     from shuffledp.documents.document import Section
 
     if as_json:

@@ -26,7 +26,7 @@ def fetch(
     Waits until the collection is closed. Interrupted, or run again, it goes on where it was.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.documents.sending_document import fetched_document
+    from shuffledp.documents.collections.sending_document import fetched_document
     from shuffledp.parties.service.fetched_release import fetch_release
     from shuffledp.survey import Collection
 

@@ -142,7 +142,7 @@ def _written_files(path: Path) -> tuple[str, str]:
 
 
 def _show(published: "PublishedKey", now: datetime, *paths: str, as_json: bool) -> None:
-    from shuffledp.documents.collection_document import key_as_dict, key_document
+    from shuffledp.documents.collections.collection_document import key_as_dict, key_document
 
     if as_json:
         print_json(key_as_dict(published, now))

@@ -13,7 +13,7 @@ from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from shuffledp.survey import Collection, Outcome, Task
-    from shuffledp.survey.ledger import Ledger
+    from shuffledp.survey.ledgers.ledger import Ledger
 
 ledger_app = typer.Typer(
     name="ledger",

@@ -73,8 +73,8 @@ def plan(
     from shuffledp.cli.protocol_options import check_people, read_surroundings
     from shuffledp.documents.blocks import Role, told
     from shuffledp.documents.document import Section
-    from shuffledp.documents.plan_document import plan_document
-    from shuffledp.documents.plan_page import PLAN_PAGE, is_plan, plan_page
+    from shuffledp.documents.plans.plan_document import plan_document
+    from shuffledp.documents.plans.plan_page import PLAN_PAGE, is_plan, plan_page
     from shuffledp.files import new_folder
     from shuffledp.survey import Task
     from shuffledp.survey import plan as plan_of
@@ -108,7 +108,7 @@ def _plan_people(
     task: Path, error: float | None, epsilon: float | None, given: Mapping[str, object], *, as_json: bool
 ) -> None:
     """Print the number of people that a task needs for a wanted error."""
-    from shuffledp.documents.plan_document import people_document
+    from shuffledp.documents.plans.plan_document import people_document
     from shuffledp.survey import Task, people_for_error
 
     if error is None:
@@ -137,7 +137,7 @@ def _plan_weeks(
     as_json: bool,
 ) -> None:
     """Print what the same people lose who answer every week, and how far estimates err."""
-    from shuffledp.documents.weeks_document import weeks_document
+    from shuffledp.documents.plans.weeks_document import weeks_document
     from shuffledp.survey import Task, plan_weeks
 
     _require_left_out(given, "--weeks, which plans a uniform shuffle of the same people every week")

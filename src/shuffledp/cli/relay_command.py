@@ -56,7 +56,7 @@ def join(
 
     The private file stays where it is. One pair of files is good for one person and one directory.
     """
-    from shuffledp.documents.collection_document import member_document
+    from shuffledp.documents.collections.collection_document import member_document
     from shuffledp.parties.relay.member_keys import MemberKey
 
     entry = MemberKey.generate().write(output, name)
@@ -125,7 +125,7 @@ def _signed(
 
 
 def _show(found: "Directory", *paths: str, as_json: bool) -> None:
-    from shuffledp.documents.collection_document import directory_document
+    from shuffledp.documents.collections.collection_document import directory_document
 
     members = [(each.name, each.fingerprint) for each in found.entries]
     if as_json:
@@ -180,7 +180,7 @@ def run(
     If the process ends, start it again: it goes on from where it was, and sends nothing twice otherwise.
     """
     require_extra("service", "taking part", ["httpx"])
-    from shuffledp.documents.collection_document import handed_in_document
+    from shuffledp.documents.collections.collection_document import handed_in_document
     from shuffledp.parties.relay.journal import Journal
     from shuffledp.parties.relay.member_keys import MemberKey
     from shuffledp.parties.service.device_memory import state_folder
@@ -249,7 +249,7 @@ def demo(
         raise InvalidParameterError("--processes must be left out with --away: each who leaves is a process that ends.")
     from shuffledp.cli.progress_bars import watching
     from shuffledp.cli.release_command import show_release
-    from shuffledp.documents.sending_document import demonstration_ahead
+    from shuffledp.documents.collections.sending_document import demonstration_ahead
     from shuffledp.parties.relay.relay_demonstration import demonstration, traffic_of
     from shuffledp.parties.relay.relay_release import write_relay_release
     from shuffledp.protocols.network.documents.traffic_document import traffic_document

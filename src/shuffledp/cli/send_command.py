@@ -120,7 +120,7 @@ def _spend(ledger: Path | None, collection: "Collection") -> None:
 
 
 def _show(collection: "Collection", receipt: "Receipt", left_out: int, *, simulated: bool, json: bool) -> None:
-    from shuffledp.documents.sending_document import sent_document
+    from shuffledp.documents.collections.sending_document import sent_document
     from shuffledp.parties.service.client import refusals_in_words
 
     stored = receipt.stored
@@ -193,8 +193,8 @@ class _Device:
 
     def _token(self, own: "DeviceToken", file: Path | None) -> str:
         """The header field with this person's token, which is fetched unless it was kept."""
+        from shuffledp.parties.issuer.invitations import Invitation
         from shuffledp.parties.service.client import new_client
-        from shuffledp.parties.service.invitations import Invitation
 
         invitation = None if file is None else Invitation.read(file, self.collection)
         with new_client(certificates=self.certificates) as client:

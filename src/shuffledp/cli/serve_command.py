@@ -91,7 +91,7 @@ def mix(
     --list, --new-code and --end work beside a running mix.
     """
     require_extra("service", "serving", NEEDED)
-    from shuffledp.documents.mix_document import listed_document
+    from shuffledp.documents.collections.mix_document import listed_document
     from shuffledp.parties.mix.mix_config import MixConfig
     from shuffledp.parties.mix.mix_folder import MixFolder
     from shuffledp.parties.mix.run_mix import listed, run_mix
@@ -146,7 +146,7 @@ def all_roles(
     if input is None and not web:
         raise InvalidParameterError("--input must be a table of a simulated crowd, unless people answer at --web.")
     from shuffledp.cli.progress_bars import watching
-    from shuffledp.documents.sending_document import demonstrated, demonstration_ahead, demonstration_open
+    from shuffledp.documents.collections.sending_document import demonstrated, demonstration_ahead, demonstration_open
     from shuffledp.files import new_folder
     from shuffledp.files.devices import randomize_each
     from shuffledp.parties.service.demonstration import demonstration
@@ -178,8 +178,8 @@ def run_service(
     key: str | None,
 ) -> None:
     """Run a service, with its log on the error stream, until a signal ends the process."""
-    from shuffledp.parties.service.event_log import EventLog
-    from shuffledp.parties.service.serving import run
+    from shuffledp.parties.http.event_log import EventLog
+    from shuffledp.parties.http.serving import run
 
     if certificate is not None or key is not None:
         config = replace(config, tls_certificate=certificate, tls_key=key)

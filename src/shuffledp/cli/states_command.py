@@ -28,7 +28,7 @@ def status(
     json: Json = False,
 ) -> None:
     """Ask the shuffler whether a collection is open, and whether enough have answered; never how many."""
-    from shuffledp.documents.sending_document import status_document
+    from shuffledp.documents.collections.sending_document import status_document
     from shuffledp.survey import Collection
 
     if all_:
@@ -53,7 +53,7 @@ def status_of(collection: "Collection", ca: Path | None, *, patience: float = _P
 
 def _status_of_all(folder: Path, ca: Path | None, *, as_json: bool) -> None:
     """Ask about each collection in a folder; one that nobody answers about keeps the others from nothing."""
-    from shuffledp.documents.sending_document import statuses_document
+    from shuffledp.documents.collections.sending_document import statuses_document
     from shuffledp.survey import Collection
 
     files = sorted({each for pattern in _FILES for each in folder.glob(pattern)})
@@ -90,7 +90,7 @@ def forget(
     Releases, keys and collection files are never removed.
     """
     require_extra("service", "forgetting", ["starlette"])
-    from shuffledp.documents.sending_document import forgotten_document
+    from shuffledp.documents.collections.sending_document import forgotten_document
     from shuffledp.parties.kit.old_states import config_of, forget
 
     read = config_of(config)

@@ -44,7 +44,7 @@ def status(folder: SurveyPath, *, ca: Certificates = None, json: Json = False) -
     How many have answered, nobody says before the release.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.documents.survey_document import survey_status_document
+    from shuffledp.documents.collections.survey_document import survey_status_document
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
     survey = SurveyFolder(folder)
@@ -72,8 +72,8 @@ def check(
     An invitation in the link stays here: it is neither sent nor shown.
     """
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.documents.collection_document import collection_as_dict
-    from shuffledp.documents.survey_document import page_checked_document
+    from shuffledp.documents.collections.collection_document import collection_as_dict
+    from shuffledp.documents.collections.survey_document import page_checked_document
     from shuffledp.parties.organizer.page_check import check_page, page_of_link
     from shuffledp.parties.service.client import new_client
 
@@ -100,7 +100,7 @@ def remind(
     tells three times at most. Without --invite nobody is known by name: send the same link again.
     """
     require_extra("service", "asking", ["httpx", "segno"])
-    from shuffledp.documents.survey_document import reminders_document
+    from shuffledp.documents.collections.survey_document import reminders_document
     from shuffledp.parties.organizer import mix_survey
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
@@ -126,7 +126,7 @@ def remind(
 def close(folder: SurveyPath, *, ca: Certificates = None) -> None:
     """Close a survey before its date; what has come is released by `survey finish`."""
     require_extra("service", "asking", ["httpx"])
-    from shuffledp.documents.survey_document import survey_status_document
+    from shuffledp.documents.collections.survey_document import survey_status_document
     from shuffledp.parties.organizer.survey_folder import SurveyFolder
 
     survey = SurveyFolder(folder)
@@ -172,7 +172,7 @@ def finish(
 
 def run_local(survey: "SurveyFolder", ledger: Path | None = None) -> None:
     """Take answers in until the close or a line of input, and release them."""
-    from shuffledp.documents.survey_document import open_local_document
+    from shuffledp.documents.collections.survey_document import open_local_document
     from shuffledp.parties.organizer.local_survey import at_work, finished, wait_for_end
 
     collection, asked = survey.read(), threading.Event()
@@ -201,7 +201,7 @@ def _finish_at_mix(
     survey: "SurveyFolder", collection: "Collection", ca: Path | None, ledger: Path | None, *, publish: bool
 ) -> None:
     """Close a survey at its mix, write its release, and publish what came of it."""
-    from shuffledp.documents.survey_document import published_document
+    from shuffledp.documents.collections.survey_document import published_document
     from shuffledp.parties.organizer import mix_survey
 
     if status_of(collection, ca)["phase"] == "open":
@@ -289,8 +289,8 @@ def _results(collection: "Collection", ca: Path | None) -> "Sequence[PublishedRe
 
 def _show_release(survey: "SurveyFolder", found: "FetchedRelease", ledger: Path | None) -> None:
     """Count a release in the ledger, if there is one, and print it: its numbers, then its promise."""
-    from shuffledp.documents.sending_document import fetched_document
-    from shuffledp.documents.survey_document import numbers_document
+    from shuffledp.documents.collections.sending_document import fetched_document
+    from shuffledp.documents.collections.survey_document import numbers_document
 
     collection = survey.read()
     if ledger is not None:

@@ -172,11 +172,11 @@ def _new_at_mix(
 ) -> None:
     """Make a survey, register it at a mix, and say what to do next."""
     from shuffledp.core.instants import end_of_day
-    from shuffledp.documents.survey_document import new_mix_steps
+    from shuffledp.documents.collections.survey_document import new_mix_steps
+    from shuffledp.parties.issuer.invitations import read_people
     from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey
     from shuffledp.parties.service.client import new_client
-    from shuffledp.parties.service.invitations import read_people
     from shuffledp.survey.addresses import LOCAL, check_address, host_of
 
     relays = tuple(filter(None, relays_of(through.relay).values()))
@@ -239,7 +239,7 @@ def _terms(
 
 
 def _show(terms: "SurveyTerms", survey: "SurveyFolder", *next_: str) -> None:
-    from shuffledp.documents.survey_document import new_survey_document
+    from shuffledp.documents.collections.survey_document import new_survey_document
     from shuffledp.survey.survey_terms import COMPARED
 
     collection = survey.read()

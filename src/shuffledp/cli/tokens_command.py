@@ -11,7 +11,7 @@ from shuffledp.cli.send_command import CollectionFile
 from shuffledp.core.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from shuffledp.parties.service.invitations import Invitation, Invited
+    from shuffledp.parties.issuer.invitations import Invitation, Invited
     from shuffledp.survey import Collection
 
 tokens_app = typer.Typer(
@@ -52,9 +52,9 @@ def issue(
     collection says that tokens are ready-made, it holds the token, and whoever made it can tell whose it is. Where
     people answer on a page, each has a link, and a QR code of it on a sheet to print, print.html.
     """
-    from shuffledp.documents.sending_document import invited_document
+    from shuffledp.documents.collections.sending_document import invited_document
     from shuffledp.files.key_files import read_key
-    from shuffledp.parties.service import invitations
+    from shuffledp.parties.issuer import invitations
     from shuffledp.parties.wire.keys import IssuerKey
     from shuffledp.survey import Collection
 
@@ -100,8 +100,8 @@ def replace(
     They are good no more as soon as the issuer has the list. If one was used before, its holder may answer twice: the
     `fakes` of the task must cover that. The issuer's log says how many they are.
     """
-    from shuffledp.documents.sending_document import replaced_document
-    from shuffledp.parties.service import invitations
+    from shuffledp.documents.collections.sending_document import replaced_document
+    from shuffledp.parties.issuer import invitations
     from shuffledp.survey import Collection
 
     read, files, links = Collection.read(collection), invitation or [], link or []

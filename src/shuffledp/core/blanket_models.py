@@ -46,6 +46,11 @@ class BlanketModel(LocalModel):
         return 1 + self.slots
 
     @property
+    def messages_per_round(self) -> int:  # type: ignore[override]
+        """Number of messages that one shuffle takes: all of a person."""
+        return self.num_messages
+
+    @property
     def blanket_messages(self) -> float:
         """Expected number of a person's messages with a uniform answer."""
         return self.slots * self.filled

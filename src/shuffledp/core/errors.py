@@ -37,6 +37,10 @@ class BatchTooSmallError(InputDataError):
     """Fewer reports than the task's minimum batch."""
 
 
+class IncompleteSumError(InputDataError):
+    """Missing or spoiled message of a sum that is exact or not released."""
+
+
 class BudgetExceededError(ShuffleDPError, RuntimeError):
     """Release that would lose more than the cap of a privacy ledger; refused before anybody is asked."""
 

@@ -164,6 +164,31 @@ class Estimate(Shown):
             return np.asarray(self.covariance[first, second]), None
         return -self.standard_error[first] * self.standard_error[second], None
 
+    def joint(self, rows: NDArray[np.intp], *, population: bool) -> NDArray[np.float64] | None:
+        """Covariances of the errors of these rows, shape (rows, rows), where they are normal and all are known.
+
+        They are about the people asked, or about a ``population``. None where it is not known how errors go together.
+        """
+        if self.interval is not None or self.half_width is not None:
+            return None
+        errors = (self.population_error if population else self.standard_error)[rows]
+        found = np.zeros((len(rows), len(rows)))
+        if len(rows) > 1:
+            if not self.knows_pairs(rows, population=population):
+                return None
+            randomizing, sampling = self.covariances(np.repeat(rows, len(rows)), np.tile(rows, len(rows)))
+            if population and sampling is None:
+                return None
+            drawn = sampling if population and sampling is not None else 0.0
+            found += (randomizing + drawn).reshape(found.shape)
+        np.fill_diagonal(found, errors**2)
+        return found
+
+    def knows_pairs(self, rows: NDArray[np.intp], *, population: bool) -> bool:
+        """Whether `covariances` of pairs of these rows are known, not only the worst possible ones."""
+        del rows
+        return self.covariance is not None and not population
+
     def reaches(
         self, level: float, *, population: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

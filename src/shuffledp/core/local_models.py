@@ -38,6 +38,12 @@ class LocalModel(Described):
     mechanism: ClassVar[type[Any] | None] = None  # what runs on a device; a mechanism makes itself known here
     num_messages: int = 1  # reports that each user sends; a field where it is a parameter
     messages_per_round: int = 1  # of each user, next to each other among the user's messages
+    is_all_or_nothing: ClassVar[bool] = False  # whether no estimate is left if one message of one user is lost
+
+    @property
+    def num_pools(self) -> int:
+        """Number of shuffles that a user's messages go through: one for those of each round."""
+        return self.num_messages // self.messages_per_round
 
     @property
     @abstractmethod

@@ -60,6 +60,7 @@ class ShareModel(SumModel):
         "answered, and tell nothing; all together they add up to the answer with a little noise. So nothing is "
         "hidden before the shuffles."
     )
+    is_all_or_nothing = True  # the sum of all shares but one is uniform
     num_shares: int
     modulus: int
     block: int = 1  # coordinates that are moved together; a field where it is a parameter
@@ -82,7 +83,7 @@ class ShareModel(SumModel):
     @property
     def num_rounds(self) -> int:
         """Rounds of all coordinates."""
-        return self.num_messages // self.messages_per_round
+        return self.num_pools
 
     @property
     def num_blocks(self) -> int:

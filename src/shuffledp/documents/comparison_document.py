@@ -126,6 +126,7 @@ def _meaning(found: Sequence[ColumnComparisons]) -> str:
     if total > 1:
         together = (
             f"{count(total)} comparisons are counted: in {level or '95%'} of all runs all intervals hold, and nothing "
-            "is told apart that does not differ (Bonferroni, Holm). Whoever looks for more later compares more."
+            "is told apart that does not differ (the largest error where errors are known together, else Bonferroni; "
+            "step by step). Whoever looks for more later compares more."
         )
     return " ".join(filter(None, [whom, together, FREE]))

@@ -12,7 +12,7 @@ from shuffledp.documents.document import Section
 from shuffledp.protocols.family import families, family_of
 
 if TYPE_CHECKING:
-    from shuffledp.documents.column_plan_document import ColumnPlanDocument
+    from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
     from shuffledp.survey import ColumnOutcome, ColumnPlan, Plan
 
 
@@ -51,7 +51,7 @@ class FamilyDocument:
 
     def column_plan(self, column: "ColumnPlan") -> "ColumnPlanDocument":
         """Document of the plan of a column whose randomizer is of the family."""
-        from shuffledp.documents.column_plan_document import ColumnPlanDocument
+        from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 
         return ColumnPlanDocument(column)
 

@@ -7,8 +7,8 @@ from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.blocks import PAGE, Block, Column, Picture, Role, Table, Text, told
 from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Note, Panel
 from shuffledp.documents.document import Document, Place, Section
-from shuffledp.survey.ledger import Entry, Ledger
-from shuffledp.survey.ledger_lines import EVERYBODY, Charge
+from shuffledp.survey.ledgers.ledger import Entry, Ledger
+from shuffledp.survey.ledgers.ledger_lines import EVERYBODY, Charge
 
 _EXCEEDED = (
     "THE CAP HOLDS NO MORE: releases made elsewhere cost more than the budget. What all releases lose together is the "

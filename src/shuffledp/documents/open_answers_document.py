@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shuffledp.analyzers import WordEstimate
 from shuffledp.core.text import count_of, in_digits, percent
 from shuffledp.documents.blocks import DETAIL, Block, Column, Table, Text
-from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.words import NOTHING
 from shuffledp.planning.word_discovery import fakes_to_plant, least_share
 from shuffledp.planning.word_plan import WordPlan

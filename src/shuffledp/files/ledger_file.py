@@ -19,8 +19,8 @@ from pathlib import Path
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, shown, written
 from shuffledp.files.writing import sync
-from shuffledp.survey.ledger import Ledger, read_ledger
-from shuffledp.survey.ledger_lines import LedgerEvent, LedgerTerms, digest_of, line_of
+from shuffledp.survey.ledgers.ledger import Ledger, read_ledger
+from shuffledp.survey.ledgers.ledger_lines import LedgerEvent, LedgerTerms, digest_of, line_of
 
 _PATIENCE = 20.0  # seconds for which another writer is waited for
 _PAUSE = 0.05

@@ -19,9 +19,9 @@ from shuffledp.files.writing import STATEMENT, write_all
 from shuffledp.survey.collection import Collection
 from shuffledp.survey.data_flow import DEMONSTRATION
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.ledger import Entry, Ledger
-from shuffledp.survey.ledger_charges import Loss, loss_of_release, read_release, worst_loss
-from shuffledp.survey.ledger_lines import EVERYBODY, Charge, LedgerMark, Released, Reserved, Voided
+from shuffledp.survey.ledgers.ledger import Entry, Ledger
+from shuffledp.survey.ledgers.ledger_charges import Loss, loss_of_release, read_release, worst_loss
+from shuffledp.survey.ledgers.ledger_lines import EVERYBODY, Charge, LedgerMark, Released, Reserved, Voided
 from shuffledp.survey.outcome import Outcome
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.task import Task

@@ -1,6 +1,7 @@
 """Parties of a collection as programs, and what they send each other: people's devices, shuffler, analyzer, relay.
 
 In reading order: `wire` (messages, keys, tokens: bytes in, values out, no network), `store` (durable files of all
-parties), `service` (shuffler, analyzer, issuer and the client of people who answer), `client` (the browser as a
-device) and `relay` (members who walk reports along a graph, without a shuffler).
+parties), `http` (requests and answers of all parties), `issuer` (tokens for invited people), `service` (shuffler,
+analyzer, and the client of people who answer), `client` (the browser as a device) and `relay` (members who walk reports
+along a graph, without a shuffler).
 """

@@ -17,7 +17,7 @@ from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
 from shuffledp.documents.blocks import Headline
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
-from shuffledp.documents.plan_document import column_document
+from shuffledp.documents.plans.plan_document import column_document
 from shuffledp.documents.statement_document import promise_of
 from shuffledp.documents.words import NOTHING, Loss, said_alone, small_sample
 from shuffledp.planner.questions import LIMITS, MOST_OF, SUBJECTS, Question, as_toml, randomizers
@@ -135,7 +135,7 @@ def _guesses(question: Question) -> Answer:
 
 def _page(question: Question) -> Answer:
     """Page that `shuffledp plan --output` writes, for one release of the task."""
-    from shuffledp.documents.plan_page import plan_page
+    from shuffledp.documents.plans.plan_page import plan_page
 
     column = question.column()
     around: dict[str, Any] = {"graphs" if column.shuffler.needs_graph else "grouping": question.around(column)}

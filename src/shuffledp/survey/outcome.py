@@ -16,7 +16,7 @@ from shuffledp.pipeline import Release
 from shuffledp.survey.columns import Column
 from shuffledp.survey.data_flow import DEMONSTRATION, LOCAL_NETWORK, DataFlow, said_of_one_operator
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.ledger_lines import LedgerMark
+from shuffledp.survey.ledgers.ledger_lines import LedgerMark
 from shuffledp.survey.shuffle_result import ShuffleResult
 from shuffledp.survey.task import Task
 

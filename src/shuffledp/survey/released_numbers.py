@@ -44,6 +44,11 @@ class SeparatePlaces(Estimate):
         del second
         return np.zeros(len(first)), np.zeros(len(first))
 
+    def knows_pairs(self, rows: Any, *, population: bool) -> bool:
+        """Whether these rows are all about different places: one target of each."""
+        del population
+        return len({self.target[row] for row in rows}) == 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasedNumbers:

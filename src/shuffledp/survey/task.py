@@ -21,6 +21,7 @@ from shuffledp.survey.columns import (
     without_defaults,
 )
 from shuffledp.survey.follow_up import FollowUp
+from shuffledp.survey.pools import Pool, pools_of
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.questions.question_kinds import TABLES, as_written, with_question
 from shuffledp.survey.section import Section, as_columns, named_jointly, read_toml, some_text
@@ -250,9 +251,14 @@ class Task:
         return self.columns[0]
 
     @property
-    def messages(self) -> tuple[Column, ...]:
-        """The private column of each message that one person sends, in their order: each has a shuffle of its own."""
-        return tuple(each for each in self.columns for _ in range(_messages(each)))
+    def pools(self) -> tuple[Pool, ...]:
+        """Pools of messages that are shuffled together: one for each message of a person, or for several."""
+        return pools_of(self.columns)
+
+    @property
+    def messages(self) -> tuple[Pool, ...]:
+        """The pool of each message that one person sends, in their order."""
+        return tuple(pool for pool in self.pools for _ in range(pool.messages))
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -332,7 +338,3 @@ def require_service(task: Task, *, relayed: bool) -> None:
     for part, why in reasons.items():
         if why:
             raise InvalidParameterError(f"a task that is collected over a network must be without {part}: {why}.")
-
-
-def _messages(column: Column) -> int:
-    return column.randomizer.randomizer().model.num_messages

@@ -7,7 +7,7 @@ from pathlib import Path
 from parties.client.loading import watched
 from parties.service.given import Parties
 from shuffledp.parties.client.respondents_page import with_page
-from shuffledp.parties.service.http_messages import Problem
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.parties.wire.hpke import Opener

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parties.client.loading import loaded
-from parties.service.issuing import WithTokens
+from parties.issuer.issuing import WithTokens
 from shuffledp.parties.client.browser_randomizers import KINDS
 from shuffledp.parties.wire.binary_http import BinaryRequest
 from shuffledp.parties.wire.grammar import Report, ReportError, ReportStatus, UploadRequest, UploadResponse

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from parties.client.answering import AGAIN, SEND, Asked, asking, randomize, says
-from parties.service.issuing import WithTokens
-from shuffledp.parties.service.invitations import Invitation, new_invitations, ready_made_invitations
+from parties.issuer.issuing import WithTokens
+from shuffledp.parties.issuer.invitations import Invitation, new_invitations, ready_made_invitations
 from shuffledp.parties.wire.grammar import ReportError
 from shuffledp.parties.wire.keys import in_text
 from shuffledp.parties.wire.tokens import Token, TokenCheck

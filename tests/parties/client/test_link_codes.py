@@ -11,14 +11,14 @@ from PIL import Image
 
 from parties.client.answering import ADDRESS, asking
 from parties.client.loading import watched
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.client.bundle import allowed, source_of
 from shuffledp.parties.client.invitation_sheet import invitation_sheet
 from shuffledp.parties.client.link_codes import is_link_code, link_code, printed_code
 from shuffledp.parties.client.respondents_page import with_page
-from shuffledp.parties.service.invitations import new_invitations, ready_made_invitations
+from shuffledp.parties.issuer.invitations import new_invitations, ready_made_invitations
 
 LINK = f"https://ask.example/survey.html#page={'ab' * 32}&invitation=AbCdEfGhIjKlMnOpQrStUv"
 QUIET = 4  # modules, ISO/IEC 18004

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 from parties.client.answering import RANDOMIZE, SEND, asking, says
 from parties.client.loading import watched
-from parties.service.issuing import WithTokens
+from parties.issuer.issuing import WithTokens
 from parties.service.processes import place, until
 from parties.service.relay import Relay
 from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.issuer.invitations import new_invitations
 from shuffledp.parties.service.client import answer_to, new_client
-from shuffledp.parties.service.invitations import new_invitations
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 
 PEOPLE = 4

@@ -7,7 +7,7 @@ import pytest
 from parties.client.answering import ASKED_FOR, SEND, Asked, asking, randomize, says
 from parties.service.given import Parties
 from shuffledp.core.instants import written
-from shuffledp.parties.service.http_messages import Problem
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.wire.binary_http import BinaryRequest, BinaryResponse
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import GatewayKey, in_text

@@ -12,8 +12,8 @@ import pytest
 from parties.client.answering import RANDOMIZE, SEND, asking, picture, says
 from parties.client.loading import watched
 from parties.client.test_page_and_services import closed, files_served, laid_out, with_invitations
+from parties.issuer.issuing import WithTokens
 from parties.service.at_work import sealed
-from parties.service.issuing import WithTokens
 from parties.service.processes import place
 from parties.service.relay import Relay
 from shuffledp.files.parquet import read_view

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from parties.http.floods import certified
 from parties.kit.test_kit import KEYS, add_key, collection, key_file, kit
-from parties.service.floods import certified
 from parties.service.given import Parties
 from parties.service.processes import Process, free_port, place
 from shuffledp.parties.kit import doctor

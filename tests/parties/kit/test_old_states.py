@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from cli.running import refused, shuffledp
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens
 from parties.service.processes import Place
 from parties.service.test_analyzer_app import submissions_of
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.kit.old_states import config_of, forget
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.collection_at_shuffler import _rows
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 
 FIRST, SECOND, THIRD, FOURTH = (f"{number:064x}" for number in range(1, 5))
@@ -22,7 +22,7 @@ FIRST, SECOND, THIRD, FOURTH = (f"{number:064x}" for number in range(1, 5))
 def left_at_shuffler(where, name, phase, *, outgoing=0):
     """The state of a collection as a shuffler leaves it, with a batch of so many reports on its way."""
     folder = where.folder / "shuffler" / name
-    store = ReportStore(folder, num_columns=1, remembers=False)
+    store = ReportStore(folder, pools=[1], remembers=False)
     if outgoing:
         store.commit([_rows(each) for each in submissions_of(where.parties, np.arange(outgoing) % 2)])
         store.release(outgoing, lambda *_: (np.arange(outgoing), np.arange(outgoing)), lambda _: b"signed")
@@ -54,7 +54,7 @@ def test_a_shuffler_forgets_what_has_ended_and_nothing_else(tmp_path):
 def test_a_state_that_a_service_has_open_is_refused_and_stays(tmp_path):
     where = Place(tmp_path)
     folder = left_at_shuffler(where, FIRST, Phase.RELEASED)
-    store = ReportStore(folder, num_columns=1, remembers=False)
+    store = ReportStore(folder, pools=[1], remembers=False)
     with pytest.raises(LocalProtocolError, match="another one has them open"):
         told(where, "shuffler")
     store.close()

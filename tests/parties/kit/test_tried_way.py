@@ -8,10 +8,10 @@ import pytest
 
 from cli.running import refused as refused_by
 from cli.running import shuffledp
+from parties.issuer.issuing import WithTokens
 from parties.kit.test_doctor import relayed, wrong
 from parties.service.at_work import collected, run, shuffler
 from parties.service.given import Parties, task, task_near_an_order, task_of_two
-from parties.service.issuing import WithTokens
 from parties.service.processes import place, until
 from parties.service.test_analyzer_app import statement, submissions_of
 from parties.service.test_ticks_collected import ANSWERS, asked, ticks
@@ -19,11 +19,11 @@ from parties.service.test_ticks_collected import submissions_of as ticked
 from parties.service.test_token_uploads import post, refused
 from shuffledp.accounting import account
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.parties.issuer.invitations import new_invitations
 from shuffledp.parties.kit import tried_way
 from shuffledp.parties.kit.tried_way import examine_by_test, require_test, sealed_test
 from shuffledp.parties.service.batch_release import statement_in
 from shuffledp.parties.service.client import answer_to, new_client, upload
-from shuffledp.parties.service.invitations import new_invitations
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.grammar import ReportError, UploadRequest
 

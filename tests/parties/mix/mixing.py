@@ -12,10 +12,10 @@ from parties.client.answering import asking
 from parties.service.at_work import Logged
 from shuffledp.core.instants import written
 from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.mix.mix_app import MixApp
 from shuffledp.parties.mix.mix_folder import MixFolder
 from shuffledp.parties.mix.mix_host import MixHost
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import AnalyzerKey

@@ -13,12 +13,13 @@ from parties.client.answering import asking
 from parties.mix.mixing import UNVOUCHED, URL, Survey, mixing
 from parties.mix.test_mix_registration import HOSTILE, Tags, kind
 from parties.service.at_work import Logged, looks_sealed, reports_of, run, sealed
-from parties.service.test_ticks_collected import asked, ticks
+from shuffledp.files.devices import Sent
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.issuer import invitations
 from shuffledp.parties.mix import mix_folder
-from shuffledp.parties.service import invitations
+from shuffledp.parties.service import client
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.fetching import FETCH_TYPE, FetchRequest, batch_digest
@@ -30,6 +31,7 @@ from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.published_result import MOST_RESULTS
 from shuffledp.parties.wire.registering import ISSUER_KEY_TYPE
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, PendingToken, TokenResponse
+from shuffledp.randomizers import TickColumns
 from shuffledp.survey import Service
 
 pytestmark = pytest.mark.usefixtures("at_once", "without_a_page")
@@ -136,18 +138,23 @@ def test_answers_are_handed_over_and_then_only_the_file_and_the_page_remain(tmp_
     assert is_page
 
 
-def test_ticks_have_a_batch_for_each_option_and_late_ones_are_refused_as_such(tmp_path):
+def test_a_mix_stores_and_shuffles_every_message_of_a_person(tmp_path):
+    options = {"kind": "multi-select", "options": ["car", "bus", "bicycle"], "at_most": 2}
+    block = {"column": "transport", **options, "randomizer": {"kind": "columns", "epsilon0": 6.0}}
+
     async def test():
         async with mixing(tmp_path) as mix:
-            survey = await registered(mix, asked=asked(ticks()), page=None)
-            *in_time, late = (looks_sealed(survey.collection) for _ in range(13))
-            assert await mix.send(survey.collection, *in_time) == {}
-            await close(mix, survey)
-            found = await fetched(mix, survey)
-            await mix.host.look()
-            return found, list((await mix.send(survey.collection, late)).values())
+            survey = Survey(mix.terms, asked=asking(block))
+            assert (await mix.register(survey.collection)).status_code == 201
+            reports = TickColumns(epsilon0=6.0, num_options=3, at_most=2).randomize(np.zeros((12, 3), dtype=bool))
+            config = HpkeConfig.decode(survey.collection.analyzer.key.public)
+            people = client.sealed(survey.collection, Sent(reports=(reports,), public=None, left_out=0), config)
+            assert await mix.send(survey.collection, *people) == {}
+            return await handed_over(mix, survey, 0), await mix.send(survey.collection, people[0])
 
-    assert run(test) == ([12] * 3 + [0] * 3, [ReportError.TASK_EXPIRED])
+    sizes, late = run(test)
+    assert sizes == [12] * 3 + [0] * 3
+    assert set(late.values()) == {ReportError.TASK_EXPIRED}
 
 
 def test_too_few_answers_are_destroyed_and_that_is_the_result(tmp_path):

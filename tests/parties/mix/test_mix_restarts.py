@@ -5,10 +5,10 @@ import os
 
 import pytest
 
+from parties.issuer.issuing import issuer_key
 from parties.mix.mixing import Survey, mixing
 from parties.mix.test_mix_registration import kind
 from parties.service.at_work import run
-from parties.service.issuing import issuer_key
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.mix import mix_folder
 from shuffledp.parties.mix.mix_folder import MixFolder

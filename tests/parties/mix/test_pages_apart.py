@@ -4,9 +4,9 @@ import pytest
 
 from parties.client.answering import RANDOMIZE, SEND, says
 from parties.client.loading import watched
+from parties.http.floods import certified
 from parties.mix.mixing import Survey
 from parties.organizer.test_survey_through_mix import mix_at_work
-from parties.service.floods import certified
 from planner.browsing import FOUND
 from shuffledp.parties.mix.mix_config import MixConfig
 from shuffledp.parties.mix.mix_folder import MixFolder

@@ -4,12 +4,12 @@ import asyncio
 import threading
 from contextlib import contextmanager
 
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.serving import Endpoint, _config, _Server, listen
 from shuffledp.parties.mix import page_inspection
 from shuffledp.parties.mix.mix_app import MixApp
 from shuffledp.parties.mix.mix_folder import MixFolder
 from shuffledp.parties.mix.mix_host import MixHost
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.serving import Endpoint, _config, _Server, listen
 from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms
 

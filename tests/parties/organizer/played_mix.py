@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import httpx
 
-from parties.service.issuing import issuer_key
+from parties.issuer.issuing import issuer_key
 from shuffledp.core.instants import written
 from shuffledp.parties.wire.keys import GatewayKey, ShufflerKey, from_text, in_text
 from shuffledp.parties.wire.mix_terms import MixPolicy, MixTerms

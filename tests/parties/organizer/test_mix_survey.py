@@ -14,9 +14,9 @@ from parties.organizer.played_mix import URL, PlayedMix
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.instants import instant
 from shuffledp.core.statement_terms import Trust
+from shuffledp.parties.issuer.invitations import Invited
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, new_mix_survey, remind
-from shuffledp.parties.service.invitations import Invited
 from shuffledp.parties.wire.keys import from_text
 from shuffledp.parties.wire.organizing import Asked
 from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms

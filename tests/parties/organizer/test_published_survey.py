@@ -8,16 +8,16 @@ from parties.organizer.mix_in_thread import mix_in_thread
 from parties.organizer.test_mix_survey import LIST, terms
 from shuffledp.core.errors import BatchTooSmallError, RemoteProtocolError
 from shuffledp.core.statement_terms import Trust
-from shuffledp.documents.survey_document import numbers_document
+from shuffledp.documents.collections.survey_document import numbers_document
 from shuffledp.documents.terminal import whole_lines
 from shuffledp.documents.words import OUTSIDE_SHARES
 from shuffledp.files.devices import randomize_each
+from shuffledp.parties.issuer.invitations import Invitation
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.mix_survey import MixPlan, finished, new_mix_survey, publish, remind
 from shuffledp.parties.organizer.page_check import check_page
 from shuffledp.parties.service.client import new_client, send
 from shuffledp.parties.service.device_token import DeviceToken
-from shuffledp.parties.service.invitations import Invitation
 
 
 @pytest.fixture

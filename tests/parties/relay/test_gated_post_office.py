@@ -11,13 +11,13 @@ from parties.relay.test_post_office import Office, in_office
 from shuffledp.accounting import account
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.core.local_models import ProtocolModel
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.relay.mailboxes import Mailboxes
 from shuffledp.parties.relay.post_office import PostOffice
 from shuffledp.parties.relay.relay_release import gather_hand_ins, view_of
 from shuffledp.parties.relay.rounds import HandInRefusedError
 from shuffledp.parties.relay.sealed_hand_ins import sealed_hand_in
 from shuffledp.parties.relay.terms import ANALYST, in_slots
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.randomizers import KaryRandomizedResponse
 
 ROUNDS, PEOPLE, DELTA = 8, 6, 0.05

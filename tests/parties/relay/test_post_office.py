@@ -10,6 +10,7 @@ import pytest
 from parties.relay.members import Circle
 from parties.relay.together import Together, sealed_reports, terms_of
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.relay.attendance import record_of
 from shuffledp.parties.relay.http_transport import SharedHttpTransport
 from shuffledp.parties.relay.journal import Journal
@@ -21,7 +22,6 @@ from shuffledp.parties.relay.post_office_client import PostOfficeClient
 from shuffledp.parties.relay.relay_release import gather_hand_ins, view_of
 from shuffledp.parties.relay.rounds import HandInRefusedError
 from shuffledp.parties.service.client import LONGEST_WAIT
-from shuffledp.parties.service.event_log import EventLog
 
 
 class Inside:

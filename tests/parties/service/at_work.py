@@ -11,11 +11,11 @@ import numpy as np
 
 from parties.service.given import Parties
 from shuffledp.core.flow import Reports
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.analyzer_app import analyzer_app
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.forwarder import Forwarder
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.shuffler_app import shuffler_app
@@ -84,8 +84,8 @@ async def shuffler(folder, parties=None, *, clock=None, store=None, gateway_keys
     """A shuffler on a store of its own, without its background work."""
     parties, logged = parties or Parties(), Logged()
     collection, log = parties.collection, EventLog(logged.write)
-    several = len(collection.task.messages)
-    store = store or ReportStore(folder / "store", num_columns=several, remembers=collection.every is not None)
+    pools = [pool.messages for pool in collection.task.pools]
+    store = store or ReportStore(folder / "store", pools=pools, remembers=collection.every is not None)
     at_shuffler = CollectionAtShuffler(
         collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties)
     )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 
 from shuffledp.core.instants import written
-from shuffledp.parties.service.http_messages import Problem
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.wire.grammar import ReportStatus, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey

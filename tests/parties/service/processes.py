@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 
 from parties.service.given import Parties
 from shuffledp.files.key_files import write_key
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ShufflerConfig
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.run_services import run_analyzer, run_issuer, run_shuffler
 
 _SECONDS = 30.0

@@ -21,9 +21,9 @@ from shuffledp.files import stages
 from shuffledp.files.file_facts import FileFacts
 from shuffledp.files.parquet import ReportsWriter
 from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service import collection_at_analyzer, forwarder
 from shuffledp.parties.service.batch_release import is_released
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.forwarder import Forwarder
 from shuffledp.parties.service.public_columns import extensions_of
 from shuffledp.parties.wire.grammar import (

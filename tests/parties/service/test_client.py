@@ -13,9 +13,9 @@ from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, Rem
 from shuffledp.core.instants import written
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.service.client import Receipt, answer_to, reason_of, send
 from shuffledp.parties.service.device_memory import DeviceMemory, answer_once
-from shuffledp.parties.service.http_messages import Problem
 from shuffledp.parties.service.public_columns import public_table
 from shuffledp.parties.wire.grammar import ReportError, UploadRequest
 from shuffledp.parties.wire.hpke import Opener

@@ -14,7 +14,7 @@ from parties.service.at_work import Clock, analyzer, run, shuffler
 from parties.service.given import Parties, task_of_two
 from parties.service.test_analyzer_app import statement, submissions_of
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
-from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
 from shuffledp.parties.wire.fetching import FETCH_TYPE, FetchRequest, batch_digest
 from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey, in_text

@@ -18,11 +18,11 @@ from parties.service.test_weak_links import closed, phase
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.core.instants import written
 from shuffledp.core.statement_terms import Trust
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.oblivious_transport import ObliviousTransport
 from shuffledp.parties.service import client as sending
 from shuffledp.parties.service import gateway
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.intake import Count
-from shuffledp.parties.service.oblivious_transport import ObliviousTransport
 from shuffledp.parties.service.shuffler_app import shuffler_app
 from shuffledp.parties.wire.binary_http import BinaryRequest, BinaryResponse
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest, UploadResponse

@@ -42,7 +42,7 @@ def drawn(several, columns):
 def test_groups_have_the_outcomes_of_single_submissions_in_turn(tmp_path, columns, remembers):
     several, found = random.Random(columns), set()
     for number in range(5):
-        store = ReportStore(tmp_path / str(number), num_columns=columns, remembers=remembers)
+        store = ReportStore(tmp_path / str(number), pools=[1] * columns, remembers=remembers)
         turns = OneByOne(store._key)
         for size in (1, 2, 3, 5, 8, 1, 0):
             group = [drawn(several, columns) for _ in range(size)]

@@ -72,7 +72,7 @@ def test_every_acknowledged_report_is_stored_once_however_often_the_shuffler_is_
         where.running["shuffler"].end()
     assert len(crowd.acknowledged) == count
     folder = tmp_path / "shuffler" / where.parties.collection.id.hex()
-    with closing(ReportStore(folder, num_columns=1, remembers=False)) as store:
+    with closing(ReportStore(folder, pools=[1], remembers=False)) as store:
         assert store.waiting == count
         assert store.counts()[Count.STORED] == count
         assert store.counts()[Count.DUPLICATE] >= 1

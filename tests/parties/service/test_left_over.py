@@ -11,10 +11,10 @@ from parties.service.given import Parties
 from parties.service.test_analyzer_app import submissions_of
 from parties.service.test_report_store import killed, opened
 from shuffledp.files import new_folder
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.mailboxes import Mailboxes
 from shuffledp.parties.service import batch_release
 from shuffledp.parties.service.batch_store import BatchStore
-from shuffledp.parties.service.issuer_store import IssuerStore
 
 
 def hidden(folder):

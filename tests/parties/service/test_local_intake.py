@@ -10,7 +10,7 @@ from parties.service.at_work import run, shuffler
 from parties.service.given import Parties
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.client.respondents_page import with_page
-from shuffledp.parties.service.event_log import EventLog
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.intake import Count
 from shuffledp.parties.service.local_intake import PLAIN_TYPE, LocalIntake
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus

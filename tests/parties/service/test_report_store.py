@@ -23,8 +23,8 @@ from shuffledp.parties.wire.grammar import ReportError
 from shuffledp.randomness.permutations import random_permutation
 
 
-def opened(folder, *, num_columns=1, remembers=False, kind=ReportStore):
-    return closing(kind(folder, num_columns=num_columns, remembers=remembers))
+def opened(folder, *, pools=(1,), remembers=False, kind=ReportStore):
+    return closing(kind(folder, pools=pools, remembers=remembers))
 
 
 def drawn(column, count, size, extensions):
@@ -70,7 +70,7 @@ def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path):
     known = [rows(number=number) for number in range(50)]
 
     def run():
-        store = ReportStore(tmp_path, num_columns=1, remembers=False)
+        store = ReportStore(tmp_path, pools=[1], remembers=False)
         store.commit(known)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -92,7 +92,7 @@ def test_a_folder_from_before_there_were_tokens_takes_them(tmp_path):
 
 
 def test_the_columns_of_a_submission_are_stored_together_or_not_at_all(tmp_path):
-    with opened(tmp_path, num_columns=2) as store:
+    with opened(tmp_path, pools=[1, 1]) as store:
         first, second = rows(2), rows(2)
         mixed = (first[0], second[1])
         assert store.commit([first, mixed]) == [Count.STORED, ReportError.REPORT_REPLAYED]
@@ -128,7 +128,7 @@ def order_on_disk(folder, came):
 @pytest.mark.parametrize("ends", ["tidy", "close", "kill"])
 def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
     came = [rows(number=number) for number in range(25)]  # of one page: in more there is less order to be seen
-    store = ReportStore(tmp_path, num_columns=1, remembers=False)
+    store = ReportStore(tmp_path, pools=[1], remembers=False)
     for each in came:
         store.commit([each])
     assert abs(order_on_disk(tmp_path, came)) > 0.99
@@ -137,7 +137,7 @@ def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
         assert abs(order_on_disk(tmp_path, came)) < 0.85  # 4 standard errors
     if ends == "kill":
         store._database.close()
-        store = ReportStore(tmp_path, num_columns=1, remembers=False)
+        store = ReportStore(tmp_path, pools=[1], remembers=False)
         assert abs(order_on_disk(tmp_path, came)) < 0.85
     store.close()
     assert abs(order_on_disk(tmp_path, came)) < 0.85
@@ -147,7 +147,7 @@ def test_the_bytes_of_the_disk_do_not_tell_who_came_first(tmp_path, ends):
 def test_among_very_many_long_reports_do_not_lie_one_behind_the_other_as_they_came(tmp_path, monkeypatch, length):
     monkeypatch.setattr(report_store, "_MOST_WRITTEN_ANEW", 0)
     came = [(rows()[0]._replace(ciphertext=os.urandom(length)),) for _ in range(200)]
-    store = ReportStore(tmp_path, num_columns=1, remembers=False, longest=len(came[0][0].ciphertext))
+    store = ReportStore(tmp_path, pools=[1], remembers=False, longest=len(came[0][0].ciphertext))
     for each in came:
         store.commit([each])
     store.tidy()
@@ -163,7 +163,7 @@ def test_what_is_stored_together_is_written_in_no_order_of_arrival(tmp_path):
 
 
 def test_a_batch_holds_every_report_once_and_nothing_waits_any_more(tmp_path):
-    with opened(tmp_path, num_columns=2) as store:
+    with opened(tmp_path, pools=[1, 1]) as store:
         came = [rows(2) for _ in range(30)]
         store.commit(came)
         store.release(30, drawn, signed)
@@ -232,7 +232,7 @@ def test_what_was_counted_is_written_with_what_is_stored_next(tmp_path):
 
 
 def test_the_end_destroys_what_waits_and_tells_the_analyzer_so(tmp_path):
-    with opened(tmp_path, num_columns=2) as store:
+    with opened(tmp_path, pools=[1, 1]) as store:
         store.commit([rows(2)])
         store.enter(Phase.CLOSING)
         store.end(Phase.DESTROYED, signed)
@@ -243,7 +243,7 @@ def test_the_end_destroys_what_waits_and_tells_the_analyzer_so(tmp_path):
         ]
         with pytest.raises(LocalProtocolError, match="it is closed"):
             store.commit([rows(2)])
-    with opened(tmp_path, num_columns=2) as store:
+    with opened(tmp_path, pools=[1, 1]) as store:
         assert store.phase is Phase.DESTROYED
 
 
@@ -312,7 +312,7 @@ class Dying(ReportStore):
 
 def dies_at(folder, statement, doing):
     def run():
-        store = Dying(folder, num_columns=2, remembers=True)
+        store = Dying(folder, pools=[1, 1], remembers=True)
         store.left = statement
         doing(store)
         os._exit(0)
@@ -324,10 +324,10 @@ def test_a_batch_is_whole_or_absent_wherever_the_process_is_killed(tmp_path):
     came, statement, states = [rows(2) for _ in range(3)], 0, set()
     while True:
         folder = tmp_path / str(statement)
-        with opened(folder, num_columns=2, remembers=True) as store:
+        with opened(folder, pools=[1, 1], remembers=True) as store:
             store.commit(came)
         died = dies_at(folder, statement, lambda store: store.release(3, drawn, signed))
-        with opened(folder, num_columns=2, remembers=True) as store:
+        with opened(folder, pools=[1, 1], remembers=True) as store:
             sent = [sum(in_body(each, column, body(store, column)) for each in came) for column in (0, 1)]
             states.add((store.waiting, store.batches, len(store.outgoing()), *sent))
             assert store.commit(came) == [Count.DUPLICATE] * 3
@@ -342,11 +342,11 @@ def test_the_end_is_whole_or_absent_wherever_the_process_is_killed(tmp_path):
     statement, states = 0, set()
     while True:
         folder = tmp_path / str(statement)
-        with opened(folder, num_columns=2, remembers=True) as store:
+        with opened(folder, pools=[1, 1], remembers=True) as store:
             store.commit([rows(2)])
             store.enter(Phase.CLOSING)
         died = dies_at(folder, statement, lambda store: store.end(Phase.DESTROYED, signed))
-        with opened(folder, num_columns=2, remembers=True) as store:
+        with opened(folder, pools=[1, 1], remembers=True) as store:
             states.add((store.phase, store.waiting, len(store.outgoing()), (folder / "seen.key").exists()))
         if not died:
             break
@@ -358,7 +358,7 @@ def test_a_second_process_refuses_to_start(tmp_path):
     with opened(tmp_path) as store:
         program = (
             "import sys; from pathlib import Path; from shuffledp.parties.service.report_store import ReportStore\n"
-            "ReportStore(Path(sys.argv[1]), num_columns=1, remembers=False)"
+            "ReportStore(Path(sys.argv[1]), pools=[1], remembers=False)"
         )
         second = subprocess.run(
             [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
@@ -373,7 +373,7 @@ def test_an_open_collection_without_its_key_is_refused(tmp_path):
         store.commit([rows()])
     (tmp_path / "seen.key").unlink()
     with pytest.raises(LocalProtocolError, match="it is gone"):
-        ReportStore(tmp_path, num_columns=1, remembers=False)
+        ReportStore(tmp_path, pools=[1], remembers=False)
 
 
 def test_an_open_collection_with_a_key_that_was_cut_off_is_refused(tmp_path):
@@ -381,7 +381,7 @@ def test_an_open_collection_with_a_key_that_was_cut_off_is_refused(tmp_path):
         store.commit([rows()])
     (tmp_path / "seen.key").write_bytes(b"")
     with pytest.raises(LocalProtocolError, match="of 32 bytes; it is cut off"):
-        ReportStore(tmp_path, num_columns=1, remembers=False)
+        ReportStore(tmp_path, pools=[1], remembers=False)
 
 
 @contextmanager
@@ -418,4 +418,4 @@ def test_nothing_of_a_group_is_stored_on_a_full_disk_and_all_of_it_when_there_is
 def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="must be writable"):
-        ReportStore(tmp_path / "file" / "store", num_columns=1, remembers=False)
+        ReportStore(tmp_path / "file" / "store", pools=[1], remembers=False)

@@ -18,9 +18,9 @@ from parties.service.given import Parties, task, task_of_two
 from parties.service.test_analyzer_app import posted
 from parties.service.test_report_store import killed
 from shuffledp.core.errors import LocalProtocolError
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.store.digest_keys import keyed
 from shuffledp.parties.wire.grammar import BatchedReport, BatchManifest

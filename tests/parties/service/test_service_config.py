@@ -7,11 +7,11 @@ import pytest
 from parties.service.processes import Place
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.files.key_files import write_key
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.serving import listen
 from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.config import AnalyzerConfig, ShufflerConfig
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.run_services import run_analyzer, run_shuffler
-from shuffledp.parties.service.serving import listen
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, ShufflerKey
 
 KINDS = {"shuffler": ShufflerConfig, "analyzer": AnalyzerConfig}

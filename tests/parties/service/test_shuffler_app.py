@@ -345,7 +345,7 @@ def stored_phase(folder):
     """The phase that a process would find that starts now, after this one was killed."""
     copy = folder / "copy"
     shutil.copytree(folder / "store", copy)
-    with closing(ReportStore(copy, num_columns=1, remembers=False)) as store:
+    with closing(ReportStore(copy, pools=[1], remembers=False)) as store:
         found = store.phase
     shutil.rmtree(copy)
     return found

@@ -10,8 +10,9 @@ from parties.service.at_work import collected, run
 from parties.service.given import YES_NO, Parties
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
-from shuffledp.parties.service.batch_opening import OpenedBatch, joined_messages
+from shuffledp.parties.service.batch_opening import OpenedBatch
 from shuffledp.parties.service.client import configs_of, sealed
+from shuffledp.parties.service.message_joining import joined_messages
 from shuffledp.parties.wire.grammar import Submission, UploadRequest
 from shuffledp.randomizers import TickColumns
 from shuffledp.survey import Task

@@ -9,22 +9,23 @@ from itertools import count
 import httpx
 import pytest
 
+from parties.issuer.issuing import WithTokens
 from parties.service.at_work import looks_sealed, reports_of, sealed
 from parties.service.given import task
-from parties.service.issuing import WithTokens
 from parties.service.processes import place, until
 from parties.service.relay import Relay
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.files.parquet import read_view
+from shuffledp.parties.issuer import invitations, issuer_app
+from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.service import client as sending
-from shuffledp.parties.service import collection_at_analyzer, forwarder, invitations, issuer_app
+from shuffledp.parties.service import collection_at_analyzer, forwarder
 from shuffledp.parties.service.batch_store import BatchStore, Incoming
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.device_token import DeviceToken
 from shuffledp.parties.service.intake import Count
-from shuffledp.parties.service.issuer_app import CollectionAtIssuer
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.grammar import ReportError, UploadRequest
@@ -95,7 +96,7 @@ def killed(where, role, plan, at, attempt):
 
 def store_of(where):
     folder = where.folder / "shuffler" / where.parties.collection.id.hex()
-    return closing(ReportStore(folder, num_columns=1, remembers=False))
+    return closing(ReportStore(folder, pools=[1], remembers=False))
 
 
 def upload_of(where):

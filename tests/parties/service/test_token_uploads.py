@@ -6,9 +6,9 @@ from hashlib import blake2b
 
 import pytest
 
+from parties.issuer.issuing import WithTokens, issuer_key
 from parties.service.at_work import Clock, looks_sealed, run, shuffler
 from parties.service.given import Parties, task, task_of_two
-from parties.service.issuing import WithTokens, issuer_key
 from parties.service.test_gateway import KIND, request_of, through
 from parties.service.test_gateway import told as told_inside
 from parties.service.test_shuffler_app import altered, one_test, problem

@@ -12,7 +12,7 @@ from parties.service.at_work import looks_sealed, reports_of, run, sealed, shuff
 from parties.service.given import Parties, task_near_an_order
 from parties.service.processes import place, until
 from parties.service.test_weak_links import answers, closed, connected, phase
-from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest
 
 LINE = re.compile(r'\{"event": "[a-z-]+", "count": \d+\}')

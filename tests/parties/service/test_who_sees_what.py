@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
+from parties.issuer.issuing import WithTokens
 from parties.service.at_work import sealed
 from parties.service.given import Parties, task
-from parties.service.issuing import WithTokens
 from parties.service.processes import place, until
 from parties.service.relay import Relay
 from parties.service.test_weak_links import closed, phase
 from shuffledp.files.parquet import read_view
+from shuffledp.parties.http.oblivious_transport import ObliviousTransport
+from shuffledp.parties.issuer import invitations
 from shuffledp.parties.service import client as sending
-from shuffledp.parties.service import invitations
 from shuffledp.parties.service.device_token import DeviceToken
-from shuffledp.parties.service.oblivious_transport import ObliviousTransport
 from shuffledp.parties.wire.binary_http import BinaryRequest
 from shuffledp.parties.wire.grammar import UploadRequest
 from shuffledp.parties.wire.hpke import Opener

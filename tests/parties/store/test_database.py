@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import shuffledp
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.relay.mailboxes import Mailboxes
 from shuffledp.parties.service.batch_store import BatchStore
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.store import group_commit
 from shuffledp.parties.store.database import Database, StorageError
@@ -95,7 +95,7 @@ def test_a_full_disk_is_an_error_of_storage_and_keeps_nothing(tmp_path):
 
 
 STORES = {
-    "reports": lambda folder: ReportStore(folder, num_columns=1, remembers=False),
+    "reports": lambda folder: ReportStore(folder, pools=[1], remembers=False),
     "batches": BatchStore,
     "an issuer's folder": IssuerStore,
     "letters": Mailboxes,

@@ -283,3 +283,59 @@ def test_one_of_several_columns_may_have_a_protocol():
     planned = plan(task)
     assert planned.statements[0].guarantee.epsilon < 3.0
     assert [column.of_question is None for column in planned.columns] == [False, True]
+
+
+# ---- two answers
+
+
+def two(kind="split-and-mix", **keys):
+    protocol = {"kind": kind, "epsilon": 1.0, "categories": ["No", "Yes"], "dropout_fraction": 0.5} | keys
+    return {
+        "name": "homework",
+        "value": "enough",
+        "protocol": {key: value for key, value in protocol.items() if value is not None},
+        "people": {"expected": 30},
+        "release": {"delta": 1e-4, "minimum_batch": 15},
+    }
+
+
+@pytest.mark.parametrize("kind", ["split-and-mix", "counted-bits"])
+def test_two_answers_count_as_0_and_1(kind):
+    task = Task.from_dict(two(kind))
+    numbers = {"categories": None, "lower": 0, "upper": 1, **({"integer": True} if kind == "split-and-mix" else {})}
+    same = Task.from_dict(two(kind, **numbers))
+    assert task.column.randomizer.randomizer().model == same.column.randomizer.randomizer().model
+    assert Task.from_dict(task.to_dict()) == task
+    assert task.sha256 != same.sha256  # people are asked another question
+    said, counted = ["Yes"] * 11 + ["No"] * 9, [1] * 11 + [0] * 9
+    outcomes = [
+        each.run({"enough": answers}, source=SeededSource(4)) for each, answers in ((task, said), (same, counted))
+    ]
+    one, other = (outcome.columns[""].release.estimate for outcome in outcomes)
+    assert one.estimate.tolist() == other.estimate.tolist()
+    assert task.column.targets == ("enough = Yes",)
+    assert same.column.targets == ("enough",)
+    assert task.column.randomizer.page_fields(["enough"]) == [{"label": "enough", "answers": ["No", "Yes"]}]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"categories": ["No", "Yes", "Perhaps"]}, "two, which count as 0 and 1"),
+        ({"categories": ["Yes", "Yes"]}, "all different"),
+        ({"upper": 2.0}, "left out with two categories"),
+        ({"dimension": 2}, "left out with two categories"),
+    ],
+)
+def test_other_than_two_answers_are_refused(keys, words):
+    with pytest.raises(InvalidParameterError, match=words):
+        Task.from_dict(two(**keys))
+
+
+def test_a_page_asks_for_whole_numbers_where_nothing_is_rounded():
+    for whole in (True, False):
+        task = Task.from_dict(two(categories=None, lower=0, upper=10, integer=whole, epsilon=2.0))
+        (field,) = task.column.randomizer.page_fields(["enough"])
+        assert field.get("whole", False) is whole
+    several = Task.from_dict(two(categories=None, lower=0, upper=1, dimension=2, epsilon=4.0))
+    assert several.column.randomizer.page_fields(["enough"]) == []

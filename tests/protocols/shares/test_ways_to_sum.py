@@ -5,7 +5,7 @@ import math
 import pytest
 
 from documents.reading import Page
-from shuffledp.documents.plan_page import plan_page
+from shuffledp.documents.plans.plan_page import plan_page
 from shuffledp.planning import calibrate
 from shuffledp.protocols.shares.planning.ways_to_sum import Wanted, ways_to_sum
 from shuffledp.survey import Task, plan

@@ -68,4 +68,4 @@ def model_in_text(model: LocalModel) -> dict[str, Any]:
 def _in_text(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _in_text(each) for key, each in value.items()}
-    return str(value) if isinstance(value, int) else value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from shuffledp.core.sum_models import SumModel
 from shuffledp.parties.client.bundle import source_of
 
 LANGUAGES = ("en", "de", "es", "fr")
@@ -83,10 +84,22 @@ class PageWords:
             >>> PageWords.of("en").why(KaryRandomizedResponse(epsilon0=2.0, domain_size=3).model)[:66]
             'Your own answer is kept with a chance of about 78.7%; each other o'
         """
+        return str(self.table["why"][model.kind]).format(**self._parts_of(model))
+
+    def _parts_of(self, model: Any) -> dict[str, str]:
+        """Numbers of a randomizer that its explanation may name."""
+        if isinstance(model, SumModel):
+            counts = {"levels": getattr(model, "value_bits", 0) + 1, "coins": getattr(model, "coins", 0)}
+            return {name: self.number(count) for name, count in counts.items()} | {
+                "messages": self.number(model.num_messages)
+            }
         response = getattr(model, "response", model)
-        levels = getattr(response, "domain_size", None) or model.num_options
-        parts = {"likely": self.percent(response.p), "other": self.percent(response.q)}
-        return str(self.table["why"][model.kind]).format(levels=self.number(levels), **parts)
+        return {
+            "levels": self.number(getattr(response, "domain_size", None) or model.num_options),
+            "slots": self.number(model.num_messages - 1),
+            "likely": self.percent(response.p),
+            "other": self.percent(response.q),
+        }
 
     def written(self, number: str) -> str:
         """Number in English spelling, rewritten with this language's marks."""

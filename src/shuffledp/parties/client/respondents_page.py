@@ -33,7 +33,7 @@ from shuffledp.parties.client.page_words import LANGUAGES, PageWords
 from shuffledp.survey import Collection, Column, Task, WebPage
 from shuffledp.survey.trusted_parties import gives_tokens, serves_page
 
-_MOST_BYTES = 150_000
+_MOST_BYTES = 170_000
 _SAID_FIRST = (Trust.PAGE, Trust.PAGE_AT_SHUFFLER, Trust.LOCAL_NETWORK)  # by a banner, or the first sentence
 _SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _MARK = b'<script type="application/json" id="data">'
@@ -53,7 +53,7 @@ def with_page(collection: Collection, url: str) -> tuple[Collection, bytes]:
 
     Raises:
         InvalidParameterError: if the browser cannot do the task (`require_browser`), for a ``url`` that Collection
-            does not take, or if many categories make the page longer than 150,000 bytes.
+            does not take, or if many categories make the page longer than 170,000 bytes.
     """
     require_browser(collection.task, collection.analyzer.key)
     if collection.directory is not None:

@@ -18,10 +18,10 @@ import httpx
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.instants import instant
+from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.kit.folders import missing_keys, parties_of
 from shuffledp.parties.kit.party_roles import COLLECTION, Parties, role_of
 from shuffledp.parties.kit.proxy_files import flaws_of
-from shuffledp.parties.service.certificates import trusted
 from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE

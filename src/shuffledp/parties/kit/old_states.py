@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.config import AnalyzerConfig, CollectionsConfig, IssuerConfig, ShufflerConfig
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.store.database import Database
 from shuffledp.survey.section import read_toml

@@ -13,11 +13,11 @@ from pathlib import Path
 import httpx
 
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.parties.issuer.invitations import Invitation
 from shuffledp.parties.kit.doctor import Finding
 from shuffledp.parties.service.client import OTHER_KEY, configs_of, new_client, refusals_in_words, status_of, upload
 from shuffledp.parties.service.device_memory import state_folder, state_written_to
 from shuffledp.parties.service.device_token import DeviceToken
-from shuffledp.parties.service.invitations import Invitation
 from shuffledp.parties.wire.grammar import HpkeConfig, Report, ReportError, Submission, UploadRequest
 from shuffledp.parties.wire.hpke import Sealer
 from shuffledp.parties.wire.report_bytes import ReportLayout
@@ -133,8 +133,8 @@ def send_test(collection: Collection, client: httpx.Client, *, token: str = "") 
 def sealed_test(collection: Collection, config: HpkeConfig) -> Submission:
     """Submission of a test, sealed to a key: for each message zeros, as many as a report has bytes."""
     reports = []
-    for number, column in enumerate(collection.task.messages):
-        sealer = Sealer.to(config, collection_id=collection.id, column=number, is_test=True)
-        length = ReportLayout.of(column.randomizer.randomizer().model).length
+    for pool in collection.task.messages:
+        sealer = Sealer.to(config, collection_id=collection.id, column=pool.number, is_test=True)
+        length = ReportLayout.of(pool.column.randomizer.randomizer().model).length
         reports.append(Report.of(sealer.seal(bytes(length))))
     return Submission(tuple(reports))

@@ -8,17 +8,17 @@ from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.core.instants import instant
-from shuffledp.documents.published_document import published_document
+from shuffledp.documents.collections.published_document import published_document
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import Problem, Refused
+from shuffledp.parties.issuer.invitations import Invited
+from shuffledp.parties.issuer.invited_lists import Lists
+from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.mix.mix_folder import Registered
 from shuffledp.parties.mix.registration_rules import most_answers
 from shuffledp.parties.service.batches import Phase
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.http_messages import Problem, Refused
-from shuffledp.parties.service.invitations import Invited
-from shuffledp.parties.service.invited_lists import Lists
-from shuffledp.parties.service.issuer_app import CollectionAtIssuer
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
@@ -72,7 +72,7 @@ class CollectionAtMix:
         collection = self.collection
         store = ReportStore(
             self.registered.reports,
-            num_columns=len(collection.task.messages),
+            pools=[pool.messages for pool in collection.task.pools],
             remembers=collection.every is not None,
             longest=max(terms_of(collection).lengths),
             most=most_answers(collection, self._terms),

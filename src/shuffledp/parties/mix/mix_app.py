@@ -12,13 +12,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shuffledp.documents.mix_document import mix_document
+from shuffledp.documents.collections.mix_document import mix_document
+from shuffledp.documents.collections.published_document import published_document
 from shuffledp.documents.page import page_of
-from shuffledp.documents.published_document import published_document
-from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
-from shuffledp.parties.mix.mix_host import MixHost
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.http_messages import (
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import (
     Problem,
     Refused,
     application,
@@ -27,10 +25,12 @@ from shuffledp.parties.service.http_messages import (
     ok_response,
     whole_body,
 )
-from shuffledp.parties.service.issuer_app import LONGEST_TOKEN_REQUEST
+from shuffledp.parties.http.web_pages import HEADERS, UPLOADS, WithPages
+from shuffledp.parties.issuer.issuer_app import LONGEST_TOKEN_REQUEST
+from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
+from shuffledp.parties.mix.mix_host import MixHost
 from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.service.shuffler_app import GATEWAY
-from shuffledp.parties.service.web_pages import HEADERS, UPLOADS, WithPages
 from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import in_text

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.core.instants import instant
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import Problem, Refused
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
 from shuffledp.parties.mix.mix_folder import MixFolder, Registered
 from shuffledp.parties.mix.page_inspection import Inspector, collection_in, id_of
 from shuffledp.parties.mix.registration_rules import at_mix, has_place, issued_here, misfit, path_of_page
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.http_messages import Problem, Refused
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import ShufflerKey, in_text

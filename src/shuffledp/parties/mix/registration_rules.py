@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from shuffledp.core.instants import instant
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.service.collection_at_shuffler import terms_of
-from shuffledp.parties.service.http_messages import Problem
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.survey import Collection
 from shuffledp.survey.addresses import is_below, same_host

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.serving import Endpoint, allow_files, listen
 from shuffledp.parties.mix.mix_app import MixApp
 from shuffledp.parties.mix.mix_config import MixConfig
 from shuffledp.parties.mix.mix_folder import MixFolder
 from shuffledp.parties.mix.mix_host import MixHost
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.intake import Count
 from shuffledp.parties.service.run_services import endpoint_of, serve_until_asked
-from shuffledp.parties.service.serving import Endpoint, allow_files, listen
 from shuffledp.parties.service.shuffler_app import in_metrics, shuffler_app
 from shuffledp.parties.wire.mix_terms import MixTerms
 

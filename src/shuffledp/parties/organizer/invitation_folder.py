@@ -8,7 +8,7 @@ from pathlib import Path
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.client.invitation_mails import invitation_mail, mail_column
 from shuffledp.parties.client.invitation_sheet import invitation_sheet
-from shuffledp.parties.service.invitations import Invitation, Invited, read_people, write_all, write_secret
+from shuffledp.parties.issuer.invitations import Invitation, Invited, read_people, write_all, write_secret
 from shuffledp.parties.wire.keys import from_text
 from shuffledp.survey import Collection
 

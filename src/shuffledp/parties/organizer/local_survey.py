@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
+from shuffledp.parties.http.web_pages import PLACE
 from shuffledp.parties.organizer.survey_folder import Setting, SurveyFolder, new_survey
 from shuffledp.parties.service.client import answer_to, new_client
 from shuffledp.parties.service.demonstration import end, free_ports, wait_for
 from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
-from shuffledp.parties.service.web_pages import PLACE
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task

@@ -14,8 +14,8 @@ import httpx
 
 from shuffledp.core.errors import InvalidParameterError, MalformedMessageError, RemoteProtocolError
 from shuffledp.core.validate import invalid
+from shuffledp.parties.issuer.invitations import Invited
 from shuffledp.parties.service.client import answer_to
-from shuffledp.parties.service.invitations import Invited
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, Role, from_text
 from shuffledp.parties.wire.mix_terms import MixTerms

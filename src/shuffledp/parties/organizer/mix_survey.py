@@ -14,11 +14,11 @@ from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
 from shuffledp.files.writing import new_folder
+from shuffledp.parties.issuer.invitations import new_invitations
 from shuffledp.parties.organizer.invitation_folder import write_again, write_invitations
 from shuffledp.parties.organizer.mix_client import MixClient
 from shuffledp.parties.organizer.survey_folder import Setting, SurveyFolder, new_survey
 from shuffledp.parties.service.fetched_release import FetchedRelease, fetch_release
-from shuffledp.parties.service.invitations import new_invitations
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, PartyNames, Service, Task

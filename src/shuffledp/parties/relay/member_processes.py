@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shuffledp.core.errors import ShuffleDPError
+from shuffledp.parties.http.serving import allow_files
 from shuffledp.parties.relay.http_transport import HttpTransport, SharedHttpTransport
 from shuffledp.parties.relay.journal import Journal
 from shuffledp.parties.relay.member import Transport, take_part
 from shuffledp.parties.relay.member_keys import MemberKey
 from shuffledp.parties.relay.post_office_client import HttpConnection, PostOfficeClient
 from shuffledp.parties.relay.terms import RelayTerms
-from shuffledp.parties.service.serving import allow_files
 
 PATIENCE = 3600.0  # seconds for which members wait for others on the same machine
 _CONNECTIONS, _FILES_BESIDE = 16, 200  # for a process with several members

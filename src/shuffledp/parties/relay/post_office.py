@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import lru_cache
 
 from shuffledp.core.instants import instant
+from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.relay.attendance import is_in, record_of
 from shuffledp.parties.relay.mailboxes import Mailboxes, Posted
 from shuffledp.parties.relay.rounds import Letters
 from shuffledp.parties.relay.terms import RelayTerms
 from shuffledp.parties.service.client import LONGEST_WAIT
-from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.wire.grammar import SIGNATURE_BYTES
 from shuffledp.parties.wire.keys import is_signed_by
 

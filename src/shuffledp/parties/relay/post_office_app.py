@@ -12,10 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shuffledp.parties.relay.post_office import PostOffice
-from shuffledp.parties.relay.terms import RECIPIENTS
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.http_messages import (
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import (
     Problem,
     Refused,
     application,
@@ -23,6 +21,8 @@ from shuffledp.parties.service.http_messages import (
     ok_response,
     whole_body,
 )
+from shuffledp.parties.relay.post_office import PostOffice
+from shuffledp.parties.relay.terms import RECIPIENTS
 from shuffledp.parties.wire.grammar import SIGNATURE_BYTES
 from shuffledp.parties.wire.keys import in_text
 

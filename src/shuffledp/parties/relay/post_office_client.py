@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 import httpx
 
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
+from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.relay.attendance import is_in
 from shuffledp.parties.relay.mailboxes import Posted
 from shuffledp.parties.relay.post_office import LONGEST_ANSWER, signed_letters
 from shuffledp.parties.relay.post_office_app import LETTERS_TYPE, NOT_YET
 from shuffledp.parties.relay.rounds import Letters
 from shuffledp.parties.relay.terms import RECIPIENTS, RelayTerms
-from shuffledp.parties.service.certificates import trusted
 from shuffledp.parties.service.client import TRY_AGAIN, attempts, reason_of
 from shuffledp.parties.wire.keys import in_text
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.relay.directory import Directory
 from shuffledp.parties.relay.mailboxes import Mailboxes
 from shuffledp.parties.relay.post_office import PostOffice
 from shuffledp.parties.relay.post_office_app import post_office_app
 from shuffledp.parties.relay.terms import RelayTerms
 from shuffledp.parties.service.config import CollectionsConfig
-from shuffledp.parties.service.event_log import EventLog
 from shuffledp.parties.service.run_services import endpoint_of, serve_until_asked
 from shuffledp.survey import Collection
 from shuffledp.survey.bound_directory import BoundDirectory

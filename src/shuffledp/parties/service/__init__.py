@@ -1,4 +1,4 @@
-"""Parties of a collection as programs: a shuffler, an analyzer, an issuer, and clients of people who answer.
+"""Parties of a collection as programs: a shuffler, an analyzer, and clients of people who answer.
 
 In reading order. Decisions without clock, disk or network: `intake` (store or refuse a submission),
 `batches` (when reports leave), `batch_order` (in which order), `public_columns` (public data beside a report).
@@ -10,10 +10,6 @@ The shuffler: `report_store` (its memory), `report_queue` (many requests, one wr
 The analyzer: `batch_store` (each batch once), `batch_opening`, `batch_release`, `collection_at_analyzer`,
 `analyzer_app`.
 
-The issuer: `invitations` (one for each person), `invited_lists`, `issuer_store` (which were used), `issuer_app`.
-
-All: `config`, `event_log` (all that is ever logged), `http_messages`, `connections` (their limits), `serving`,
-`run_services`.
-People: `client` (seal and send), `oblivious_transport` (through a relay),
-`device_memory` and `device_token` (what a device keeps).
+All, and the issuer beside them: `config`, `run_services`.
+People: `client` (seal and send), `device_memory` and `device_token` (what a device keeps).
 """

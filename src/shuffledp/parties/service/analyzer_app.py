@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from shuffledp.parties.http.connections import when_trusted
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import application, body_parts, of_collection, ok_response
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.connections import when_trusted
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.http_messages import application, body_parts, of_collection, ok_response
 from shuffledp.parties.wire.grammar import BATCH_TYPE, HPKE_CONFIGS_TYPE, HpkeConfigList
 from shuffledp.parties.wire.keys import AnalyzerKey, in_text
 

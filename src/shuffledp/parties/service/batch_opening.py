@@ -23,8 +23,6 @@ from shuffledp.parties.wire.hpke import Opener
 from shuffledp.parties.wire.keys import AnalyzerKey, from_pem
 from shuffledp.parties.wire.presentation import messages
 from shuffledp.parties.wire.report_bytes import ReportLayout
-from shuffledp.randomness.permutations import random_permutation
-from shuffledp.randomness.sources import RandomSource
 
 InOtherBatches = Callable[[Sequence[bytes]], Sequence[bool]]  # for each id, whether it came in another batch
 
@@ -53,6 +51,11 @@ class OpenedBatch:
     malformed: int
     duplicates: int
     tests: int = 0
+
+    @property
+    def spoiled(self) -> int:
+        """Number of messages that are left out."""
+        return self.undecryptable + self.malformed + self.duplicates
 
 
 class _Span(NamedTuple):
@@ -128,34 +131,6 @@ def _told_apart(found: _Span, layout: ReportLayout, in_others: InOtherBatches | 
         malformed=len(malformed),
         duplicates=len(found.ids) - len(fresh),
         tests=tests,
-    )
-
-
-def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | None = None) -> OpenedBatch:
-    """Batches of all messages of the same people as one, in which each row of messages is put together at random.
-
-    A message that came in the batch of another one is malformed. Where some message came from more senders than another
-    one, as only devices that break the protocol cause, so many of them are left out, chosen at random, and counted as
-    malformed too: what is left are messages of as many people.
-    """
-    if len(opened) == 1:
-        return opened[0]
-    kept = []
-    for number, each in enumerate(opened):
-        rounds = each.reports.model.rounds(each.reports.columns)
-        rows = np.arange(len(each.reports)) if rounds is None else np.flatnonzero(rounds == number)
-        kept.append((each.reports, rows[random_permutation(len(rows), source=source)]))
-    people = min(len(rows) for _, rows in kept)
-    reports = Reports.concat([reports.take(rows[:people]) for reports, rows in kept])
-    order = np.arange(len(reports)).reshape(len(kept), people).T.ravel()  # one of each message after the other
-    return OpenedBatch(
-        reports=reports.take(order),
-        places=np.arange(people, dtype=np.int64),
-        extensions=opened[0].extensions,
-        undecryptable=sum(each.undecryptable for each in opened),
-        malformed=sum(each.malformed + len(each.reports) - people for each in opened),
-        duplicates=sum(each.duplicates for each in opened),
-        tests=max(each.tests for each in opened),  # one test has all messages
     )
 
 

@@ -45,16 +45,16 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
         2. Any other shuffle is that of the task, over the people who came, all of whom are in the batch; their
            extensions stay at their places.
     """
-    messages = task.messages
+    columns = [pool.column for pool in task.pools]
 
-    def draw(column: int, count: int, size: int, extensions: Callable[[], list[bytes]]) -> tuple[Integers, Integers]:
-        section = messages[column].shuffler
+    def draw(pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]) -> tuple[Integers, Integers]:
+        section = columns[pool].shuffler
         if section.is_uniform:
             chosen = random_permutation(count, source=source)[:size]
             return chosen, chosen
         if size != count:
             raise LocalProtocolError(f"a shuffle of kind {section.kind!r} must be of all reports; got {size}.")
-        return np.arange(count), _origins(messages[column], extensions(), beside, source)
+        return np.arange(count), _origins(columns[pool], extensions(), beside, source)
 
     return draw
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from shuffledp.documents.release_document import write_release
 from shuffledp.files import is_release, new_folder
 from shuffledp.files.collected import Batch, release_collected
 from shuffledp.files.unreleased import write_unreleased
-from shuffledp.parties.service.batch_opening import OpenedBatch, joined_messages, open_batch
+from shuffledp.parties.service.batch_opening import OpenedBatch, open_batch
 from shuffledp.parties.service.batch_store import Received
+from shuffledp.parties.service.message_joining import joined_messages, require_all
 from shuffledp.parties.service.public_columns import public_table
 from shuffledp.parties.wire.grammar import BatchManifest
 from shuffledp.parties.wire.keys import AnalyzerKey
@@ -54,6 +56,7 @@ def write_batch_release(
     Raises:
         InvalidParameterError: if ``earlier`` does not fit the task.
         BatchTooSmallError: if fewer reports than the task's smallest batch opened.
+        IncompleteSumError: if a message is missing or spoiled of a sum that is exact or not released.
         InputDataError: if more reports near a reference order did not open than ``fakes`` allows.
         MalformedMessageError: if a batch does not hold the number of reports of its manifest.
     """
@@ -66,19 +69,22 @@ def write_batch_release(
     except MalformedMessageError as error:  # reports before the fault may have been opened
         if any(body.stat().st_size for batches in several for _, body in batches):
             handed_in = {
-                each.value: sum(batches[task.messages.index(each)][0].num_reports for batches in several)
-                for each in task.columns
+                pool.column.value: sum(batches[pool.number][0].num_reports // pool.messages for batches in several)
+                for pool in task.pools
             }
             none = dict.fromkeys(handed_in, Collected(collection=collection.id.hex()))
             unreleased(handed_in, str(error), collected=none, is_shuffled=False)
         raise
     try:
         with new_folder(folder, maker=maker) as place:
+            for column in task.columns:
+                for inside, _ in found[column.value]:
+                    require_all(column, inside)
             batches_of = {each.value: [_batch(each, *one) for one in found[each.value]] for each in task.columns}
             outcome = release_collected(task, batches_of, refused, place, provenance, earlier=earlier)
             write_release(outcome, place, result=collection.result)
     except (InputDataError, MalformedMessageError) as error:
-        seen = {name: sum(inside.reports.num_users for inside, _ in those) for name, those in found.items()}
+        seen = {name: sum(_seen(inside) for inside, _ in those) for name, those in found.items()}
         if any(seen.values()):
             unreleased(seen, str(error), collected=refused, is_shuffled=len(several) == 1)
         raise
@@ -92,10 +98,12 @@ def _opened(
 ) -> tuple[dict[str, list[tuple[OpenedBatch, int]]], dict[str, Collected]]:
     """Opened batches of each column with their announced numbers of people, and counts of refused reports."""
     found, refused = {}, {}
-    messages = iter(zip(*several, strict=True))  # of each, its batches by number
+    of_pools = iter(
+        zip(collection.task.pools, zip(*several, strict=True), strict=True)
+    )  # of each, its batches by number
     for column in collection.task.columns:
         model = column.randomizer.randomizer().model
-        theirs = [next(messages) for _ in range(model.num_messages)]
+        theirs = list(islice(of_pools, model.num_pools))
         opened = [
             [
                 open_batch(
@@ -109,12 +117,12 @@ def _opened(
                 )
                 for manifest, body in batches
             ]
-            for batches in theirs
+            for _, batches in theirs
         ]
-        inside, batches = [joined_messages(each) for each in zip(*opened, strict=True)], theirs[0]
+        inside, (pool, batches) = [joined_messages(each) for each in zip(*opened, strict=True)], theirs[0]
         last = batches[-1][0]
         found[column.value] = [
-            (each, manifest.num_reports) for each, (manifest, _) in zip(inside, batches, strict=True)
+            (each, manifest.num_reports // pool.messages) for each, (manifest, _) in zip(inside, batches, strict=True)
         ]
         refused[column.value] = Collected(  # counts in a manifest are of the collection so far
             collection=collection.id.hex(),
@@ -125,6 +133,12 @@ def _opened(
             tests=sum(each.tests for each in inside),
         )
     return found, refused
+
+
+def _seen(inside: OpenedBatch) -> int:
+    """Number of people whose messages were opened: where any spoiled one spoils all of its sender, without so many."""
+    people = inside.reports.num_users
+    return max(0, people - inside.spoiled) if inside.reports.model.is_all_or_nothing else people
 
 
 def release_folder(folder: Path, number: int) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ import httpx
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
 from shuffledp.core.flow import Progress
 from shuffledp.files.devices import Sent
-from shuffledp.parties.service.certificates import trusted
-from shuffledp.parties.service.oblivious_transport import ObliviousTransport
-from shuffledp.parties.service.pauses import Pauses
+from shuffledp.parties.http.certificates import trusted
+from shuffledp.parties.http.oblivious_transport import ObliviousTransport
+from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.public_columns import extensions_of
 from shuffledp.parties.wire.grammar import (
     UPLOAD_TYPE,
@@ -81,11 +82,13 @@ def configs_of(collection: Collection, now: datetime) -> list[HpkeConfig]:
 def sealed(collection: Collection, sent: Sent, config: HpkeConfig) -> list[Submission]:
     """Submission of each person, sealed to a key: every message of each column, in the order of the people."""
     of_messages: list[list[Report]] = []
+    pools = iter(collection.task.pools)
     for column, reports in zip(collection.task.columns, sent.reports, strict=True):
         blobs, messages = ReportLayout.of(reports.model).encode(reports), reports.model.num_messages
         beside = [extensions_of(column, row) for row in _rows(sent, reports.num_users)]
-        for first in range(messages):  # one of each person, sealed for a shuffle of its own
-            sealer = Sealer.to(config, collection_id=collection.id, column=len(of_messages))
+        theirs = [pool for pool in islice(pools, reports.model.num_pools) for _ in range(pool.messages)]
+        for first, pool in enumerate(theirs):  # a message of each person, sealed for the shuffle of its pool
+            sealer = Sealer.to(config, collection_id=collection.id, column=pool.number)
             pairs = zip(blobs[first::messages], beside, strict=True)
             of_messages.append([Report.of(sealer.seal(blob), public) for blob, public in pairs])
     return [Submission(reports) for reports in zip(*of_messages, strict=True)]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
 from shuffledp.files.writing import remove_left_over
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import SECONDS_OF_BODY, Problem, Refused
 from shuffledp.parties.service.batch_release import TOGETHER, is_released, release_folder, write_batch_release
 from shuffledp.parties.service.batch_store import BatchStore, Received
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.http_messages import SECONDS_OF_BODY, Problem, Refused
 from shuffledp.parties.wire.grammar import (
     COLLECTION_ID_BYTES,
     ID_BYTES,
@@ -110,7 +110,7 @@ class CollectionAtAnalyzer:
         signed, at = SignedManifest.read(head, 0, len(head))
         party = self.collection.shuffler.key
         manifest = verify(signed, [from_text(key, name="key") for key in (party.key, *party.successors)])
-        if manifest.collection_id != self.collection.id or manifest.column >= len(self.collection.task.messages):
+        if manifest.collection_id != self.collection.id or manifest.column >= len(self.collection.task.pools):
             raise RemoteProtocolError("a batch must be of this collection; it is of another.")
         if manifest.num_reports and manifest.number and self.collection.every is None:
             raise RemoteProtocolError("a batch must be the only one of its collection; there is another before it.")
@@ -119,7 +119,7 @@ class CollectionAtAnalyzer:
     async def release(self) -> None:
         """Write the releases of all complete batches; those written before are skipped."""
         async with self._one_at_a_time:
-            num_columns = len(self.collection.task.messages)
+            num_columns = len(self.collection.task.pools)
             released: list[Sequence[Received]] = []  # kept for the release over all batches
             for batches in await self._store.thread.do(self._store.complete, self.collection.id, num_columns):
                 number = batches[0][0].number
@@ -139,7 +139,7 @@ class CollectionAtAnalyzer:
 
     async def has_ended(self) -> bool:
         """Whether the last batch of every column has come, and all that can be released is released."""
-        num_columns = len(self.collection.task.messages)
+        num_columns = len(self.collection.task.pools)
         return await self._store.thread.do(self._store.has_ended, self.collection.id, num_columns)
 
     async def _end(self, number: int, released: Sequence[Sequence[Received]]) -> None:
@@ -147,7 +147,7 @@ class CollectionAtAnalyzer:
         if number == 0:
             self._log(Happened.NOT_RELEASED)
         came = await self._store.thread.do(self._store.count_before, self.collection.id, number)
-        if missing := number * len(self.collection.task.messages) - came:
+        if missing := number * len(self.collection.task.pools) - came:
             self._log(Happened.BATCH_MISSING, missing)  # the shuffler has made it, and left it out
         if len(released) < 2 or await self._is_written(self._folder / TOGETHER, released) is not None:
             await self._store.thread.do(self._store.end, self.collection.id)
@@ -175,7 +175,9 @@ class CollectionAtAnalyzer:
         except Exception:  # for any error, such as a full disk, other collections go on, and this one after a restart
             self._log(Happened.RELEASE_FAILED)
             return None
-        self._log(Happened.RELEASED, sum(min(manifest.num_reports for manifest, _ in each) for each in several))
+        pools = self.collection.task.pools
+        people = [[manifest.num_reports // pools[manifest.column].messages for manifest, _ in each] for each in several]
+        self._log(Happened.RELEASED, sum(map(min, people)))
         return True
 
     def _in_others(self, manifest: BatchManifest, ids: Sequence[bytes]) -> list[bool]:

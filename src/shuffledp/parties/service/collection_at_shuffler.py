@@ -15,6 +15,8 @@ from secrets import token_bytes
 from shuffledp._version import __version__
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError, ShuffleDPError
 from shuffledp.core.instants import instant
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.batch_order import draw_for, encoded
 from shuffledp.parties.service.batches import (
     Clean,
@@ -33,8 +35,6 @@ from shuffledp.parties.service.batches import (
     Tick,
     step,
 )
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.http_messages import Problem, Refused
 from shuffledp.parties.service.intake import Count, Row, Terms, counted_as, refusal
 from shuffledp.parties.service.public_columns import shapes_of
 from shuffledp.parties.service.report_queue import ReportQueue

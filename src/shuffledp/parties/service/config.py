@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import invalid
 from shuffledp.files.key_files import read_key
-from shuffledp.parties.service.connections import Limits
-from shuffledp.parties.service.serving import host_and_port
+from shuffledp.parties.http.connections import Limits
+from shuffledp.parties.http.serving import host_and_port
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, Role, ShufflerKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection

@@ -24,12 +24,12 @@ from shuffledp.documents.release_document import RELEASE_PAGE
 from shuffledp.files.devices import Sent
 from shuffledp.files.key_files import write_key
 from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.http.event_log import Happened
+from shuffledp.parties.http.web_pages import PLACE
+from shuffledp.parties.issuer.invitations import Invitation, new_invitations
 from shuffledp.parties.service.client import Receipt, answer_to, new_client, send
 from shuffledp.parties.service.device_token import DeviceToken
-from shuffledp.parties.service.event_log import Happened
-from shuffledp.parties.service.invitations import Invitation, new_invitations
 from shuffledp.parties.service.loopback_relay import run_relay
-from shuffledp.parties.service.web_pages import PLACE
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, ShufflerKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 
 from shuffledp.core.errors import LocalProtocolError, MalformedMessageError, RemoteProtocolError
+from shuffledp.parties.issuer.invitations import Invitation
 from shuffledp.parties.service.client import answer_to, try_way
-from shuffledp.parties.service.invitations import Invitation
 from shuffledp.parties.store.private_files import write_private
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, PendingToken, Token, TokenResponse
 from shuffledp.survey import Collection

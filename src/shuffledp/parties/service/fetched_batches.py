@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from starlette.responses import Response, StreamingResponse
 
 from shuffledp.core.errors import RemoteProtocolError
+from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
 from shuffledp.parties.service.forwarder import body_of
-from shuffledp.parties.service.http_messages import Problem, Refused
 from shuffledp.parties.service.report_store import Outgoing
 from shuffledp.parties.wire.closing import VALID
 from shuffledp.parties.wire.fetching import LONGEST_WAIT, FetchRequest, batch_digest

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, RemoteProtocolError
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.fetcher import Fetched, Fetcher, fetching_key
 from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE, party_client
-from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.wire.fetching import LONGEST_WAIT
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.survey import Collection

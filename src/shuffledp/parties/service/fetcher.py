@@ -8,10 +8,10 @@ from enum import Enum
 import httpx
 
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST, CollectionAtAnalyzer
-from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.forwarder import FIRST_PAUSE, LONGEST_PAUSE
-from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.wire.fetching import FETCH_TYPE, LONGEST_WAIT, FetchRequest, batch_digest
 from shuffledp.parties.wire.grammar import BATCH_TYPE, SignedManifest
 from shuffledp.parties.wire.keys import AnalyzerKey, in_text

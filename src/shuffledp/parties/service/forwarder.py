@@ -7,10 +7,10 @@ from pathlib import Path
 
 import httpx
 
-from shuffledp.parties.service.certificates import trusted
+from shuffledp.parties.http.certificates import trusted
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.pauses import Pauses
 from shuffledp.parties.service.report_store import Outgoing
 from shuffledp.parties.wire.grammar import BATCH_TYPE
 

@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import Refused, ok_response, problem_of, whole_body
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.http_messages import Refused, ok_response, problem_of, whole_body
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.grammar import (
     ID_BYTES,
@@ -77,8 +77,10 @@ class _Entrance:
 
     def __init__(self, at_shuffler: CollectionAtShuffler) -> None:
         self._at_shuffler, self._known = at_shuffler, dict[bytes, UploadRequest]()
-        models = [column.randomizer.randomizer().model for column in at_shuffler.collection.task.messages]
-        self._ends = [*accumulate((ReportLayout.of(model).length for model in models), initial=ID_BYTES)]
+        task = at_shuffler.collection.task
+        lengths = [ReportLayout.of(pool.column.randomizer.randomizer().model).length for pool in task.pools]
+        self._pools = [pool.number for pool in task.messages]
+        self._ends = [*accumulate((lengths[pool] for pool in self._pools), initial=ID_BYTES)]
 
     @property
     def length(self) -> int:
@@ -86,7 +88,7 @@ class _Entrance:
         return self._ends[-1]
 
     async def take(self, body: bytes) -> bytes:
-        """Answer to an upload: a name of 16 bytes, and a report for each column; errors as of an encrypted one."""
+        """Answer to an upload: a name of 16 bytes, and all messages of a person; errors as of an encrypted one."""
         if len(body) != self.length:
             raise MalformedMessageError(f"an upload must have {self.length} bytes; it has another length.")
         name = body[:ID_BYTES]
@@ -103,9 +105,7 @@ class _Entrance:
         """Reports of one person, sealed to the analyst as if the device had done it."""
         collection = self._at_shuffler.collection
         config = collection.analyzer.key.configs_at(datetime.now(UTC))[0]
-        sealers = [
-            Sealer.to(config, collection_id=collection.id, column=number) for number in range(len(self._ends) - 1)
-        ]
+        to = [Sealer.to(config, collection_id=collection.id, column=pool.number) for pool in collection.task.pools]
         parts = [body[start:end] for start, end in pairwise(self._ends)]
-        reports = tuple(Report.of(to.seal(part)) for to, part in zip(sealers, parts, strict=True))
+        reports = tuple(Report.of(to[pool].seal(part)) for pool, part in zip(self._pools, parts, strict=True))
         return UploadRequest((Submission(reports),))

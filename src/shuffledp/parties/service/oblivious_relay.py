@@ -23,10 +23,10 @@ from starlette.routing import Route
 
 from shuffledp.core import validate
 from shuffledp.core.validate import invalid
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import Problem, Refused, application, whole_body
 from shuffledp.parties.service.config import ListeningConfig
-from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.forwarder import party_client
-from shuffledp.parties.service.http_messages import Problem, Refused, application, whole_body
 from shuffledp.parties.service.run_services import endpoint_of, serve_until_asked
 from shuffledp.parties.wire.oblivious_http import OHTTP_REQUEST, OHTTP_RESPONSE
 from shuffledp.survey.addresses import check_address

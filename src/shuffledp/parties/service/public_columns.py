@@ -23,7 +23,8 @@ _BYTES_OF_COLUMN = 128  # of each public column; blanks fill it up, so that all 
 
 def shapes_of(task: Task, config: HpkeConfig) -> tuple[Shape, ...]:
     """Form of each message of a person, sealed to this key."""
-    return tuple(_shape(column, config) for column in task.messages)
+    shapes = {pool.number: _shape(pool.column, config) for pool in task.pools}
+    return tuple(shapes[pool.number] for pool in task.messages)
 
 
 def _shape(column: Column, config: HpkeConfig) -> Shape:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from itertools import chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -44,7 +44,7 @@ class Draw(Protocol):
     """Function that draws which reports leave, and in which order."""
 
     def __call__(
-        self, column: int, count: int, size: int, extensions: Callable[[], list[bytes]]
+        self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
     ) -> tuple[Integers, Integers]:
         """Origins of the extensions and of the ciphertext at each of ``size`` places, among ``count`` waiting reports.
 
@@ -53,7 +53,7 @@ class Draw(Protocol):
 
 
 class Made(NamedTuple):
-    """Facts of a batch before it is signed: column, number from 0, reports, digest of its body, counts so far."""
+    """Facts of a batch before it is signed: pool, number from 0, reports, digest of its body, counts so far."""
 
     column: int
     number: int
@@ -93,7 +93,7 @@ class ReportStore(Database):
 
     Args:
         folder: folder of the file, made if it is not there; for its owner only.
-        num_columns: private columns of the collection.
+        pools: number of a person's messages in each pool, in the order of a submission's rows.
         remembers: whether to recognize reports that left earlier, because further batches follow.
         longest: most bytes of a report, which sets the page size of a new file: a row larger than a page (above 16 kB)
             shows its order of arrival until the file is rewritten.
@@ -109,10 +109,11 @@ class ReportStore(Database):
     pragmas = (*Database.pragmas, "temp_store = MEMORY", f"journal_size_limit = {_MOST_BYTES_OF_LOG}")
 
     def __init__(
-        self, folder: Path, *, num_columns: int, remembers: bool, longest: int = 0, most: float = math.inf
+        self, folder: Path, *, pools: Sequence[int], remembers: bool, longest: int = 0, most: float = math.inf
     ) -> None:
         super().__init__(folder, first=(f"page_size = {_page_size(longest + _BYTES_BESIDE)}",))  # of a new file only
-        self._folder, self._columns, self._remembers = folder, num_columns, remembers
+        self._folder, self._remembers, self._messages = folder, remembers, tuple(pools)
+        self._pools = [slice(*ends) for ends in pairwise(accumulate(self._messages, initial=0))]  # places of rows
         self._unwritten = Counter[Count]()
         self.check_known((*_TABLES, _SPENT))
         if not self.finds("SELECT 1 FROM sqlite_master"):
@@ -120,7 +121,8 @@ class ReportStore(Database):
         self.run(_SPENT)  # a table that older folders without tokens lack
         self.check_tables((*_TABLES, _SPENT))
         ((phase, self.batches),) = self.rows("SELECT phase, batches FROM state")
-        self.phase, self.waiting = Phase(phase), self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0]
+        self.phase = Phase(phase)
+        self.waiting = self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0] // self._messages[0]
         self._key = self._read_key()
         self._left, self._is_tidy = most - self.counts().get(Count.STORED, 0), not self.waiting
         self.tidy()  # if an earlier process did not get to it
@@ -190,8 +192,8 @@ class ReportStore(Database):
         digests, shown = [each for _, each, _ in given], [token for *_, token in given if token is not None]
         names = [*chain.from_iterable(digests), *shown]
         taken = {name for name, count in Counter(names).items() if count > 1} if len(set(names)) < len(names) else set()
-        for column in range(self._columns):
-            theirs = [each[column] for each in digests]
+        for column, places in enumerate(self._pools):
+            theirs = [name for each in digests for name in each[places]]
             taken |= self._found("SELECT digest FROM reports WHERE column = ? AND digest", theirs, column)
             if self._remembers:
                 taken |= self._found("SELECT digest FROM seen WHERE column = ? AND digest", theirs, column)
@@ -213,12 +215,13 @@ class ReportStore(Database):
         return found
 
     def _insert(self, given: Sequence[_Given]) -> int:
-        """Store the rows that are new, each column in the order of its digests; returns their number."""
+        """Store the rows that are new, those of each pool in the order of their digests; returns their number."""
         inserted = 0
-        for column in range(self._columns):
+        for column, places in enumerate(self._pools):
             found = [
-                (column, digests[column], rows[column].extensions, rows[column].ciphertext)
+                (column, digest, row.extensions, row.ciphertext)
                 for rows, digests, _ in given
+                for row, digest in zip(rows[places], digests[places], strict=True)
             ]
             if found:
                 inserted += self.run_many("INSERT OR IGNORE INTO reports VALUES(?, ?, ?, ?)", sorted(found))
@@ -231,7 +234,7 @@ class ReportStore(Database):
     ) -> ReportError | Count:
         """Outcome of one submission, which is stored if it is new and there is room."""
         spent = token is not None and self.finds("SELECT 1 FROM spent WHERE token = ?", token)
-        kept = [self._kept(column, digest) for column, digest in enumerate(digests)]
+        kept = [self._kept(column, each) for column, places in enumerate(self._pools) for each in digests[places]]
         result = admission(rows, kept, is_spent=spent)
         if result is Count.STORED and is_full:
             return ReportError.REPORT_DROPPED
@@ -255,12 +258,9 @@ class ReportStore(Database):
         return written + self._unwritten
 
     def _write_counts(self, further: Counter[Count]) -> None:
+        add = "INSERT INTO counts VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET count = count + excluded.count"
         for name, count in (self._unwritten + further).items():
-            self.run(
-                "INSERT INTO counts VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET count = count + excluded.count",
-                name.value,
-                count,
-            )
+            self.run(add, name.value, count)
 
     # ---- letting them go --------------------------------------------------------------------------------------------
 
@@ -271,13 +271,13 @@ class ReportStore(Database):
         self.phase = phase
 
     def release(self, size: int, draw: Draw, sign: Sign) -> None:
-        """Move ``size`` reports of each column, drawn by lot, from the waiting ones to a batch on its way.
+        """Move reports of ``size`` people in each pool, drawn by lot, from the waiting ones to a batch on its way.
 
         Drawing, permuting, sending and deleting are one transaction.
         """
         with self.transaction():
-            for column in range(self._columns):
-                self._move(column, size, draw, sign)
+            for column, messages in enumerate(self._messages):
+                self._move(column, size * messages, draw, sign)
             self.run("UPDATE state SET batches = batches + 1")
         self.batches += 1
         self.waiting -= size
@@ -337,7 +337,7 @@ class ReportStore(Database):
             self.run("DELETE FROM reports")
             self.run("DELETE FROM seen")
             self.run("DELETE FROM spent")
-            for column in range(self._columns):
+            for column in range(len(self._pools)):
                 told = self.counts() if self.batches else {}  # else they would hint at the number of people
                 self._send(Made(column, self.batches, 0, sha256().digest(), told), sign)
             self.run("UPDATE state SET phase = ?", phase.value)

@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.parties.http.certificates import check_pair
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.serving import Endpoint, listen, serve_all
+from shuffledp.parties.http.web_pages import WithPages, read_pages
+from shuffledp.parties.issuer.invited_lists import FileStates, Lists, read_lists, state_of_lists
+from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer, issuer_app
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.service.analyzer_app import analyzer_app
 from shuffledp.parties.service.batch_store import BatchStore
-from shuffledp.parties.service.certificates import check_pair
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
 from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
 from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ListeningConfig, ShufflerConfig, named_keys
-from shuffledp.parties.service.event_log import EventLog, Happened
 from shuffledp.parties.service.fetcher import Fetcher, fetching_key
 from shuffledp.parties.service.forwarder import Forwarder, party_client
-from shuffledp.parties.service.invited_lists import FileStates, Lists, read_lists, state_of_lists
-from shuffledp.parties.service.issuer_app import CollectionAtIssuer, issuer_app
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.local_intake import LocalIntake
 from shuffledp.parties.service.report_store import ReportStore
-from shuffledp.parties.service.serving import Endpoint, listen, serve_all
 from shuffledp.parties.service.shuffler_app import metrics_app, shuffler_app
-from shuffledp.parties.service.web_pages import WithPages, read_pages
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import IssuerKey, in_text
 from shuffledp.survey import Collection
@@ -58,7 +58,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
                 named_keys(gateway_keys, collection.gateway)
             store = ReportStore(
                 Path(config.state) / collection.id.hex(),
-                num_columns=len(collection.task.messages),
+                pools=[pool.messages for pool in collection.task.pools],
                 remembers=collection.every is not None,
                 longest=max(terms_of(collection).lengths),
             )

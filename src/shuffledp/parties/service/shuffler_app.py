@@ -17,11 +17,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shuffledp.core.errors import RemoteProtocolError
-from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
-from shuffledp.parties.service.connections import when_trusted
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.gateway import ShufflerGateway, content_of, read_request, sealed
-from shuffledp.parties.service.http_messages import (
+from shuffledp.parties.http.connections import when_trusted
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.http.http_messages import (
     Problem,
     Refused,
     application,
@@ -32,8 +30,10 @@ from shuffledp.parties.service.http_messages import (
     problem_of,
     whole_body,
 )
+from shuffledp.parties.http.readiness import Try
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.gateway import ShufflerGateway, content_of, read_request, sealed
 from shuffledp.parties.service.intake import Count
-from shuffledp.parties.service.readiness import Try
 from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.binary_http import field

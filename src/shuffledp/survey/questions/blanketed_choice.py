@@ -91,11 +91,6 @@ class BlanketedChoice(SingleChoice):
         """Keys of the table with so many invented categories, and a message of each person."""
         return {**super(BlanketedChoice, cls).planned(epsilon0, numbers), "blanket_messages": 1.0}
 
-    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """No field: the page sends all messages of a person in one upload."""
-        del columns
-        return []
-
     def named(self, reports: "pa.Table") -> "pa.Table":
         """Reports as a file holds them, with categories by name."""
         return with_names(reports, (*self.targets, EMPTY))

@@ -127,9 +127,10 @@ function ticks(question, field, name, theirs, words) {
   return group;
 }
 
-function number(question, { lower, upper, clip }, name, theirs, words) {
-  const said = [filled(words.range, { lower: written(lower), upper: written(upper) }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
-  const input = element("input", { type: "number", name, id: name, step: "any", inputmode: "decimal" });
+function number(question, { lower, upper, clip, whole }, name, theirs, words) {
+  const range = whole ? words.range_whole : words.range;
+  const said = [filled(range, { lower: written(lower), upper: written(upper) }).join(""), ...(clip ? [words.clip] : []), ...(question.has_missing ? [words.empty] : [])];
+  const input = element("input", { type: "number", name, id: name, step: whole ? 1 : "any", inputmode: "decimal" });
   return element("label", { class: "number" }, element("span", {}, said.join("; ")), input);
 }
 
@@ -191,9 +192,9 @@ function chosen(text) {
   return text === "none" ? "none" : Number(text);
 }
 
-function inRange(text, { lower, upper, clip }) {
+function inRange(text, { lower, upper, clip, whole }) {
   const number = text.trim() === "" ? NaN : Number(text);
-  if (!Number.isFinite(number) || (!clip && (number < lower || number > upper))) {
+  if (!Number.isFinite(number) || (whole && !Number.isInteger(number)) || (!clip && (number < lower || number > upper))) {
     return null;
   }
   return Math.min(Math.max(number, lower), upper);
@@ -206,7 +207,14 @@ function bin(number, edges) {
 
 // A randomized report in words, each in its language.
 export function inWords(question, report, theirs, words) {
-  const { categories, number, part, parts, option, ticked: isTicked } = contentOf(question.model, report);
+  const said = contentOf(question.model, report);
+  const { categories, number, part, parts, option, ticked: isTicked, shares, bits, ones, empty } = said;
+  if (shares !== undefined) {
+    return filled(words.shares, { number: shares });
+  }
+  if (bits !== undefined) {
+    return filled(words.ones, { number: bits, ones });
+  }
   if (part !== undefined) {
     return filled(words.text_part, { part, parts, number });
   }
@@ -220,7 +228,7 @@ export function inWords(question, report, theirs, words) {
   const shown = some.flatMap((place, index) => [index ? "; " : "", named(question, place, theirs)]);
   const more = categories.length - some.length;
   const nothing = question.fields[0].ticks ? words.none_of_these : words.nothing;
-  return [...(shown.length ? shown : [nothing]), more ? `; ${filled(words.more, { number: more }).join("")}` : ""];
+  return [...(shown.length ? shown : [nothing]), more ? `; ${filled(words.more, { number: more }).join("")}` : "", empty ? `; ${filled(words.empty_messages, { number: empty }).join("")}` : ""];
 }
 
 // An answer by its number: a person's own words but for bins, and for none, which the page names.

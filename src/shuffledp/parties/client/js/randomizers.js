@@ -5,34 +5,25 @@
 // JavaScript hold 53 bits. A function takes the model, the number of an answer (a number in the model's range, or ticks),
 // and `words(count)`, an array of that many random words as BigInt; it returns the bytes of the report.
 
+import { WORDS, WORD_BITS, bytesOf, gridPosition, numberIn, numberOf, responded, secureWords, uniform, uniforms } from "./draws.js";
+import { countedBits, splitAndMix } from "./sums.js";
 import { integer, joined, sha256 } from "./wire.js";
-
-const WORD_BITS = 64n;
-const WORDS = 1n << WORD_BITS;
-
-// Random words from the browser's cryptographic source.
-export function secureWords(count) {
-  const words = new BigUint64Array(count);
-  for (let start = 0; start < count; start += 8192) {  // the most that the browser gives at once
-    crypto.getRandomValues(words.subarray(start, start + 8192));
-  }
-  return words;
-}
 
 // ---- categories
 
-// k-ary randomized response: words below the threshold keep the answer, each further share leads to the next one.
+// k-ary randomized response.
 function karyResponse(model, answer, words) {
   return numberOf(responded(model, answer, words), BigInt(model.domain_size) - 1n);
 }
 
-function responded(model, answer, words) {
+// The response under a blanket: after it messages that are empty, or have a uniform answer, by a coin each.
+function blanketed(model, answer, words) {
   const size = BigInt(model.domain_size);
-  const share = BigInt(model.share);
-  const truth = WORDS - share * (size - 1n);
-  const [word] = words(1);
-  const steps = word < truth ? 0n : (word - truth) / share + 1n;
-  return (BigInt(answer) + steps) % size;
+  const slots = Number(model.slots);
+  const response = responded(model, answer, words);
+  const hiding = uniforms(size, slots, words);
+  const drawn = [...words(slots)];
+  return [response, ...hiding.map((other, slot) => (drawn[slot] < BigInt(model.full) ? other : size))].map((each) => numberOf(each, size));
 }
 
 // Optimized unary encoding: every bit is an exact coin, and then the bit of the answer a fair one.
@@ -89,16 +80,6 @@ function hadamardResponse(model, answer, words) {
 
 // ---- numbers in a range
 
-// The place of a number on a grid of equal steps: the grid point below, and 2^64 times the rest of a step.
-function gridPosition(model, number, steps) {
-  const share = (number - model.lower) / (model.upper - model.lower);
-  if (share >= 1) {
-    return [steps, 0n];
-  }
-  const fixed = BigInt(Math.floor(share * 2 ** 64));
-  return [(fixed * steps) >> WORD_BITS, (fixed * steps) % WORDS];
-}
-
 // The mean from one bit: the nearer the number is to the upper end, the more words lead to 1.
 function oneBit(model, number, words) {
   const share = BigInt(model.response.share);
@@ -144,10 +125,6 @@ async function hashed(prefix, size, seed, bits) {
   return ((numberIn(drawn.slice(0, 16)) * key + numberIn(drawn.slice(16))) % (1n << 128n)) >> (128n - bits);
 }
 
-function bytesOf(value, width) {
-  return Uint8Array.from({ length: width }, (_, byte) => Number((value >> BigInt(8 * (width - 1 - byte))) & 255n));
-}
-
 // ---- ticks: which options a person ticked, as an array of 0 and 1
 
 // At most so many of the ticks: of more, those with the least words are kept.
@@ -160,17 +137,6 @@ function kept(ticks, most, words) {
   ticked.sort((one, other) => (drawn[one] < drawn[other] ? -1 : drawn[one] > drawn[other] ? 1 : one - other));
   const chosen = new Set(ticked.slice(0, most));
   return ticks.map((_, place) => (chosen.has(place) ? 1 : 0));
-}
-
-// A whole number below a bound, each equally likely: the upper half of the product of a word, which is drawn anew where
-// the lower half is below 2^64 mod bound.
-function uniform(bound, words) {
-  for (;;) {
-    const product = words(1)[0] * bound;
-    if (product % WORDS >= WORDS % bound) {
-      return product >> WORD_BITS;
-    }
-  }
 }
 
 function aboutOption(model, option, ticked) {
@@ -218,20 +184,7 @@ function allSets(model, ticks, words) {
   return karyResponse({ domain_size: every.length, share: model.share }, answer, words);
 }
 
-// ---- what a report looks like
-
-// A number in the fewest of 1, 2, 4 or 8 bytes that hold the largest, the most significant one first.
-function numberOf(value, largest) {
-  const width = [1, 2, 4].find((bytes) => largest < 1n << BigInt(8 * bytes)) ?? 8;
-  return bytesOf(value, width);
-}
-
 // ---- what a report says
-
-// The number in the bytes of a report.
-function numberIn(report) {
-  return report.reduce((total, byte) => total * 256n + BigInt(byte), 0n);
-}
 
 // The numbers of the categories for which a test holds.
 function categoriesWhere(model, holds) {
@@ -285,6 +238,22 @@ function oneSet(model, report) {
   return { categories: sets(Number(model.num_options), Number(model.at_most))[Number(numberIn(report))] };
 }
 
+// The answers in messages, of which the first is a person's own response; empty ones have the number after the last.
+function answersAmongOthers(model, messages) {
+  const found = messages.map((each) => Number(numberIn(each)));
+  const categories = found.filter((each) => each < Number(model.domain_size));
+  return { categories, empty: found.length - categories.length };
+}
+
+// So many numbers, each of which is uniform by itself.
+function numbersOfChance(model, messages) {
+  return { shares: messages.length };
+}
+
+function numberOfOnes(model, messages) {
+  return { ones: messages.filter(([bit]) => bit === 1).length, bits: messages.length };
+}
+
 // By kind: how an answer is randomized, and what a report says (the numbers of `categories`, or a `number`).
 export const KINDS = {
   "k-rr": [karyResponse, oneCategory],
@@ -296,6 +265,9 @@ export const KINDS = {
   "columns": [tickColumns, tickedOptions],
   "one-option": [oneOption, oneTick],
   "all-sets": [allSets, oneSet],
+  "k-rr-blanket": [blanketed, answersAmongOthers],
+  "split-and-mix": [splitAndMix, numbersOfChance],
+  "counted-bits": [countedBits, numberOfOnes],
 };
 
 // The bytes of a report on an answer, by the randomizer that a model describes; an array of them for several messages,

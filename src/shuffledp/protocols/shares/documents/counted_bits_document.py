@@ -5,7 +5,7 @@ from typing import cast
 
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Text, told
-from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
 

@@ -6,9 +6,9 @@ from typing import cast
 
 from shuffledp.core.text import in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Role, Text, told
-from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.document import Section
 from shuffledp.documents.family_document import FamilyDocument
+from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.protocols.shares.documents.counted_bits_document import CountedBitsPlanDocument, SumPlanDocument
 from shuffledp.protocols.shares.documents.vector_sum_document import VectorSumPlanDocument
 from shuffledp.protocols.shares.documents.ways_document import ways_section

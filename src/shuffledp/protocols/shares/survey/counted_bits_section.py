@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shuffledp.core import validate
 from shuffledp.core.described import ELSEWHERE
@@ -14,8 +14,10 @@ from shuffledp.protocols.shares.analyzers.bit_counts import BitSumAnalyzer
 from shuffledp.protocols.shares.planning.calibrated_bits import counted_bits
 from shuffledp.protocols.shares.randomizers.counted_bits import CountedBits
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.protocols.shares.survey.two_answers import RangeOrTwoAnswers
 from shuffledp.randomizers.families import Mechanism
-from shuffledp.survey.questions.question import AnswerColumns, Ranged, Read
+from shuffledp.randomizers.inputs import Category
+from shuffledp.survey.questions.question import AnswerColumns, Read
 from shuffledp.survey.section import Circumstances, OutOfRange
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class CountedBitsPlan(FamilyPlan):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountedBitsSection(Ranged, ProtocolSection):
+class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
     """Counted bits: sums and means that few liars cannot spoil; the task sets ``circumstances``."""
 
     kind: ClassVar[str] = "counted-bits"
@@ -66,6 +68,7 @@ class CountedBitsSection(Ranged, ProtocolSection):
     epsilon: float
     lower: float
     upper: float
+    categories: tuple[Category, ...] | None = None
     statistic: str = "mean"
     error: float | None = None
     dropout_fraction: float = 0.0
@@ -74,8 +77,13 @@ class CountedBitsSection(Ranged, ProtocolSection):
 
     def __post_init__(self) -> None:
         super(CountedBitsSection, self).__post_init__()
+        self.check_two()
         if self.error is not None:
             validate.positive(error=self.error)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but the range of two answers."""
+        return self.without_ends(super(CountedBitsSection, self).to_dict())
 
     def solved(self, here: Circumstances) -> CountedBits:
         """The randomizer with the fewest bits that err no more than ``error``."""
@@ -87,16 +95,16 @@ class CountedBitsSection(Ranged, ProtocolSection):
         return BitSumAnalyzer(statistic=self.statistic, level=level)
 
     def read(self, answers: AnswerColumns) -> Read:
-        """Numbers in the range."""
-        return answers.in_range(0, self.ends, clip=self.clips, whole=False, title=self.title)
+        """Numbers in the range, or those of the two answers."""
+        return self.read_number(answers, whole=False, title=self.title)
 
     def expected_error(self, num_users: int) -> ExpectedError:
         """Errors from the coins and the most that rounding can add, whatever the values are."""
         unit = self.unit_of(num_users) / num_users
         return ExpectedError(
-            at=f"values spread evenly from {self.lower:g} to {self.upper:g}",
+            at=self.expected_values,
             standard_error=math.sqrt(self.randomizer().model.sum_variance(num_users)) * unit,
-            sampling_error=(self.upper - self.lower) * math.sqrt(num_users / 12) * unit,
+            sampling_error=math.sqrt(self.expected_spread * num_users) * unit,
         )
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> CountedBitsPlan:

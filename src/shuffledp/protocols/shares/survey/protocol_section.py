@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -36,8 +36,10 @@ from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffler
+from shuffledp.protocols.shares.survey.two_answers import RangeOrTwoAnswers, with_ends
 from shuffledp.randomizers.families import Mechanism
-from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Question, Ranged, Read
+from shuffledp.randomizers.inputs import Category
+from shuffledp.survey.questions.question import AnswerColumns, MeanQuestion, Question, Read
 from shuffledp.survey.section import Circumstances, OutOfRange
 from shuffledp.survey.shuffler_section import PlainSection
 
@@ -95,6 +97,11 @@ class ProtocolSection(MeanQuestion):
 
     def __post_init__(self) -> None:
         validate.one_of(STATISTICS, statistic=self.statistic)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The section written by ``to_dict``; two categories stand for a range from 0 to 1."""
+        return super().from_dict(with_ends(data))
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
@@ -215,7 +222,7 @@ class HostedSection(ProtocolSection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitAndMixSection(Ranged, HostedSection):
+class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
     """Split and mix: sums and means with the error of a trusted curator; the task sets ``circumstances``."""
 
     kind: ClassVar[str] = "split-and-mix"
@@ -225,6 +232,7 @@ class SplitAndMixSection(Ranged, HostedSection):
     lower: float
     upper: float
     statistic: str = "mean"
+    categories: tuple[Category, ...] | None = None
     dimension: int = 1
     l1_bounded: bool = False
     integer: bool = False
@@ -236,7 +244,26 @@ class SplitAndMixSection(Ranged, HostedSection):
     def __post_init__(self) -> None:
         super(SplitAndMixSection, self).__post_init__()
         validate.integer_at_least(1, dimension=self.dimension)
+        self.check_two()
+        if self.categories is not None:
+            if self.dimension > 1:
+                raise invalid("left out with two categories", dimension=self.dimension)
+            object.__setattr__(self, "integer", True)
         self._check_hosts()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but those about hosts at their default, and the range of two answers."""
+        return self.without_ends(super(SplitAndMixSection, self).to_dict())
+
+    def page_fields(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Field for a number or one of two answers; none for lists, which the page cannot ask for."""
+        return super(SplitAndMixSection, self).page_fields(columns) if self.dimension == 1 else []
+
+    def targets_of(self, column: str) -> tuple[str, ...]:
+        """The column's name, with the answer that is counted, or each coordinate of a list in square brackets."""
+        if self.dimension == 1:
+            return super(SplitAndMixSection, self).targets_of(column)
+        return MeanQuestion.targets_of(self, column)
 
     def solved(self, here: Circumstances) -> SplitAndMix:
         """The randomizer with the fewest messages that are certified."""
@@ -278,7 +305,7 @@ class SplitAndMixSection(Ranged, HostedSection):
     def read(self, answers: AnswerColumns) -> Read:
         """Numbers in the range; or lists of them, or of nonnegative ones with a bounded sum."""
         if self.dimension == 1:
-            return answers.in_range(0, self.ends, clip=self.clips, whole=self.integer, title=self.title)
+            return self.read_number(answers, whole=self.integer, title=self.title)
 
         def fits(vectors: NDArray[np.float64]) -> NDArray[np.bool_]:
             fit = np.asarray(np.isfinite(vectors).all(axis=1))
@@ -318,14 +345,16 @@ class SplitAndMixSection(Ranged, HostedSection):
     def expected_values(self) -> str:
         """Assumption behind expected errors, in words: evenly spread values."""
         if self.dimension == 1:
-            return f"values spread evenly from {self.lower:g} to {self.upper:g}"
+            return super(SplitAndMixSection, self).expected_values
         if self.l1_bounded:
             return f"each coordinate of lists spread evenly over those that add up to {self.upper:g} at most"
         return f"each coordinate of lists of values spread evenly from {self.lower:g} to {self.upper:g}"
 
     @property
     def expected_spread(self) -> float:
-        """Variance of the uniform law on the range, or on lists with a bounded sum."""
+        """Variance of the uniform law on the range, on the two answers, or on lists with a bounded sum."""
+        if self.dimension == 1:
+            return super(SplitAndMixSection, self).expected_spread
         others = self.dimension if self.l1_bounded else 1
         return (self.upper - self.lower) ** 2 * others / ((others + 1) ** 2 * (others + 2))
 

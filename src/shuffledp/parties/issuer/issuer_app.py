@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.http_messages import (
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.http_messages import (
     Problem,
     Refused,
     application,
@@ -26,9 +26,9 @@ from shuffledp.parties.service.http_messages import (
     ok_response,
     whole_body,
 )
-from shuffledp.parties.service.invitations import CODE_BYTES, digest_of
-from shuffledp.parties.service.invited_lists import Lists
-from shuffledp.parties.service.issuer_store import IssuerStore
+from shuffledp.parties.issuer.invitations import CODE_BYTES, digest_of
+from shuffledp.parties.issuer.invited_lists import Lists
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.keys import IssuerKey, from_text, in_text

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import Block, Role, Text, told
-from shuffledp.documents.collection_document import collection_document
+from shuffledp.documents.collections.collection_document import collection_document
+from shuffledp.documents.collections.published_document import result_blocks
+from shuffledp.documents.collections.sending_document import status_document
 from shuffledp.documents.document import Document, Section
-from shuffledp.documents.published_document import result_blocks
-from shuffledp.documents.sending_document import status_document
 from shuffledp.survey import LOCAL_NETWORK, Collection, WebPage
 from shuffledp.survey.trusted_parties import serves_page
 

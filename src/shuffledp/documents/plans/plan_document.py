@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.blanket_plan_document import BlanketPlanDocument
 from shuffledp.documents.blocks import DETAIL, Column, Role, Table, Text, told
-from shuffledp.documents.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.family_document import document_of
 from shuffledp.documents.follow_up_document import asked_in_plan
 from shuffledp.documents.open_answers_document import OpenAnswerPlan
+from shuffledp.documents.plans.blanket_plan_document import BlanketPlanDocument
+from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.plans.tick_plan_document import TickPlanDocument
 from shuffledp.documents.statement_document import promise_of
-from shuffledp.documents.tick_plan_document import TickPlanDocument
 from shuffledp.documents.words import (
     NO_CURATOR,
     all_or_nothing,

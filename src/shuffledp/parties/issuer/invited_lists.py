@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.parties.service.invitations import Invited
+from shuffledp.parties.issuer.invitations import Invited
 from shuffledp.parties.wire.keys import from_text
 
 _ENDING = ".json"  # ending of lists in a folder

@@ -18,8 +18,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope
 
 from shuffledp.core.errors import RemoteProtocolError
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.readiness import Readiness, Try
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.readiness import Readiness, Try
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import from_text

@@ -9,21 +9,21 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from parties.issuer.issuing import WithTokens, issuer_key
 from parties.service.at_work import Logged, run
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens, issuer_key
 from parties.service.test_shuffler_app import problem
 from shuffledp.core.errors import InputDataError, InvalidParameterError, LocalProtocolError, RemoteProtocolError
 from shuffledp.files.key_files import write_key
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.issuer import invitations, issuer_app
+from shuffledp.parties.issuer.invitations import Invitation, Invited, digest_of
+from shuffledp.parties.issuer.invited_lists import Lists
+from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
+from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.service import client as sending
-from shuffledp.parties.service import invitations, issuer_app
 from shuffledp.parties.service.config import IssuerConfig
 from shuffledp.parties.service.device_token import DeviceToken
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.invitations import Invitation, Invited, digest_of
-from shuffledp.parties.service.invited_lists import Lists
-from shuffledp.parties.service.issuer_app import CollectionAtIssuer
-from shuffledp.parties.service.issuer_store import IssuerStore
 from shuffledp.parties.service.run_services import run_issuer
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import ShufflerKey, from_text, in_text

@@ -12,7 +12,7 @@ from typing import Any
 
 from shuffledp.core.errors import BudgetExceededError, InvalidParameterError, LocalProtocolError
 from shuffledp.core.validate import invalid
-from shuffledp.survey.ledger_lines import (
+from shuffledp.survey.ledgers.ledger_lines import (
     EVERYBODY,
     VERSION,
     Charge,

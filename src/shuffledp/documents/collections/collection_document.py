@@ -11,7 +11,7 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.prefix_models import told_alone
 from shuffledp.core.statement_terms import Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.text import count_of, percent, printable
+from shuffledp.core.text import count_of, names_of, percent, printable
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.documents.blocks import DETAIL, Block, Pairs, Role, Text, told
 from shuffledp.documents.document import Document, Section
@@ -133,7 +133,9 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
 def _question(column: Column) -> str:
     """A private column, with its answers if they are few."""
     question = column.randomizer
-    answers = question.targets if len(question.categories_of_answers) == 1 else question.offered
+    of_one = question.categories_of_answers
+    rows = max((question.targets, *map(names_of, of_one)), key=len)  # with that of no answer, where it is one
+    answers = rows if len(of_one) == 1 else question.offered
     named = column.label if column.question is None else f"{column.question} as {column.label}"
     listed = ", ".join(map(printable, answers[:_MOST_ANSWERS])) + ", ..." * (len(answers) > _MOST_ANSWERS)
     model = question.randomizer().model

@@ -4,7 +4,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from shuffledp.parties.service.connections import Connection, Connections, Limits
+from shuffledp.parties.http.connections import Connection, Connections, Limits
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

@@ -16,12 +16,12 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from parties.http.floods import certified, flooded
 from parties.service.at_work import looks_sealed, run
-from parties.service.floods import certified, flooded
 from parties.service.processes import place, until
+from shuffledp.parties.http.connections import Connections, Limits, _network
+from shuffledp.parties.http.http_parsers import H11Connection, fastest_parser, limited, with_httptools
 from shuffledp.parties.service.config import ShufflerConfig
-from shuffledp.parties.service.connections import Connections, Limits, _network
-from shuffledp.parties.service.http_parsers import H11Connection, fastest_parser, limited, with_httptools
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE, UploadRequest
 
 FEW = "[limits]\nmost_connections = 100\n"

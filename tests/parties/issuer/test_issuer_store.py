@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 from cli.running import shuffledp
+from parties.issuer.issuing import WithTokens
+from parties.issuer.test_issuer import on_disk
 from parties.service.at_work import Logged, run
-from parties.service.issuing import WithTokens
 from parties.service.processes import place, until
-from parties.service.test_issuer import on_disk
-from shuffledp.parties.service import invitations, run_services
-from shuffledp.parties.service.event_log import EventLog
-from shuffledp.parties.service.invitations import digest_of
-from shuffledp.parties.service.issuer_app import CollectionAtIssuer
-from shuffledp.parties.service.issuer_store import IssuerStore
+from shuffledp.parties.http.event_log import EventLog
+from shuffledp.parties.issuer import invitations
+from shuffledp.parties.issuer.invitations import digest_of
+from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
+from shuffledp.parties.issuer.issuer_store import IssuerStore
+from shuffledp.parties.service import run_services
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import from_text
 from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, PendingToken

@@ -2,9 +2,9 @@
 
 import ssl
 
-from parties.service.floods import certified
+from parties.http.floods import certified
 from parties.service.processes import place, until
-from shuffledp.parties.service import certificates
+from shuffledp.parties.http import certificates
 
 
 def test_a_renewed_certificate_is_taken_without_a_restart_and_a_wrong_pair_is_not(tmp_path, monkeypatch):

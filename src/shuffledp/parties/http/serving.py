@@ -12,9 +12,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from shuffledp.core.validate import invalid
-from shuffledp.parties.service.certificates import follow_pair
-from shuffledp.parties.service.connections import Limits
-from shuffledp.parties.service.http_parsers import limited
+from shuffledp.parties.http.certificates import follow_pair
+from shuffledp.parties.http.connections import Limits
+from shuffledp.parties.http.http_parsers import limited
 
 _FILES_BESIDE = 64  # open files of a process besides its connections
 _SECONDS_TO_END = 5

@@ -6,11 +6,11 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
+from parties.issuer.issuing import WithTokens
 from parties.service.given import Parties
-from parties.service.issuing import WithTokens
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.parties.client.respondents_page import with_page
-from shuffledp.parties.service.web_pages import WithPages, read_pages
+from shuffledp.parties.http.web_pages import WithPages, read_pages
 from shuffledp.survey import WebPage
 
 OWN, ELSEWHERE = "https://mixer.example/pages/survey", "https://ask.example/survey.html"

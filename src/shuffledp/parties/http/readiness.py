@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from shuffledp.parties.service.event_log import EventLog, Happened
+from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.store.database import StorageError
 
 Try = Callable[[], Awaitable[object]]  # writes and deletes data; raises StorageError if the disk is full

@@ -8,15 +8,15 @@ from contextlib import suppress
 import httpx
 import pytest
 
+from parties.issuer.issuing import WithTokens
 from parties.service.at_work import Logged, looks_sealed, run, shuffler
-from parties.service.issuing import WithTokens
 from parties.service.processes import place, until
 from parties.service.test_report_store import small_disk
+from shuffledp.parties.http import readiness
+from shuffledp.parties.http.event_log import EventLog, Happened
+from shuffledp.parties.http.readiness import Readiness
 from shuffledp.parties.relay.mailboxes import Mailboxes
-from shuffledp.parties.service import readiness
 from shuffledp.parties.service.batch_store import BatchStore
-from shuffledp.parties.service.event_log import EventLog, Happened
-from shuffledp.parties.service.readiness import Readiness
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.grammar import UploadRequest
 

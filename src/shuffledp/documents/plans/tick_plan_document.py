@@ -6,7 +6,7 @@ from typing import cast
 
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import Block, Column, Role, Table, Text, told
-from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.documents.words import NOTHING
 from shuffledp.planning.tick_ways import TickWay, TickWays
 

@@ -8,10 +8,10 @@ from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, PAGE
 from shuffledp.documents.document import Section
-from shuffledp.documents.false_reports_document import false_reports_section
 from shuffledp.documents.family_document import documents_of_families
 from shuffledp.documents.page import page_of
-from shuffledp.documents.plan_document import plan_document
+from shuffledp.documents.plans.false_reports_document import false_reports_section
+from shuffledp.documents.plans.plan_document import plan_document
 from shuffledp.documents.words import listed
 from shuffledp.survey import Plan
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from shuffledp.core.text import in_digits
 from shuffledp.documents.blocks import Block, Column, Table, Text
-from shuffledp.documents.column_plan_document import ColumnPlanDocument
+from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.planning.blanket_plan import BlanketOption, BlanketPlan
 
 

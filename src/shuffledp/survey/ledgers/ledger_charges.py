@@ -12,7 +12,7 @@ from shuffledp.shufflers import IdentityShuffleModel
 from shuffledp.survey.budget import pair_of
 from shuffledp.survey.columns import Column
 from shuffledp.survey.earlier import EarlierRelease
-from shuffledp.survey.ledger_lines import Charge
+from shuffledp.survey.ledgers.ledger_lines import Charge
 from shuffledp.survey.task import Task
 
 

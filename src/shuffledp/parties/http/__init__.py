@@ -1,0 +1,8 @@
+"""HTTP as all parties serve and ask it, whatever their role.
+
+In reading order: `event_log` (all that is ever logged), `http_messages` (bodies within limits, and error answers of one
+length), `readiness` (whether there is room to store), `web_pages` (pages for people who answer); `connections` and
+`http_parsers` (limits that hold while others misbehave), `certificates`, `serving` (applications at their addresses).
+
+For whoever asks a service: `oblivious_transport` (through a relay) and `pauses` (between attempts).
+"""

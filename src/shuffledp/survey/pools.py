@@ -1,0 +1,43 @@
+"""Pools of a collection: messages of everybody that one shuffle mixes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shuffledp.survey.columns import Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Messages that one shuffle mixes: so many of each person, all about one private column.
+
+    All devices send equally many messages into a pool, in one upload of one length, and the shuffler pours those of
+    everybody together; so whoever opens the pool cannot tell which messages came from one person.
+
+    Args:
+        number: from 0, in the order of a person's messages; the ``column`` of manifests, and part of what a report is
+            sealed for.
+        column: what the messages are about.
+        messages: of each person.
+        host: number of the shuffler that mixes it.
+    """
+
+    number: int
+    column: Column
+    messages: int = 1
+    host: int = 0
+
+
+def pools_of(columns: Sequence[Column]) -> tuple[Pool, ...]:
+    """Pools of private columns, as the models of their randomizers say: mostly one of one message each.
+
+    Example:
+        >>> from shuffledp.survey import Task
+        >>> randomizer = {"kind": "k-rr", "epsilon0": 1.0, "categories": ["No", "Yes"], "blanket": True}
+        >>> asked = {"value": "smokes", "randomizer": randomizer | {"blanket_messages": 2.5}}
+        >>> task = Task.from_dict({"name": "survey", "release": {"delta": 1e-6}} | asked)
+        >>> [(pool.number, pool.messages) for pool in pools_of(task.columns)]
+        [(0, 4)]
+    """
+    models = [(column, column.randomizer.randomizer().model) for column in columns]
+    several = [(column, model.messages_per_round) for column, model in models for _ in range(model.num_pools)]
+    return tuple(Pool(number=number, column=column, messages=each) for number, (column, each) in enumerate(several))
