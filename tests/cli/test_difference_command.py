@@ -154,7 +154,7 @@ def test_people_who_were_not_asked_or_did_not_answer_are_no_option_and_words_are
             {"column": "pets", "kind": "multi-select", "options": ["cat", "dog"], "at_most": 2, "after": "way = car"}
             | {"randomizer": {"kind": "columns", "epsilon0": 3.0}},
         ],
-        "release": {"delta": 1e-6, "compare": ["options"]},
+        "release": {"delta": 1e-6, "compare": ["options"], "minimum_batch": 400},
     }
     words = {
         "name": "jobs",
@@ -184,6 +184,12 @@ def test_people_who_were_not_asked_or_did_not_answer_are_no_option_and_words_are
     assert jobs["differences"][0]["lower"] < 0 < jobs["differences"][0]["upper"]
     assert "options needs" in refused(2, "difference", tmp_path / "1.json")
     said = " ".join(shuffledp("difference", tmp_path / "0.json").out.split())
+    assert "cat - dog among those asked" in said
+    assert found[1]["differences"][0]["estimate"] > 0.9  # of those asked all have a cat
+    too_few = json.loads((tmp_path / "0.json").read_text(encoding="utf-8"))
+    too_few["estimates"] = [row for row in too_few["estimates"] if "among" not in row["statistic"]]
+    (tmp_path / "few.json").write_text(json.dumps(too_few), encoding="utf-8")
+    said = " ".join(shuffledp("difference", tmp_path / "few.json").out.split())
     assert "Differences of shares of all people, asked or not" in said
     said = " ".join(shuffledp("difference", tmp_path / "1.json", tmp_path / "2.json").out.split())
     assert "In one of the releases only, and not compared: smit and tech." in said

@@ -5,8 +5,8 @@ cross_tables (of two answers), independence_tests (of both), histograms (of a nu
 tick_shares (of options that people tick), means, word_shares (of open answers, over prefix_search), blanketed_shares
 (from responses under a blanket), among_asked (of questions that some people are asked), sums (of split and mix),
 regional (frequencies at places), post_stratification (of each stratum, added up), group_preservation (how much of a
-group's answers stays in its slots), differences (between two numbers, with intervals that hold together). Each name is
-imported when it is first used.
+group's answers stays in its slots), contrasts (pairs of numbers, with how errors go together), differences (between two
+numbers, with intervals that hold together). Each name is imported when it is first used.
 """
 
 from shuffledp.protocols import face

@@ -26,9 +26,11 @@ from .word_shares import WordEstimate as WordEstimate
 from .word_shares import WordSummary as WordSummary
 from .blanketed_shares import BlanketAnalyzer as BlanketAnalyzer
 from .blanketed_shares import BlanketSummary as BlanketSummary
+from .among_asked import AMONG as AMONG
 from .among_asked import FollowUpAnalyzer as FollowUpAnalyzer
-from .differences import About as About
-from .differences import Contrast as Contrast
+from .among_asked import related as related
+from .contrasts import About as About
+from .contrasts import Contrast as Contrast
 from .differences import Differences as Differences
 from .differences import between as between
 from .differences import compared as compared

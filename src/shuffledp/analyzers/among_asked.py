@@ -5,14 +5,14 @@ the same reports. Fieller's interval holds the quotients r for which ``share - r
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from shuffledp.analyzers.exact_intervals import needs_exact
-from shuffledp.analyzers.frequencies import FrequencySummary
+from shuffledp.analyzers.frequencies import Frequencies, FrequencySummary
 from shuffledp.analyzers.frequency_sums import FrequencySums
 from shuffledp.analyzers.tick_shares import TickAnalyzer, TickSummary
 from shuffledp.analyzers.word_shares import OTHERS, WordEstimate, WordSummary
@@ -21,6 +21,7 @@ from shuffledp.core.estimates import NOT_ASKED, SHARES, AskedEstimate, Estimate,
 from shuffledp.core.flow import Analyzer, Summary, View
 from shuffledp.core.table import Floats
 
+AMONG = " among those asked"  # after the name of the statistic
 _TRIED = np.linspace(0.0, 1.0, 5)  # quotients for which reports must be enough to be nearly normal
 
 
@@ -53,14 +54,30 @@ class Quotients:
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / self.asked)
 
     def fieller(self, level: float) -> Floats:
-        """Ends of Fieller's intervals, shape (answers, 2); 0 and 1 where it is not certain that anybody was asked."""
+        """Ends of Fieller's intervals, shape (answers, 2); infinite where it is not certain that anybody was asked."""
         square, (of_own, of_asked) = normal_half_width(level) ** 2, self.variances
         leading = self.asked**2 - square * of_asked
         if leading <= 0:
-            return np.tile(SHARES, (len(self.own), 1))
+            return np.tile((-np.inf, np.inf), (len(self.own), 1))
         half = self.own * self.asked - square * self.together
         spread = np.sqrt(np.maximum(half**2 - leading * (self.own**2 - square * of_own), 0.0))
         return np.stack([half - spread, half + spread], axis=1) / leading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AmongAsked(Estimate):
+    """Estimated shares among those asked, with those of all people that they are quotients of.
+
+    Args:
+        whole: shares of all people: the same answers first, and last of the people who were not asked.
+    """
+
+    whole: Estimate
+
+    @property
+    def compared_targets(self) -> tuple[str, ...]:
+        """All answers; of two of which people choose one the last, since the share of the other is what is left."""
+        return self.target[-1:] if len(self.target) == 2 and isinstance(self.whole, Frequencies) else self.target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +131,8 @@ class FollowUpAnalyzer:
 def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Floats, people: float) -> Estimate:
     """Estimate among those asked of so many ``people``, with intervals that reach to the nearest shares."""
     shares, inside = found.shares, np.clip(found.shares, *SHARES)
-    return Estimate(
-        statistic=f"{whole.statistic} among those asked",
+    among = Estimate(
+        statistic=f"{whole.statistic}{AMONG}",
         target=target,
         estimate=shares,
         standard_error=found.standard_error,
@@ -125,6 +142,17 @@ def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Flo
         level=whole.level,
         num_reports=whole.num_reports,
     )
+    return related(among, whole)
+
+
+def related(among: Estimate, whole: Estimate) -> Estimate:
+    """Shares among those asked as quotients of these of all people; as they are where rows are not the same, as words.
+
+    Differences between `AmongAsked` shares take into account that all have one divisor.
+    """
+    if whole.target[:-1] != among.target:
+        return among
+    return AmongAsked(**{each.name: getattr(among, each.name) for each in fields(Estimate)}, whole=whole)
 
 
 def _of_values(summary: FrequencySummary, whole: Estimate, level: float, least: float) -> Estimate | None:

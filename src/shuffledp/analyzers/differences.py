@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.analyzers.among_asked import AmongAsked
+from shuffledp.analyzers.asked_contrasts import AskedContrast
+from shuffledp.analyzers.contrasts import About, Contrast
 from shuffledp.analyzers.largest_errors import level_of_each
 from shuffledp.core import validate
 from shuffledp.core.estimates import Estimate
@@ -18,93 +20,6 @@ from shuffledp.core.validate import invalid
 LESS = " - "  # between the two that are compared
 DIFFERENCE = " (difference)"  # after the name of the statistic
 MOST_COMPARISONS = 1000
-
-Places = NDArray[np.intp]
-
-
-class About(StrEnum):
-    """People that a difference is about: a population that those asked are a random sample of, or those asked."""
-
-    POPULATION = "population"
-    ASKED = "people asked"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Contrast:
-    """Pairs of rows that are compared, with how their errors go together.
-
-    Args:
-        first: has the rows from which those of ``second`` are taken.
-        second: the same estimate, or that of another release.
-        places: rows of the first and of the second one, shape (pairs,) each.
-        target: a name for each pair.
-        randomizing: covariances of what randomizing adds to the two, shape (pairs,).
-        sampling: those of what sampling adds; None if unknown, and then differences are about those asked.
-    """
-
-    first: Estimate
-    second: Estimate
-    places: tuple[Places, Places]
-    target: tuple[str, ...]
-    randomizing: Floats
-    sampling: Floats | None
-
-    @property
-    def about(self) -> About:
-        """People that the differences are about."""
-        return About.ASKED if self.sampling is None else About.POPULATION
-
-    def intervals(self, level: float) -> Floats:
-        """Ends of the intervals of this coverage each, shape (pairs, 2).
-
-        With intervals (l, u) around f of both, a difference reaches sqrt((f1 - l1)^2 + (u2 - f2)^2 - 2 r (f1 - l1) (u2
-        - f2)) below itself, with r the correlation of both errors; and above likewise. Of normal intervals that is the
-        normal one.
-        """
-        population = self.sampling is not None
-        center, below, above = self._reaches(self.first, self.places[0], level, population=population)
-        other, under, over = self._reaches(self.second, self.places[1], level, population=population)
-        r = self._correlation(population=population)
-        apart = center - other
-        low = apart - np.sqrt(np.maximum(below**2 + over**2 - 2 * r * below * over, 0.0))
-        high = apart + np.sqrt(np.maximum(above**2 + under**2 - 2 * r * above * under, 0.0))
-        return np.stack([low, high], axis=1)
-
-    def _reaches(
-        self, estimate: Estimate, places: Places, level: float, *, population: bool
-    ) -> tuple[Floats, Floats, Floats]:
-        center, below, above = estimate.reaches(level, population=population)
-        return center[places], below[places], above[places]
-
-    def _correlation(self, *, population: bool) -> Floats:
-        """Correlation of both errors, shape (pairs,)."""
-        errors = [each.population_error if population else each.standard_error for each in (self.first, self.second)]
-        scale = errors[0][self.places[0]] * errors[1][self.places[1]]
-        together = self.randomizing + (self.sampling if self.sampling is not None else 0.0)
-        return np.clip(np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0), -1.0, 1.0)
-
-    def joint(self, pairs: Places) -> Floats | None:
-        """Covariances of the errors of these differences, shape (pairs, pairs); None where they are not all known."""
-        population, chosen = self.sampling is not None, [each[pairs] for each in self.places]
-        if self.first is self.second:
-            rows, places = np.unique(np.concatenate(chosen), return_inverse=True)
-            errors = self.first.joint(rows, population=population)
-            sides = np.split(np.eye(len(rows))[places], 2)
-            return None if errors is None else np.asarray((sides[0] - sides[1]) @ errors @ (sides[0] - sides[1]).T)
-        both = [
-            each.joint(rows, population=population)
-            for each, rows in zip((self.first, self.second), chosen, strict=True)
-        ]
-        return None if both[0] is None or both[1] is None else both[0] + both[1]
-
-    def variances(self) -> tuple[Floats, Floats | None]:
-        """Variances of the differences for those asked, and what sampling adds to them, if it is known."""
-        (first, second), (one, other) = self.places, (self.first, self.second)
-        asked = one.standard_error[first] ** 2 + other.standard_error[second] ** 2 - 2 * self.randomizing
-        drawn = [each.sampling_error for each in (one, other) if each.sampling_error is not None]
-        if self.sampling is None or len(drawn) < 2:
-            return np.maximum(asked, 0.0), None
-        return np.maximum(asked, 0.0), np.maximum(drawn[0][first] ** 2 + drawn[1][second] ** 2 - 2 * self.sampling, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -166,6 +81,8 @@ def within(estimate: Estimate, targets: Sequence[str] = ()) -> Contrast:
         raise invalid("two or more that can be compared", targets=", ".join(chosen))
     _require_few(len(pairs))
     first, second = (np.array(each, dtype=np.intp) for each in zip(*pairs, strict=True))
+    if isinstance(estimate, AmongAsked) and (law := AskedContrast.of(estimate, (first, second), tuple(labels))):
+        return law
     randomizing, sampling = estimate.covariances(first, second)
     return Contrast(
         first=estimate,
@@ -303,13 +220,13 @@ def _differences(contrast: Contrast, ends: Floats, differs: NDArray[np.bool_], t
     return Differences(
         statistic=f"{first.statistic}{DIFFERENCE}",
         target=contrast.target,
-        estimate=first.estimate[contrast.places[0]] - second.estimate[contrast.places[1]],
+        estimate=contrast.apart,
         standard_error=np.sqrt(asked),
         sampling_error=None if drawn is None else np.sqrt(drawn),
         interval=ends,
         possible=possible,
         level=level,
-        num_reports=first.num_reports if first is second else first.num_reports + second.num_reports,
+        num_reports=contrast.num_reports,
         about=contrast.about,
         differs=tuple(differs.tolist()),
         num_comparisons=total,

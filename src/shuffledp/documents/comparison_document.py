@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from shuffledp.analyzers import About, Differences, Independence
+from shuffledp.analyzers import AMONG, About, Differences, Independence
 from shuffledp.analyzers.differences import DIFFERENCE
 from shuffledp.core.text import count_of, printable
 from shuffledp.documents.blocks import DETAIL, PAGE, TERMINAL, Block, Cell, Column, Role, Table, Text, told
@@ -18,7 +18,7 @@ _WHOM = {
     About.ASKED: "the people asked themselves",
 }
 FREE = "All of this is made from numbers that are released, and costs no privacy."
-_EVERYBODY = "Differences of shares of all people, asked or not: no difference among those asked is given."
+_EVERYBODY = "Differences of shares of all people, asked or not: shares among those asked are not given."
 _TOLD = {True: "yes", False: "no"}
 
 
@@ -44,7 +44,7 @@ def comparison_document(title: str, found: Sequence[ColumnComparisons], remarks:
 
 def _blocks(found: ColumnComparisons) -> Iterator[Block]:
     """Differences of one column, then its test of independence."""
-    yield from told(_EVERYBODY if found.follow_up and found.differences else "")
+    yield from told(_EVERYBODY if found.of_everybody and found.differences else "")
     for each in found.differences:
         yield _table(each, on=PAGE)
         if len(each.target) == 1:
@@ -64,7 +64,8 @@ def _in_a_line(found: Differences) -> str:
     scale = Scale.of(found)
     middle, low, high = (scale.plain(each[0], unit=False) for each in (found.estimate, found.lower, found.upper))
     told_apart = "" if found.differs[0] else "; not told from 0"
-    return f"{middle}{_unit(scale)} ({low} to {high}): {printable(found.target[0])}{told_apart}"
+    among = AMONG * (AMONG in found.statistic)
+    return f"{middle}{_unit(scale)} ({low} to {high}): {printable(found.target[0])}{among}{told_apart}"
 
 
 def _unit(scale: Scale) -> str:

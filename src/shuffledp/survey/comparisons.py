@@ -33,7 +33,7 @@ class ColumnComparisons:
         tests: tests of independence, at most one; and what kept one from being made is in ``untested``.
         untested: why there is no test of independence though one was asked for; "" otherwise.
         num_comparisons: comparisons of all columns, for which intervals and decisions hold together.
-        follow_up: whether only some people were asked, so that the shares compared are those of everybody.
+        of_everybody: whether shares of all people are compared though only some were asked, too few to show.
     """
 
     value: str
@@ -41,7 +41,7 @@ class ColumnComparisons:
     tests: tuple[Independence, ...] = ()
     untested: str = ""
     num_comparisons: int
-    follow_up: bool = False
+    of_everybody: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON."""
@@ -87,14 +87,17 @@ def apart(
     Raises:
         InvalidParameterError: if no column is in both, or one of another kind.
     """
-    others = {each.column.value: each.estimate for each in second}
+    others = {each.column.value: each for each in second}
     both, contrasts = [], []
     for each in first:
-        theirs = others.get(each.column.value)
-        shared = [] if theirs is None else [one for one in targets or each.targets if targets or one in theirs.target]
-        if theirs is not None and shared:  # of open answers other words may have been found
-            both.append(each)
-            contrasts.append([between(each.estimate, theirs, shared, same_people=same_people)])
+        other = others.get(each.column.value)
+        if other is None:
+            continue
+        mine, theirs = (each.among, other.among) if each.among and other.among else (each.estimate, other.estimate)
+        shared = [one for one in targets or each.targets if targets or one in theirs.target]
+        if shared:  # of open answers other words may have been found
+            both.append(replace(each, among=each.among if mine is each.among else None))
+            contrasts.append([between(mine, theirs, shared, same_people=same_people)])
     if not both:
         raise invalid("in both releases", value=", ".join(each.column.value for each in first))
     return _together(both, contrasts, [[] for _ in both], level)
@@ -103,7 +106,7 @@ def apart(
 def _contrast(numbers: ReleasedNumbers, kind: Compared, targets: Sequence[str]) -> Contrast | None:
     """Pairs of one kind; None of regions where there is only one."""
     if kind is Compared.OPTIONS:
-        return within(numbers.estimate, targets or numbers.column.randomizer.offered)
+        return within(numbers.among or numbers.estimate, targets or numbers.column.randomizer.offered)
     places = numbers.places
     if places is None or places.where is None or len({tuple(each.items()) for each in places.where}) < 2:
         return None
@@ -133,7 +136,7 @@ def _together(
             tests=tuple(replace(test, differs=next(decided)) for test in some if test is not None),
             untested="too few categories are common enough" * any(test is None for test in some),
             num_comparisons=total,
-            follow_up=each.column.after is not None,
+            of_everybody=each.column.after is not None and each.among is None,
         )
         for each, pairs, some in zip(columns, contrasts, tests, strict=True)
     )

@@ -34,7 +34,8 @@ def planned_comparisons(task: Task, column: Column, model: ProtocolModel) -> tup
         if kind not in column.comparable or kind is Compared.INDEPENDENCE:
             continue
         if kind is Compared.OPTIONS:
-            between, base = "two options", 0.5 if _is_mirrored(column) else BASE
+            of_all = " (shares of all people, asked or not)" * (column.after is not None)
+            between, base = f"two options{of_all}", 0.5 if _is_mirrored(column) else BASE
             least = least_difference_of_options(local, people, comparisons=total, level=level)
         else:
             half = max(people // _REGIONS, 1)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from shuffledp.analyzers import (
+    AMONG,
     OTHERS,
     CrossTable,
     CrossTableAnalyzer,
@@ -16,6 +17,7 @@ from shuffledp.analyzers import (
     FrequencyAnalyzer,
     TickAnalyzer,
     TickEstimate,
+    related,
 )
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
@@ -59,12 +61,14 @@ class ReleasedNumbers:
         model: protocol of its reports.
         estimate: numbers for all people together.
         places: numbers by region or place; None if there are none.
+        among: shares among those asked; None where everybody is asked, or too few were.
     """
 
     column: Column
     model: ProtocolModel
     estimate: Estimate
     places: Estimate | None
+    among: Estimate | None = None
 
     @classmethod
     def of(cls, column: Column, model: ProtocolModel, rows: Sequence[Mapping[str, Any]], num_reports: int) -> Self:
@@ -78,12 +82,15 @@ class ReleasedNumbers:
         if places is not None and model.shuffle.labels is LabelMeaning.STRATUM:
             places = SeparatePlaces(**_own(places))
         estimate = _typed(next(iter(tables.values())), tables, analyzer, model)
-        return cls(column=column, model=model, estimate=estimate, places=places)
+        among = tables.get(f"{estimate.statistic}{AMONG}")
+        own = None if among is None else related(among, estimate)
+        return cls(column=column, model=model, estimate=estimate, places=places, among=own)
 
     @property
     def targets(self) -> tuple[str, ...]:
         """Rows that are worth comparing: answers that can be given, or words; one of two that are 1 together."""
-        compared, offered = self.estimate.compared_targets, self.column.randomizer.offered
+        compared = (self.among or self.estimate).compared_targets
+        offered = self.column.randomizer.offered
         return tuple(each for each in compared if (each in offered if offered else each not in (OTHERS, NOT_ASKED)))
 
     @property
