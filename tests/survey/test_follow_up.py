@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.errors import InputDataError, InvalidParameterError
 from shuffledp.core.estimates import NOT_ASKED
 from shuffledp.survey import Column, Task, plan
+from shuffledp.testing import SeededSource
 
 SMOKES = {"column": "smokes", "randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"]}}
 TRAVELS = {
@@ -50,10 +51,36 @@ def test_not_asked_is_one_more_answer(block, targets):
     assert follow_up.randomizer.targets == targets
     assert (follow_up.after.column, follow_up.after.answer) == ("smokes", "Yes")
     assert follow_up.read_from == (block["column"], "smokes")
-    missing = {} if block is BRAND else {"missing": "category"}
-    if missing:
-        found = task(SMOKES, block | AFTER, **missing).columns[1].randomizer.targets
-        assert found == (*targets[:-1], "(missing)", NOT_ASKED)
+    found = task(SMOKES, block | AFTER, missing="category").columns[1].randomizer
+    assert found.targets == ((*targets[:-1], "(missing)", NOT_ASKED) if targets else ())
+    assert found.missing_category
+
+
+def test_a_missing_open_answer_of_somebody_who_was_asked_loses_nobody_and_another_question_may_refuse():
+    """Mutants: no answer sent as "(not asked)"; the `missing` of the task for all blocks."""
+    own = task(SMOKES, BRAND | AFTER | {"missing": "category"})
+    assert [each.missing for each in own.columns] == ["refuse", "category"]
+    assert Task.from_dict(json.loads(json.dumps(own.to_dict()))) == own
+    answers = {"smokes": ["Yes"] * 600 + ["No"] * 600, "brand": ["camel"] * 300 + ["", "!!"] * 150 + [""] * 600}
+    columns = own.run(answers, source=SeededSource(5)).columns
+    found = next(each for each in columns.values() if each.column.value == "brand").release.estimate
+    assert found.num_reports == 1200
+    shares = dict(zip(found.target, found.estimate, strict=True))
+    assert shares["(missing)"] == pytest.approx(0.25, abs=0.12)
+    assert shares[NOT_ASKED] == pytest.approx(0.5, abs=0.12)
+    with pytest.raises(InputDataError, match="block, or in the task for all"):
+        task(SMOKES, BRAND | AFTER).run(answers)
+
+
+def test_names_and_answers_may_hold_an_equals_sign():
+    """Mutant: the text taken apart at the first sign."""
+    odd = SMOKES | {"column": "a = b", "randomizer": SMOKES["randomizer"] | {"categories": ["x = y", "z"]}}
+    for answer in ("x = y", "z"):
+        after = task(odd, QUIT | {"after": f"a = b = {answer}"}).columns[1].after
+        assert (after.column, after.answer) == ("a = b", answer)
+    other = SMOKES | {"column": "a", "randomizer": SMOKES["randomizer"] | {"categories": ["b = z", "No"]}}
+    with pytest.raises(InvalidParameterError, match="fits 'a' and 'a = b': rename a column"):
+        task(odd, other, QUIT | {"after": "a = b = z"})
 
 
 def test_a_question_may_come_after_an_option_that_is_ticked_and_several_after_one_answer():

@@ -49,14 +49,26 @@ def test_texts_are_normalized_and_what_nothing_is_left_of_is_missing():
     assert found.level == 0.95
 
 
-def test_missing_answers_are_refused_by_row_and_never_a_category():
+def test_people_who_write_nothing_send_a_code_that_no_text_has():
+    """Mutants: the empty text, which says "(not asked)"; the code counted among words that are not spelled."""
+    for code in ("letters", "bytes"):
+        own = task(missing="category", code=code)
+        assert own.columns[0].randomizer.text_code.text_of(own.columns[0].randomizer.text_code.no_answer) is None
+        found = own.run({"cheated": [*ANSWERS, *[""] * 395]}, source=SeededSource(3)).columns[""].release.estimate
+        shares = dict(zip(found.target, found.estimate, strict=True))
+        assert shares["(missing)"] == pytest.approx(0.33, abs=0.12)
+        assert found.not_spelled == 0
+    assert "missing_category" not in json.dumps(task().to_dict())
+    again = Task.from_dict(json.loads(json.dumps(own.to_dict())))
+    assert (again, again.sha256 != task().sha256) == (own, True)
+
+
+def test_missing_answers_are_refused_by_row():
     from shuffledp.core.errors import InputDataError
 
     with pytest.raises(InputDataError, match="must hold an answer in every row") as caught:
         task().run({"cheated": ["bus", "...", "bike"]})
     assert "..." not in str(caught.value).replace("...)", "")
-    with pytest.raises(InvalidParameterError, match="missing must be 'refuse' or 'drop' where answers are open"):
-        task(missing="category")
 
 
 def test_numbers_are_no_texts():

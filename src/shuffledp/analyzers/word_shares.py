@@ -12,7 +12,7 @@ from shuffledp.analyzers.exact_intervals import chances_between
 from shuffledp.analyzers.prefix_search import search
 from shuffledp.core import validate
 from shuffledp.core.errors import IncomparableError, UnsupportedModelError
-from shuffledp.core.estimates import NOT_ASKED, SHARES, AskedEstimate
+from shuffledp.core.estimates import NO_ANSWER, NOT_ASKED, SHARES, AskedEstimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.prefix_models import PrefixModel
 from shuffledp.core.text_codes import TextCode
@@ -20,6 +20,7 @@ from shuffledp.core.validate import invalid
 
 STATISTIC = "frequency of words"
 OTHERS = "(other words)"  # whatever is not shown, together
+_NO_WORDS = (OTHERS, NO_ANSWER, NOT_ASKED)
 Columns = Mapping[str, NDArray[Any]]
 
 
@@ -83,6 +84,7 @@ class WordAnalyzer:
         known: texts whose shares are estimated whether they are found or not, fixed beforehand.
         alpha: chance of any false word, strictly between 0 and 1.
         follow_up: whether the empty text says that somebody was not asked; its share is estimated in any case.
+        missing: whether a code that no text has says that somebody gave no answer; its share is estimated, too.
         level: of all intervals together, strictly between 0 and 1.
 
     References:
@@ -104,13 +106,14 @@ class WordAnalyzer:
     known: tuple[str, ...] = ()
     alpha: float = 0.05
     follow_up: bool = False
+    missing: bool = False
     level: float = field(default=0.95)
 
     def __post_init__(self) -> None:
         validate.instance_of(TextCode, code=self.code)
         validate.open_probability(alpha=self.alpha, level=self.level)
         object.__setattr__(self, "known", self.code.known(self.known))
-        for name in (OTHERS, NOT_ASKED):
+        for name in _NO_WORDS:
             if name in self.known:
                 raise invalid(f"without {name!r}", known=list(self.known))
 
@@ -143,10 +146,12 @@ class WordAnalyzer:
         found = search(model, columns, alpha=self.alpha)
         spare = model.num_levels * model.prefix_bits - model.num_bits
         texts = [None if code & ((1 << spare) - 1) else self.code.text_of(code >> spare) for code in found.codes]
-        texts = [None if text in (OTHERS, NOT_ASKED) else text for text in texts]
-        words = dict.fromkeys([*filter(None, texts), *self.known, *[NOT_ASKED] * self.follow_up])
+        texts = [None if text in _NO_WORDS else text for text in texts]
+        named = {NO_ANSWER: self.code.no_answer} if self.missing else {}
+        named |= {NOT_ASKED: self.code.bits_of("")} if self.follow_up else {}
+        words = dict.fromkeys([*filter(None, texts), *self.known, *named])
         people = int(np.count_nonzero(columns["part"] == model.num_levels))
-        codes = [self.code.bits_of("" if word == NOT_ASKED else word) << spare for word in words]
+        codes = [(named[word] if word in named else self.code.bits_of(word)) << spare for word in words]
         counts = model.code_counts(model.prepared(columns, model.num_levels), codes)
         return self._shares(
             model,
@@ -155,7 +160,7 @@ class WordAnalyzer:
             {"num_reports": summary.num_reports, "num_estimating": people},
             {
                 "least_reports": found.thresholds,
-                "not_spelled": texts.count(None) - (self.follow_up and 0 in found.codes),
+                "not_spelled": texts.count(None) - sum(code << spare in found.codes for code in named.values()),
                 "cut": found.cut,
             },
         )

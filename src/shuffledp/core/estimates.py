@@ -21,6 +21,7 @@ _FRAMES = ("pandas", "polars")
 _COLUMNS = ("target", "statistic", "level", "sampling_error", "standard_error", "estimate", "lower", "upper")
 SHARES = (0.0, 1.0)  # where a share of people lies
 NOT_ASKED = "(not asked)"  # one more answer, of whoever was not asked a question
+NO_ANSWER = "(missing)"  # one more answer, of whoever gave none
 _MOST_SHOWN = 4
 _WEIGHTED = " (weighted)"
 

@@ -91,7 +91,7 @@ class TextCode:
 
     Guarantees:
         1. Every text has a code of ``num_bits`` bits, however long it is.
-        2. The text of a code, if there is one, is normalized, and its code is that code.
+        2. The text of a code, if there is one, is normalized, and its code is that code; that of ``no_answer`` is none.
 
     Args:
         kind: "letters": a to z, blank, hyphen and apostrophe, without accents; or "bytes": UTF-8 in lower case.
@@ -124,6 +124,11 @@ class TextCode:
     def num_bits(self) -> int:
         """Bits of every code."""
         return self.symbol_bits * self.length
+
+    @property
+    def no_answer(self) -> int:
+        """Code that no text has, for people who give no answer: its first symbol is none, all others are 0."""
+        return (1 << self.num_bits) - (1 << self.num_bits - self.symbol_bits)
 
     def normalized(self, text: str) -> Spelled:
         """Text as it is coded, and whether more of it is left out than case, accents and blanks at its ends."""

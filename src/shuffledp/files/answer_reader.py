@@ -155,10 +155,8 @@ class AnswerReader:
 def _remedy(column: Column) -> str:
     """Advice on missing answers, by what a task with the column takes."""
     ways = ['"drop"'] * (column.after is None) + ['"category"'] * column.randomizer.keeps_missing
-    said = f" To go on without them, write missing = {' or '.join(ways)} in the task." if ways else ""
-    if column.part_of is None:
-        return said
-    return f"{said} With `after` and an open question in one task, take these rows out of the table beforehand."
+    where = "the task" if column.part_of is None else "its [[value]] block, or in the task for all"
+    return f" To go on without them, write missing = {' or '.join(ways)} in {where}." if ways else ""
 
 
 def _only_of(column: pa.Array, asked: NDArray[np.bool_]) -> pa.Array:

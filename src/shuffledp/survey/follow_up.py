@@ -93,8 +93,8 @@ class FollowUp(Section):
             InvalidParameterError: for other words, a question that is not above, or one that is asked after another
                 itself.
         """
-        question, equals, answer = (part.strip() for part in text.partition("="))
-        if not (equals and question and answer):
+        question, answer = _parts(text, earlier)
+        if not (question and answer):
             raise InvalidParameterError(f"{_EXAMPLE}; got {text!r}.")
         found = next((block for block in earlier if block.column == question), None)
         if found is None:
@@ -137,3 +137,16 @@ class FollowUp(Section):
                 "[shuffler] must shuffle everybody uniformly, without by or weight, or be of kind 'none', where a "
                 f"question has `after`; got kind={column.shuffler.kind!r}."
             )
+
+
+def _parts(text: str, earlier: Sequence[Block]) -> tuple[str, str]:
+    """Question and answer in "question = answer", either of which may hold "=" itself; "" where there is none."""
+    places = [place for place, letter in enumerate(text) if letter == "="]
+    splits = [(text[:place].strip(), text[place + 1 :].strip()) for place in places]
+    offered = {block.column: block.randomizer.offered for block in earlier}
+    known = [each for each in splits if each[0] in offered]
+    answered = [each for each in known if each[1] in offered[each[0]]]
+    if len(answered) > 1:
+        both = " and ".join(repr(question) for question, _ in answered)
+        raise InvalidParameterError(f"after must name one question and answer; {text!r} fits {both}: rename a column.")
+    return next(iter([*answered, *known, *splits]), ("", ""))

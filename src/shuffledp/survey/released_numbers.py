@@ -21,7 +21,7 @@ from shuffledp.analyzers import (
 )
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.estimates import NOT_ASKED, SHARES, Estimate
+from shuffledp.core.estimates import NO_ANSWER, NOT_ASKED, SHARES, Estimate
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning
 from shuffledp.core.table import Floats
@@ -91,7 +91,9 @@ class ReleasedNumbers:
         """Rows that are worth comparing: answers that can be given, or words; one of two that are 1 together."""
         compared = (self.among or self.estimate).compared_targets
         offered = self.column.randomizer.offered
-        return tuple(each for each in compared if (each in offered if offered else each not in (OTHERS, NOT_ASKED)))
+        return tuple(
+            each for each in compared if (each in offered if offered else each not in (OTHERS, NO_ANSWER, NOT_ASKED))
+        )
 
     @property
     def is_table(self) -> bool:

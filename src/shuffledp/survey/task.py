@@ -44,6 +44,7 @@ class ValueSection(Section):
     columns: tuple[str, ...] = ()
     question: str | None = None
     after: str | None = None
+    missing: Missing | None = None
     randomizer: Question
 
     def __post_init__(self) -> None:
@@ -52,9 +53,11 @@ class ValueSection(Section):
         check_wording(self.question)
 
     def to_dict(self) -> dict[str, Any]:
-        """All keys of the block, defaults included; without ``question`` and ``after`` where there are none."""
+        """All keys of the block, defaults included; without those that are left out where a block has none."""
         table = as_columns(super(ValueSection, self).to_dict(), "column")
-        return as_written(without_none(without_none(table, "question"), "after"), self.randomizer)
+        for key in ("question", "after", "missing"):
+            table = without_none(table, key)
+        return as_written(table, self.randomizer)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -119,6 +122,7 @@ class Blocks(Described):
                 each.name: getattr(self, each.name) for each in fields(self) if each.name != "value"
             }
             own = {each: getattr(block, each) for each in ("columns", "question", "randomizer")}
+            shared["missing"] = block.missing or self.missing
             return Column(value=block.column, after=after, part_of=part_of, **own, **shared)
         except InvalidParameterError as error:
             message = str(error)

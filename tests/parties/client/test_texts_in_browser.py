@@ -68,6 +68,21 @@ def test_a_known_word_is_chosen_and_sent_like_any_text(asked, device):
     assert supports(asked, "teacher")
 
 
+def test_who_leaves_the_text_empty_sends_that_there_is_no_answer(browser):
+    """Mutant: the empty text, which is that of people who were not asked."""
+    own = Asked(asking(JOB | {"missing": "category"}))
+    with own.device(browser) as context, own.opened(context) as tab:
+        assert "leave it empty if you would rather not say" in tab.locator("#question-0").inner_text()
+        randomize(tab)
+        tab.get_by_role("button", name=SEND, exact=True).click()
+        says(tab, "Stored by the shuffler")
+    question = own.collection.task.columns[0].randomizer
+    reports, _ = ReportLayout.of(question.model).decode(own.reports())
+    for code, supported in ((question.text_code.no_answer, True), (0, False)):
+        (row,) = chunked([code], question.model.num_bits, question.model.prefix_bits)
+        assert bool(question.model.supports(reports.columns, row)[0]) is supported
+
+
 @pytest.mark.parametrize("typed", ["", "!!", "\u202e 123"])
 def test_a_text_of_which_nothing_is_left_is_asked_for_again(asked, device, typed):
     with asked.opened(device) as tab:

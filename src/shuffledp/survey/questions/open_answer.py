@@ -1,14 +1,13 @@
 """Question for an open answer: a short text over a set that nobody knows beforehand; frequent words are found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn, cast
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.analyzers import WordAnalyzer
-from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
@@ -54,12 +53,13 @@ class OpenAnswer(Question):
     on_one_machine: ClassVar[bool] = True
     needs_apart: ClassVar[bool] = True
     may_follow: ClassVar[bool] = True
-    missing_category = False
+    keeps_missing: ClassVar[bool] = True
     epsilon0: float
     code: str = "letters"
     length: int = 16
     known: tuple[str, ...] = ()
     alpha: float = 0.05
+    missing_category: bool = False
     follow_up: bool = False
 
     def __post_init__(self) -> None:
@@ -97,8 +97,24 @@ class OpenAnswer(Question):
         """The analyzer of words."""
         del columns
         return WordAnalyzer(
-            code=self.text_code, known=self.known, alpha=self.alpha, follow_up=self.follow_up, level=level
+            code=self.text_code,
+            known=self.known,
+            alpha=self.alpha,
+            follow_up=self.follow_up,
+            missing=self.missing_category,
+            level=level,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys of the table, defaults included; without ``missing_category`` where nothing is sent of no answer."""
+        table = super(OpenAnswer, self).to_dict()
+        return {key: value for key, value in table.items() if value or key != "missing_category"}
+
+    def in_place_of_missing(self, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+        """Codes with the one that no text has for those who gave no answer."""
+        model = self.model
+        nothing = chunked([self.text_code.no_answer], model.num_bits, model.prefix_bits)
+        return np.where(missing[:, np.newaxis], nothing, values)
 
     def where_not_asked(self, values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
         """Codes with that of the empty text, which no answer has, for those who were not asked."""
@@ -135,7 +151,8 @@ class OpenAnswer(Question):
         """Free text, with the known words to choose from."""
         code = self.text_code
         known = [{"text": printable(word), "bits": str(code.bits_of(word))} for word in self.known]
-        return [{"label": printable(columns[0]), "code": self.code, "length": self.length, "known": known}]
+        field = {"label": printable(columns[0]), "code": self.code, "length": self.length, "known": known}
+        return [field | ({"no_answer": str(code.no_answer)} if self.missing_category else {})]
 
     def page_names(self, words: Any) -> list[str]:
         """No names of reports: a report of a text is shown as the part of it that it is about."""
@@ -147,9 +164,6 @@ class OpenAnswer(Question):
         """Keys of the table for texts of so many letters."""
         return {"epsilon0": epsilon0, "code": "letters", "length": int(numbers["length"])}
 
-    def with_missing_category(self) -> NoReturn:
-        """Refuse a category for missing answers, which would be a word."""
-        raise InvalidParameterError(
-            "missing must be 'refuse' or 'drop' where answers are open: a missing one is no word; got "
-            "missing='category'."
-        )
+    def with_missing_category(self) -> Self:
+        """The section where people who gave no answer send a code that no text has."""
+        return cast(Self, replace(cast(Any, self), missing_category=True))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shuffledp.analyzers import MeanAnalyzer
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
-from shuffledp.core.estimates import NOT_ASKED, Estimate
+from shuffledp.core.estimates import NO_ANSWER, NOT_ASKED, Estimate
 from shuffledp.core.flow import Analyzer, Randomizer
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import FrequencyModel, ProtocolModel
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-MISSING_CATEGORY = "(missing)"
+MISSING_CATEGORY = NO_ANSWER
 Read = tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]  # values, and masks of wrong and of missing answers
 
 

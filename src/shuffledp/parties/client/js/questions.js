@@ -86,7 +86,8 @@ function text(question, field, name, theirs, words) {
       other.checked = true;
     }
   });
-  group.append(typed, element("p", { id: `${name}-rule`, class: "note" }, `${words.no_names} ${rule}`), sent);
+  const none = field.no_answer ? ` (${words.empty})` : "";
+  group.append(typed, element("p", { id: `${name}-rule`, class: "note" }, `${words.no_names} ${rule}${none}`), sent);
   typed.form?.addEventListener("reset", () => sent.replaceChildren());
   return group;
 }
@@ -98,7 +99,11 @@ function writtenDown(field, name, form) {
   if (field.known.length && chosen !== "other") {
     return BigInt(field.known[Number(chosen.slice("known-".length))].bits);
   }
-  const { text: own } = normalized(field, data.get(`${name}-text`) ?? "");
+  const typed = data.get(`${name}-text`) ?? "";
+  if (field.no_answer && typed.trim() === "") {
+    return BigInt(field.no_answer);
+  }
+  const { text: own } = normalized(field, typed);
   return own === "" ? null : bitsOf(field, own);
 }
 
