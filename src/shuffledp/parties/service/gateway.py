@@ -73,7 +73,7 @@ def content_of(request: BinaryRequest, *, media_type: str, most: int) -> bytes:
     """Body of a relayed request.
 
     Raises:
-        Refused: as in `parties.service.http_messages.whole_body`, and for a request that expects an interim answer.
+        Refused: as in `parties.http.http_messages.whole_body`, and for a request that expects an interim answer.
     """
     if request.method != b"POST":
         raise Refused(Problem.NOT_ALLOWED)

@@ -19,68 +19,70 @@ from typing import cast
 
 import numpy as np
 
-from shuffledp.accounting.numerics import exp, rounded_up, smallest_below
-from shuffledp.accounting.theorem import Theorem, oblivious
+from shuffledp.accounting.numerics import exp, rounded_up
+from shuffledp.accounting.theorem import oblivious
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
-from shuffledp.core.statement_terms import Hypothesis, Status, Trust
+from shuffledp.core.statement_terms import Hypothesis, Trust
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import LaplaceShareModel
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.protocols.shares.theorems.buffer_weights import log_binomial
 from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, mixing_distance
+from shuffledp.protocols.shares.theorems.share_sums import ShareBound, ShareSums, enough_noise, known_imperfection
 
 _SLACK = 1e-14  # bound on what rounding takes from the profile of one coordinate
 _INFLATED = 1 + 1e-9  # bound on what rounding takes from the profile of up to a million coordinates
 _LARGEST_REMAINDER = 0.49  # largest remainder of the rounds, at the loss of the noise, that is certified
 
 
-class SplitAndMixRounds(Theorem):
+class SplitAndMixRounds(ShareSums):
     """Central privacy of the noisy sums, plus what imperfectly mixed shares add to delta."""
 
     id = "split-and-mix"
     citation = "Ghazi et al. 2023, with the certificate of this project for its Lemmas 4.2 to 4.13"
-    status = Status.OWN_PROOF
+    reports = LaplaceShareModel
 
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: shares of noisy numbers, a shuffle for each, a known imperfection, enough noise, certificate."""
-        shape = _shape(model)
-        if not all(hypothesis.holds for hypothesis in shape):
-            return shape
-        least, shuffle = _Bound.of(model).least, model.shuffle
-        certificate = Hypothesis(
-            name="certified-mixing",
-            requirement=f"a delta of at least {in_digits(least, 'at most')}, which these rounds are certified to reach"
-            if least < 1
-            else "more messages, more people or a better shuffle, as these rounds are not certified to mix",
-            value=f"delta={delta:g} with num_messages={model.local.num_messages}, imperfection="
-            f"{shuffle.imperfection:g}, {shuffle.num_honest} honest people",
-            holds=least < 1 and delta >= least,
+    def shape(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Hypotheses: shares of noisy numbers, a shuffle for each, a known imperfection, and enough noise."""
+        local, shuffle = model.local, model.shuffle
+        shares = Hypothesis(
+            "additive-shares",
+            "additive shares of noisy numbers",
+            f"{local.kind!r} reports",
+            isinstance(local, LaplaceShareModel),
         )
-        return (*shape, certificate)
+        if not isinstance(local, LaplaceShareModel):
+            return (shares,)
+        rounds = _rounds(local, shuffle)
+        but_for = "in those that are not told" if local.told_rounds else "for all but one of each value"
+        but_for = "in every buffer" if local.messages_per_round > 1 and not local.told_rounds else but_for
+        requirement = f"independent rounds whose imperfection is promised, {but_for}"
+        imperfection = known_imperfection(shuffle, requirement)
+        noise = enough_noise(local, shuffle.num_honest, f"{shuffle.num_honest} honest people of {shuffle.num_users}")
+        value = f"num_users={shuffle.num_users}"
+        supported = Hypothesis(
+            "supported-size", f"at most {MOST_USERS:.0e} people", value, shuffle.num_users <= MOST_USERS
+        )
+        return (shares, rounds, imperfection, oblivious(model), noise, supported)
 
-    def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the reports are additive shares."""
-        return isinstance(model.local, LaplaceShareModel)
+    def bound(self, model: ProtocolModel) -> "_Bound":
+        """Bound for a model that has the shape of the theorem."""
+        local = cast(LaplaceShareModel, model.local)
+        return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon whose delta is small enough, at most the loss of the noise; infinite if there is none."""
-        if not self.applies(model, delta=delta):
-            return math.inf
-        bound = _Bound.of(model)
-        return smallest_below(bound.delta, level=delta, limit=bound.turning)
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the noise, plus (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
-        met = all(hypothesis.holds for hypothesis in _shape(model))
-        return _Bound.of(model).delta(epsilon) if met else 1.0
+    def reached(self, least: float) -> str:
+        """Requirement of the certificate: at least the least delta, or rounds that mix."""
+        if least == 1:
+            return "more messages, more people or a better shuffle, as these rounds are not certified to mix"
+        return f"a delta of at least {in_digits(least, 'at most')}, which these rounds are certified to reach"
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
         """Statement with remarks on how well the rounds mix, and what may go wrong with one of them."""
         statement = super().stating(model, guarantee, delta=delta)
-        bits, local = math.floor(_Bound.of(model).security_bits), cast(LaplaceShareModel, model.local)
+        bits, local = math.floor(self.bound(model).security_bits), cast(LaplaceShareModel, model.local)
         return statement.remarking(
             f"The rounds are within 2^-{bits} of telling nothing but the noisy sum. {local.may_fail}"
         )
@@ -143,18 +145,11 @@ class _Coordinates:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(ShareBound):
     """Bound for the protocol: the noise, and the distance of all rounds and samplers together."""
 
     noise: _Step | _Coordinates
     distance: float
-
-    @classmethod
-    def of(cls, model: ProtocolModel) -> "_Bound":
-        """Bound for a model that has the shape of the theorem."""
-        return _bound(
-            cast(LaplaceShareModel, model.local), model.shuffle.num_honest, cast(float, model.shuffle.imperfection)
-        )
 
     @property
     def turning(self) -> float:
@@ -162,21 +157,15 @@ class _Bound:
         return self.noise.turning(self.distance)
 
     @property
-    def least(self) -> float:
-        """Least delta at any epsilon; 1 where the rounds do not mix."""
-        return self.delta(self.turning)
-
-    @property
     def security_bits(self) -> float:
         """Bits of security, in total variation and rounded down: the rounds show nothing but the sum up to 2^-bits."""
         return max(0.0, -math.log2(self.distance) * (1 - 1e-12)) if self.distance > 0 else math.inf
 
     def delta(self, epsilon: float) -> float:
-        """Delta at an epsilon, non-increasing; 1 where the rounds do not mix."""
+        """Delta at an epsilon up to `turning`; 1 where the rounds do not mix."""
         if (1 + exp(self.noise.total)) * self.distance > _LARGEST_REMAINDER:
             return 1.0
-        here = min(epsilon, self.turning)
-        return min(1.0, rounded_up(self.noise.delta(here) + (1 + math.exp(here)) * self.distance))
+        return min(1.0, rounded_up(self.noise.delta(epsilon) + (1 + math.exp(epsilon)) * self.distance))
 
 
 @lru_cache(maxsize=128)
@@ -200,32 +189,6 @@ def _noise(local: LaplaceShareModel) -> _Step | _Coordinates:
     total = float(exact)
     total = math.nextafter(total, math.inf) if Fraction(total) < exact else total
     return _Step(total, local.precision) if local.dimension == 1 else _Coordinates(total, local.dimension)
-
-
-def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses without the certificate, as far as they make sense."""
-    local, shuffle = model.local, model.shuffle
-    shares = Hypothesis(
-        "additive-shares",
-        "additive shares of noisy numbers",
-        f"{local.kind!r} reports",
-        isinstance(local, LaplaceShareModel),
-    )
-    if not isinstance(local, LaplaceShareModel):
-        return (shares,)
-    gamma = shuffle.imperfection
-    rounds = _rounds(local, shuffle)
-    but_for = "in those that are not told" if local.told_rounds else "for all but one of each value"
-    but_for = "in every buffer" if local.messages_per_round > 1 and not local.told_rounds else but_for
-    requirement = f"independent rounds whose imperfection is promised, {but_for}"
-    value = f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
-    imperfection = Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
-    requirement = f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one"
-    value = f"{shuffle.num_honest} honest people of {shuffle.num_users}"
-    noise = Hypothesis("enough-noise", requirement, value, shuffle.num_honest >= local.noise_users)
-    value = f"num_users={shuffle.num_users}"
-    supported = Hypothesis("supported-size", f"at most {MOST_USERS:.0e} people", value, shuffle.num_users <= MOST_USERS)
-    return (shares, rounds, imperfection, oblivious(model), noise, supported)
 
 
 def _rounds(local: LaplaceShareModel, shuffle: ShuffleModel) -> Hypothesis:

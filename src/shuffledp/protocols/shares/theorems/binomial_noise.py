@@ -22,6 +22,7 @@ from shuffledp.accounting.theorem import Theorem, oblivious, uniform_shuffle
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Hypothesis, Kind, Status
 from shuffledp.core.sum_models import BitSumModel
+from shuffledp.protocols.shares.theorems.share_sums import known_imperfection
 
 _GUARD = 4  # times the error of one probability: of two tails, and of the place where their difference is largest
 
@@ -159,12 +160,7 @@ class CountedBitsBuffer(_CountedBits):
         counted = _counted(model)
         if not counted.holds:
             return (counted,)
-        gamma = model.shuffle.imperfection
-        requirement = "a buffer whose imperfection is promised"
-        value = (
-            f"shuffler {model.shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
-        )
-        known = Hypothesis("known-imperfection", requirement, value, gamma is not None and gamma < math.inf)
+        known = known_imperfection(model.shuffle, "a buffer whose imperfection is promised")
         return (counted, _one_buffer(model), known, oblivious(model))
 
 

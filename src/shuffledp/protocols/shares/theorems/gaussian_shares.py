@@ -18,14 +18,15 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import cast
 
-from shuffledp.accounting.numerics import rounded_up, smallest_below
-from shuffledp.accounting.theorem import Theorem, oblivious
+from shuffledp.accounting.numerics import rounded_up
+from shuffledp.accounting.theorem import oblivious
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statement_terms import Hypothesis, Status
+from shuffledp.core.statement_terms import Hypothesis
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import GaussianShareModel
 from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, mixing_distance
+from shuffledp.protocols.shares.theorems.share_sums import ShareBound, ShareSums, enough_noise, known_imperfection
 
 _GUARD = 1e-12  # more than a tail of the normal law loses to rounding, relatively
 _SHARE = 5.0
@@ -55,46 +56,46 @@ def not_gaussian(honest: int, share_variance: float, dimension: int) -> float:
     return dimension * (_SHARE * tau + 3.3 / (honest * share_variance) ** 2) * (1 + 1e-12)
 
 
-class VectorSums(Theorem):
+class VectorSums(ShareSums):
     """Privacy of sums of vectors of bounded length: noise, rounds and samplers together."""
 
     id = "vector-sum"
     citation = "the Gaussian curve, with own bounds on what is not Gaussian"
-    status = Status.OWN_PROOF
+    reports = GaussianShareModel
 
-    def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
-        """Hypotheses: shares of noisy vectors, a shuffle for each block and share, enough noise, certificate."""
-        shape = _shape(model)
-        if not all(hypothesis.holds for hypothesis in shape):
-            return shape
-        bound = _Bound.of(model)
-        least = bound.delta(bound.turning)
-        certificate = Hypothesis(
-            "certified-mixing",
-            f"a delta of at least {least:.4g}, which these rounds are certified to reach",
-            f"delta={delta:g} with num_messages={model.local.num_messages}, imperfection="
-            f"{model.shuffle.imperfection:g}, {model.shuffle.num_honest} honest people",
-            least < 1 and delta >= least,
+    def shape(self, model: ProtocolModel) -> tuple[Hypothesis, ...]:
+        """Hypotheses: shares of noisy vectors, a shuffle for each block and share, and enough noise."""
+        local, shuffle = model.local, model.shuffle
+        holds = isinstance(local, GaussianShareModel)
+        shares = Hypothesis("vector-shares", "additive shares of noisy vectors", f"{local.kind!r} reports", holds)
+        if not isinstance(local, GaussianShareModel):
+            return (shares,)
+        several = shuffle.num_rounds == local.num_messages or (shuffle.is_uniform and shuffle.num_rounds == 1)
+        value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
+        rounds = Hypothesis("parallel-rounds", "a round for each share of each block of coordinates", value, several)
+        honest = shuffle.num_honest
+        requirement = "independent rounds whose imperfection is promised, for all but one of each block"
+        known, enough = known_imperfection(shuffle, requirement), enough_noise(local, honest, f"{honest} honest people")
+        total = honest * local.share_variance
+        wide = Hypothesis(
+            "wide-noise",
+            "noise of at least twice the largest length, and of a variance of 4 or more",
+            f"variance {total:.6g}, squared length {local.largest_square}",
+            total >= 4 and 4 * local.largest_square <= total,
         )
-        return (*shape, certificate)
+        size = Hypothesis(
+            "supported-size", f"at most {MOST_USERS:.0e} people", f"num_users={shuffle.num_users}", honest <= MOST_USERS
+        )
+        return (shares, rounds, known, oblivious(model), enough, wide, size)
 
-    def concerns(self, model: ProtocolModel) -> bool:
-        """Whether the reports are shares of noisy vectors."""
-        return isinstance(model.local, GaussianShareModel)
+    def bound(self, model: ProtocolModel) -> "_Bound":
+        """Bound for a model that has the shape of the theorem."""
+        local = cast(GaussianShareModel, model.local)
+        return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
-    def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Least epsilon whose delta is small enough; infinite if there is none."""
-        if not self.applies(model, delta=delta):
-            return math.inf
-        bound = _Bound.of(model)
-        return smallest_below(bound.delta, level=delta, limit=bound.turning)
-
-    def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of the noise, and (1 + exp(epsilon)) times the total variation of all rounds and samplers."""
-        if not all(hypothesis.holds for hypothesis in _shape(model)):
-            return 1.0
-        bound = _Bound.of(model)
-        return bound.delta(min(epsilon, bound.turning))
+    def reached(self, least: float) -> str:
+        """Requirement of the certificate: at least the least delta."""
+        return f"a delta of at least {least:.4g}, which these rounds are certified to reach"
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
         """Statement with a remark on what lies, losses and packets do."""
@@ -106,19 +107,13 @@ class VectorSums(Theorem):
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(ShareBound):
     """Bound for the protocol: the Gaussian parameter, what is not Gaussian, the tails, and the distance of all else."""
 
     mu: float
     ratio: float
     tails: float
     distance: float
-
-    @classmethod
-    def of(cls, model: ProtocolModel) -> "_Bound":
-        """Bound for a model that has the shape of the theorem."""
-        local = cast(GaussianShareModel, model.local)
-        return _bound(local, model.shuffle.num_honest, cast(float, model.shuffle.imperfection))
 
     @property
     def turning(self) -> float:
@@ -176,36 +171,3 @@ def gaussian_parameter(epsilon: float, delta: float) -> float:
             break
         low, high = (middle, high) if gaussian_curve(middle, epsilon) <= delta else (low, middle)
     return low
-
-
-def _shape(model: ProtocolModel) -> tuple[Hypothesis, ...]:
-    """Hypotheses without the certificate, as far as they make sense."""
-    local, shuffle = model.local, model.shuffle
-    holds = isinstance(local, GaussianShareModel)
-    shares = Hypothesis("vector-shares", "additive shares of noisy vectors", f"{local.kind!r} reports", holds)
-    if not isinstance(local, GaussianShareModel):
-        return (shares,)
-    several = shuffle.num_rounds == local.num_messages or (shuffle.is_uniform and shuffle.num_rounds == 1)
-    value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
-    rounds = Hypothesis("parallel-rounds", "a round for each share of each block of coordinates", value, several)
-    gamma, honest = shuffle.imperfection, shuffle.num_honest
-    value = f"shuffler {shuffle.kind!r}, imperfection {'not known' if gamma is None else format(gamma, '.6g')}"
-    known = Hypothesis(
-        "known-imperfection",
-        "independent rounds whose imperfection is promised, for all but one of each block",
-        value,
-        gamma is not None and gamma < math.inf,
-    )
-    requirement = f"at least noise_users={local.noise_users} honest people, whose noise adds up to the planned one"
-    enough = Hypothesis("enough-noise", requirement, f"{honest} honest people", honest >= local.noise_users)
-    total = honest * local.share_variance
-    wide = Hypothesis(
-        "wide-noise",
-        "noise of at least twice the largest length, and of a variance of 4 or more",
-        f"variance {total:.6g}, squared length {local.largest_square}",
-        total >= 4 and 4 * local.largest_square <= total,
-    )
-    size = Hypothesis(
-        "supported-size", f"at most {MOST_USERS:.0e} people", f"num_users={shuffle.num_users}", honest <= MOST_USERS
-    )
-    return (shares, rounds, known, oblivious(model), enough, wide, size)
