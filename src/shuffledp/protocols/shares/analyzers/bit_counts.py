@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shuffledp.core import validate
-from shuffledp.core.errors import IncomparableError, InvalidParameterError, UnsupportedModelError
+from shuffledp.core.errors import IncomparableError, UnsupportedModelError
 from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.sum_models import BitSumModel
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.shares.analyzers.totals import TotalAnalyzer, people_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,7 +42,7 @@ class BitCountSummary(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BitSumAnalyzer:
+class BitSumAnalyzer(TotalAnalyzer):
     """Sum or mean of numbers in a range, for randomizers whose bits are counted (`BitSumModel`).
 
     Guarantees:
@@ -64,13 +65,6 @@ class BitSumAnalyzer:
         True
     """
 
-    statistic: str = "sum"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        validate.one_of(("sum", "mean"), statistic=self.statistic)
-        validate.open_probability(level=self.level)
-
     def summarize(self, view: View) -> BitCountSummary:
         """Number of ones in a view.
 
@@ -90,8 +84,8 @@ class BitSumAnalyzer:
                 many from everybody, or more people came than were planned.
         """
         validate.instance_of(BitCountSummary, summary=summary)
-        model, people = summary.model, _people(summary)
-        unit = people if self.statistic == "mean" else 1
+        model, people = summary.model, people_of(summary.model, summary.num_reports)
+        unit = self.unit(people)
         return Estimate(
             statistic=self.statistic,
             target=("value",),
@@ -100,13 +94,3 @@ class BitSumAnalyzer:
             level=self.level,
             num_reports=summary.num_reports,
         )
-
-
-def _people(summary: BitCountSummary) -> int:
-    """Number of participants, each with equally many bits."""
-    if summary.num_reports == 0:
-        raise invalid("a summary of one report or more", num_reports=0)
-    people = summary.model.num_users_of(summary.num_reports)
-    if people > summary.model.num_users:
-        raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {people}.")
-    return people

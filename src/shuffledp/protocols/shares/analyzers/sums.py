@@ -12,6 +12,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.flow import Summary, View
 from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, ShareModel
 from shuffledp.core.validate import invalid
+from shuffledp.protocols.shares.analyzers.totals import TotalAnalyzer, people_of
 
 _HALF = np.uint64(32)
 
@@ -62,7 +63,7 @@ class ShareSummary(Summary):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumAnalyzer:
+class SumAnalyzer(TotalAnalyzer):
     """Sums or means of numbers or vectors, for randomizers whose shares add up to them (`ShareModel`).
 
     One row, named "value", for numbers; one per coordinate for vectors. If fewer people came than planned, the sum and
@@ -89,13 +90,6 @@ class SumAnalyzer:
         >>> bool(abs(estimate.estimate[0] - 1000) < 200)
         True
     """
-
-    statistic: str = "sum"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        validate.one_of(("sum", "mean"), statistic=self.statistic)
-        validate.open_probability(level=self.level)
 
     def summarize(self, view: View) -> ShareSummary:
         """Sums of the shares in a view.
@@ -133,8 +127,7 @@ class SumAnalyzer:
                 f"wrap_probability must be at most {LARGEST_WRAP_PROBABILITY:g}, or the sum means nothing; got "
                 f"{model.wrap_probability:.2g}. Use more people or a larger epsilon."
             )
-        unit = people if self.statistic == "mean" else 1
-        rows = model.dimension
+        unit, rows = self.unit(people), model.dimension
         return Estimate(
             statistic=self.statistic,
             target=("value",) if rows == 1 else tuple(str(coordinate) for coordinate in range(rows)),
@@ -148,18 +141,13 @@ class SumAnalyzer:
 
 def _people(summary: ShareSummary) -> int:
     """Number of participants, each with as many messages in every round."""
-    if summary.num_reports == 0:
-        raise invalid("a summary of one report or more", num_reports=summary.num_reports)
     least, most = min(summary.messages), max(summary.messages)
     if least != most:
         raise InvalidParameterError(
             "messages must be equally many in every round, one of each person, or the shares do not add up; "
             f"got rounds of {least} to {most}."
         )
-    people = summary.model.num_users_of(summary.num_reports)
-    if people > summary.model.num_users:
-        raise InvalidParameterError(f"people must be at most num_users={summary.model.num_users}; got {people}.")
-    return people
+    return people_of(summary.model, summary.num_reports)
 
 
 def _residues(

@@ -1,0 +1,43 @@
+"""Totals over people: what analyzers of sums and means have in common, whatever the messages are."""
+
+from dataclasses import dataclass
+
+from shuffledp.core import validate
+from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.sum_models import SumModel
+from shuffledp.core.validate import invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalAnalyzer:
+    """Base of analyzers of a sum or a mean: the statistic, and the coverage of its intervals.
+
+    Args:
+        statistic: "sum" or "mean".
+        level: coverage of the intervals, strictly between 0 and 1.
+    """
+
+    statistic: str = "sum"
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        validate.one_of(("sum", "mean"), statistic=self.statistic)
+        validate.open_probability(level=self.level)
+
+    def unit(self, people: int) -> int:
+        """Number by which a sum over these people is divided: theirs for a mean, else 1."""
+        return people if self.statistic == "mean" else 1
+
+
+def people_of(model: SumModel, num_reports: int) -> int:
+    """Number of people whose messages these are, each with equally many.
+
+    Raises:
+        InvalidParameterError: if there is none, they do not have equally many, or more came than were planned.
+    """
+    if num_reports == 0:
+        raise invalid("a summary of one report or more", num_reports=0)
+    people = model.num_users_of(num_reports)
+    if people > model.num_users:
+        raise InvalidParameterError(f"people must be at most num_users={model.num_users}; got {people}.")
+    return people
