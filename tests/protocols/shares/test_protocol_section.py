@@ -10,7 +10,8 @@ from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.planning import calibrate
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection, SplitAndMixSection
+from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.protocols.shares.survey.split_and_mix_section import SplitAndMixSection
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.survey import Question, Task, plan
 from shuffledp.testing import SeededSource

@@ -32,9 +32,9 @@ from .survey.counted_bits_section import CountedBitsPlan as CountedBitsPlan
 from .survey.counted_bits_section import CountedBitsSection as CountedBitsSection
 from .survey.protocol_section import HostedSection as HostedSection
 from .survey.protocol_section import ImperfectSection as ImperfectSection
-from .survey.protocol_section import ProtocolPlan as ProtocolPlan
 from .survey.protocol_section import ProtocolSection as ProtocolSection
-from .survey.protocol_section import SplitAndMixSection as SplitAndMixSection
+from .survey.split_and_mix_section import ProtocolPlan as ProtocolPlan
+from .survey.split_and_mix_section import SplitAndMixSection as SplitAndMixSection
 from .survey.vector_sum_section import VectorSumPlan as VectorSumPlan
 from .survey.vector_sum_section import VectorSumSection as VectorSumSection
 from .theorems.additive_shares import SplitAndMixRounds as SplitAndMixRounds

@@ -16,7 +16,7 @@ from shuffledp.protocols.shares.planning.certified_messages import split_and_mix
 from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMixModel
 from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolPlan
+from shuffledp.protocols.shares.survey.split_and_mix_section import ProtocolPlan
 from shuffledp.protocols.shares.survey.vector_sum_section import VectorSumPlan
 from shuffledp.survey import ColumnOutcome, ColumnPlan, Plan
 

@@ -1,15 +1,13 @@
 """Counted bits in a task file: the table ``[protocol]`` of kind "counted-bits", and its plan."""
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shuffledp.core import validate
 from shuffledp.core.described import ELSEWHERE
-from shuffledp.core.validate import invalid
+from shuffledp.core.flow import Analyzer
 from shuffledp.planning.family_plan import FamilyPlan
-from shuffledp.planning.mechanism_choice import ExpectedError
 from shuffledp.protocols.shares.analyzers.bit_counts import BitSumAnalyzer
 from shuffledp.protocols.shares.planning.calibrated_bits import counted_bits
 from shuffledp.protocols.shares.randomizers.counted_bits import CountedBits
@@ -65,6 +63,7 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
     kind: ClassVar[str] = "counted-bits"
     mechanism: ClassVar[type[Mechanism]] = CountedBits
     answers: ClassVar[str] = "number"
+    sums: ClassVar[Callable[..., Analyzer[Any]]] = BitSumAnalyzer
     epsilon: float
     lower: float
     upper: float
@@ -85,27 +84,26 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
         """All keys, but the range of two answers."""
         return self.without_ends(super(CountedBitsSection, self).to_dict())
 
-    def solved(self, here: Circumstances) -> CountedBits:
+    def solved(self, *, num_users: int, imperfection: float, delta: float) -> CountedBits:
         """The randomizer with the fewest bits that err no more than ``error``."""
-        return _solved(self, here)
-
-    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> BitSumAnalyzer:
-        """The analyzer of the sum or the mean."""
-        del columns
-        return BitSumAnalyzer(statistic=self.statistic, level=level)
+        error = self.error
+        if error is not None and self.statistic == "sum":
+            error /= num_users
+        return counted_bits(
+            num_users=num_users,
+            epsilon=self.epsilon,
+            delta=delta,
+            lower=self.lower,
+            upper=self.upper,
+            error=error,
+            imperfection=imperfection,
+            dropout_fraction=self.dropout_fraction,
+            clip=self.clips,
+        )
 
     def read(self, answers: AnswerColumns) -> Read:
         """Numbers in the range, or those of the two answers."""
         return self.read_number(answers, whole=False, title=self.title)
-
-    def expected_error(self, num_users: int) -> ExpectedError:
-        """Errors from the coins and the most that rounding can add, whatever the values are."""
-        unit = self.unit_of(num_users) / num_users
-        return ExpectedError(
-            at=self.expected_values,
-            standard_error=math.sqrt(self.randomizer().model.sum_variance(num_users)) * unit,
-            sampling_error=math.sqrt(self.expected_spread * num_users) * unit,
-        )
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> CountedBitsPlan:
         """The bits of each person, what liars can do, and the errors beside those of a curator."""
@@ -131,23 +129,3 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
     def targets(self) -> tuple[str, ...]:
         """Name of the only row."""
         return ("value",)
-
-
-@lru_cache(maxsize=64)
-def _solved(section: CountedBitsSection, here: Circumstances) -> CountedBits:
-    if here.num_users is None or here.imperfection is None:
-        raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
-    error = section.error
-    if error is not None and section.statistic == "sum":
-        error /= here.num_users
-    return counted_bits(
-        num_users=here.num_users,
-        epsilon=section.epsilon,
-        delta=here.delta,
-        lower=section.lower,
-        upper=section.upper,
-        error=error,
-        imperfection=here.imperfection,
-        dropout_fraction=section.dropout_fraction,
-        clip=section.clips,
-    )

@@ -1,9 +1,7 @@
 """Sums of vectors in a task file: the table ``[protocol]`` of kind "vector-sum", and its plan."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,10 +9,7 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import ELSEWHERE
-from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import FamilyPlan
-from shuffledp.planning.mechanism_choice import ExpectedError
-from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
 from shuffledp.protocols.shares.planning.calibrated_vectors import vector_sum
 from shuffledp.protocols.shares.randomizers.vector_sum import VectorSum, lengths_of
 from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
@@ -82,14 +77,20 @@ class VectorSumSection(ProtocolSection):
         validate.integer_at_least(1, block=self.block, releases=self.releases)
         validate.positive(largest_norm=self.largest_norm)
 
-    def solved(self, here: Circumstances) -> VectorSum:
+    def solved(self, *, num_users: int, imperfection: float, delta: float) -> VectorSum:
         """The randomizer with the fewest messages that are certified."""
-        return _solved(self, here)
-
-    def analyzer(self, *, level: float, columns: tuple[str, ...]) -> SumAnalyzer:
-        """The analyzer of the sum or the mean."""
-        del columns
-        return SumAnalyzer(statistic=self.statistic, level=level)
+        return vector_sum(
+            num_users=num_users,
+            epsilon=self.epsilon,
+            delta=delta,
+            largest_norm=self.largest_norm,
+            dimension=self.dimension,
+            imperfection=imperfection,
+            dropout_fraction=self.dropout_fraction,
+            block=self.block,
+            releases=self.releases,
+            clip=self.clips,
+        )
 
     @property
     def clips(self) -> bool:
@@ -116,15 +117,15 @@ class VectorSumSection(ProtocolSection):
         wanted = f"finite numbers of a Euclidean length of at most {self.largest_norm:g}{hint}"
         return answers.lists(0, self.dimension, "finite numbers" if self.clips else wanted, fits)
 
-    def expected_error(self, num_users: int) -> ExpectedError:
-        """Errors from the noise and the most that rounding can add, whatever the values are."""
-        unit = self.unit_of(num_users) / num_users
-        spread = self.largest_norm / math.sqrt(self.dimension + 2)
-        return ExpectedError(
-            at=f"each coordinate of lists spread evenly over all of a length up to {self.largest_norm:g}",
-            standard_error=math.sqrt(self.randomizer().model.sum_variance(num_users)) * unit,
-            sampling_error=spread * math.sqrt(num_users) * unit,
-        )
+    @property
+    def expected_values(self) -> str:
+        """Assumption behind expected errors, in words: evenly spread vectors."""
+        return f"each coordinate of lists spread evenly over all of a length up to {self.largest_norm:g}"
+
+    @property
+    def expected_spread(self) -> float:
+        """Variance of a coordinate of the uniform law on a ball."""
+        return self.largest_norm**2 / (self.dimension + 2)
 
     def alternatives(self) -> dict[str, type[Question]]:
         """No randomizer of vectors of other lengths than 1."""
@@ -159,21 +160,3 @@ class VectorSumSection(ProtocolSection):
     def targets(self) -> tuple[str, ...]:
         """Numbers of the coordinates."""
         return tuple(str(coordinate) for coordinate in range(self.dimension))
-
-
-@lru_cache(maxsize=64)
-def _solved(section: VectorSumSection, here: Circumstances) -> VectorSum:
-    if here.num_users is None or here.imperfection is None:
-        raise invalid("known", num_users=here.num_users, imperfection=here.imperfection)
-    return vector_sum(
-        num_users=here.num_users,
-        epsilon=section.epsilon,
-        delta=here.delta,
-        largest_norm=section.largest_norm,
-        dimension=section.dimension,
-        imperfection=here.imperfection,
-        dropout_fraction=section.dropout_fraction,
-        block=section.block,
-        releases=section.releases,
-        clip=section.clips,
-    )
