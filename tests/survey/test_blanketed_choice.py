@@ -9,7 +9,6 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.files import stages
 from shuffledp.survey import Column, Task, plan
-from shuffledp.survey.task import require_service
 
 TOWNS = [f"town {number}" for number in range(100)]
 
@@ -68,11 +67,6 @@ def test_no_category_has_the_name_of_an_empty_message():
     """Mutant: such a category and the empty messages are one row in files, and estimates are of both."""
     with pytest.raises(InvalidParameterError, match="the name of an empty message"):
         task(categories=[*TOWNS, "(no message)"])
-
-
-def test_no_service_can_collect_it():
-    with pytest.raises(InvalidParameterError, match=r"without blanket in \[randomizer\]: an upload holds all messages"):
-        require_service(task(), relayed=False)
 
 
 def test_a_run_says_first_on_whose_messages_its_promise_rests(tmp_path):

@@ -60,24 +60,27 @@ def test_what_is_not_said_is_not_written():
     assert not {"every", "transport", "relay", "gateway"} & set(collection().to_dict())
 
 
+DELAYED = {"kind": "imperfect", "imperfection": 0.1, "construction": "delay", "offsets": [0.0, 0.5, 1.0]}
+
+
 @pytest.mark.parametrize(
     ("task", "named"),
     [
         (task_with(shuffler={"kind": "none"}), "kind 'none'"),
-        (task_with(shuffler={"kind": "imperfect", "imperfection": 0.1}), "kind 'imperfect'"),
+        (task_with(shuffler=DELAYED), "kind 'imperfect'"),
         (task_with(shuffler={"kind": "network", "graph": "edges.csv", "rounds": 5}), "walks need the directory"),
         (task_with(people={"id": "name"}), r"id in \[people\]"),
         (
             task_with(
                 randomizer=None,
-                protocol={"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 1},
+                protocol={"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 1, "hosts": 2},
                 people={"expected": 1000},
             )
             | {"randomizer": None},
-            "sums of several messages",
+            "hosts above 1",
         ),
     ],
-    ids=["none", "imperfect", "network", "people", "split-and-mix"],
+    ids=["none", "delays by row", "network", "people", "hosts"],
 )
 def test_what_has_no_service_is_refused_by_name(task, named):
     with pytest.raises(InvalidParameterError, match=named):

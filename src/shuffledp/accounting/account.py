@@ -211,7 +211,7 @@ def account_all(model: ProtocolModel, *, delta: float, sharp: bool = True) -> tu
     """
     of_families = (each.beside.statement(model) for each in families() if each.beside.statement is not None)
     found = (account(model, delta=delta, sharp=sharp), best_lower_bound(model, delta), *of_families)
-    return (*(statement for statement in found if statement is not None), _local_statement(model))
+    return (*(statement for statement in found if statement is not None), local_statement(model))
 
 
 def may_be_sharper(model: ProtocolModel, *, delta: float) -> bool:
@@ -310,7 +310,7 @@ def nothing_known(model: ProtocolModel, where: str, *, delta: float) -> Unsuppor
     )
 
 
-def _local_statement(model: ProtocolModel) -> PrivacyStatement:
+def local_statement(model: ProtocolModel) -> PrivacyStatement:
     """Local guarantee of all that one person sends, computed from the randomizer's own parameters."""
     return PrivacyStatement(
         guarantee=model.local.guarantee,

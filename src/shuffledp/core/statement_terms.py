@@ -48,6 +48,7 @@ class Trust(StrEnum):
     ALL_SHARES = "all-shares"
     SHARES_APART = "shares-apart"
     ALL_BITS = "all-bits"
+    NOT_TOGETHER = "not-together"
     FIRST_ROUND = "first-round"
     LOCAL_NETWORK = "local-network"
     PAGE_AT_SHUFFLER = "page-at-shuffler"
@@ -95,7 +96,7 @@ class Trust(StrEnum):
 
 _DANGERS = {
     *(Trust.ALL_SHARES, Trust.SHARES_APART, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER),
-    *(Trust.ALL_BITS, Trust.PAGE, Trust.ONE_ANSWER, Trust.BLANKET),
+    *(Trust.ALL_BITS, Trust.NOT_TOGETHER, Trust.PAGE, Trust.ONE_ANSWER, Trust.BLANKET),
 }
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
@@ -104,6 +105,8 @@ _TRUST_IN_WORDS = {
     "does who plays all hosts; and no device lies, for a single one moves the mean by any amount",
     Trust.ALL_BITS: "nobody but the shuffler has all messages of one person, for whoever has them counts the ones and "
     "all but reads the answer",
+    Trust.NOT_TOGETHER: "the shuffler and the analyst never work together, for then nothing is left: together they "
+    "read everybody's answer",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
     Trust.LOCAL_NETWORK: "whoever can change what the local network carries, such as the owner of the router, leaves "
     "the page as it is; and whoever is on the network tells nobody which randomized answer came from which phone",
@@ -143,6 +146,7 @@ _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
     Trust.SHARES_APART: "messages of a person never in one place",
     Trust.ALL_BITS: "bits only at the shuffler",
+    Trust.NOT_TOGETHER: "shuffler and analyst apart",
     Trust.FIRST_ROUND: "first receivers",
     Trust.LOCAL_NETWORK: "everybody on the local network",
     Trust.PAGE_AT_SHUFFLER: "shuffler (also of the page)",

@@ -86,6 +86,9 @@ def _view(column: Column, batches: Sequence[Batch]) -> tuple[View, Shuffler]:
     (batch,) = batches
     people = batch.reports.num_users
     shuffler = shuffler_for(column, batch.public, people, Path())
+    if column.shuffler.gamma and batch.public is None:  # it promises less than the shuffle was, which is uniform
+        shuffler = column.shuffler.in_rounds(shuffler, batch.reports.model)
+        return shuffler.shuffle(batch.reports), shuffler
     if batch.public is None:
         return View(reports=batch.reports, shuffle=shuffler.model(people)), shuffler
     labels = np.arange(people)

@@ -7,7 +7,7 @@ release, without estimates, which says why there are none, and which ``--earlier
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shuffledp.accounting import account_all
+from shuffledp.accounting.account import account_all, local_statement
 from shuffledp.core.errors import HypothesisError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statements import PrivacyStatement
@@ -46,7 +46,8 @@ def write_unreleased(
 
     Guarantees:
         1. The loss stated is that of a release of as many people, where the shuffle was uniform; of any other it is
-           what their reports lose without one.
+           what their reports lose without one. Some messages of a view tell no more than all of them, so that of a sum
+           those count all of whose messages came.
 
     Args:
         task: of the collection.
@@ -89,7 +90,7 @@ def write_unreleased(
 def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolModel, tuple[PrivacyStatement, ...]]:
     """Protocol model for this number of people, and its statements about their opened reports."""
     local, delta = column.randomizer.randomizer().model, column.release.delta
-    is_covered = local.num_messages == 1 or isinstance(local, TicksModel)
+    is_covered = local.num_messages == 1 or isinstance(local, TicksModel) or local.is_all_or_nothing
     if is_shuffled and column.shuffler.is_uniform and is_covered and people > column.people.fakes:
         try:
             model = column.model(people)
@@ -97,5 +98,5 @@ def _seen(column: Column, people: int, *, is_shuffled: bool) -> tuple[ProtocolMo
         except (HypothesisError, UnsupportedModelError):
             pass
     alone = ProtocolModel(local=local, shuffle=IdentityShuffleModel(num_users=max(people, 1)))
-    *_, of_devices = account_all(alone, delta=delta)
+    of_devices = local_statement(alone)
     return alone, (of_devices.to_central(), of_devices)

@@ -6,6 +6,7 @@ the question, a key or a date has made another collection, into which no report 
 
 import hashlib
 import json
+import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -132,6 +133,8 @@ class Collection(Described):
             raise invalid(f"at least minimum_batch={least} of the task", every=self.every)
         if self.every is not None and any(pool.messages > 1 for pool in self.task.pools):
             raise invalid("absent where several messages of a person are in one pool", every=self.every)
+        if self.every is not None and any(column.randomizer.needs_expected for column in self.task.columns):
+            raise invalid("absent with a [protocol], whose one sum is of all who were planned for", every=self.every)
         if self.every is not None and self.directory is not None:
             raise invalid("absent where members pass reports on: all hand in together", every=self.every)
         if self.every is not None and self.task.shuffler.needs_groups:
@@ -287,8 +290,15 @@ class Collection(Described):
 
     @property
     def minimum(self) -> int:
-        """Fewest reports of a batch that is released."""
-        return self.task.release.minimum_batch
+        """Fewest people of a batch that is released: those whose noise is needed, besides fakes, or more."""
+        needed = (column.randomizer.least_people for column in self.task.columns)
+        return max(self.task.release.minimum_batch, max(needed) + self.task.people.fakes)
+
+    @property
+    def most(self) -> float:
+        """Most people who are taken in: as many as every column was planned for; infinity for any number."""
+        planned = (column.randomizer.most_people for column in self.task.columns)
+        return min((float(people) for people in planned if people is not None), default=math.inf)
 
     def promised(self) -> "tuple[PrivacyStatement, ...]":
         """Guarantees of the smallest batch, for this collection alone; empty where they depend on who answers.

@@ -159,6 +159,11 @@ class ShufflerSection(Section):
         """Imperfection gamma that the shuffle promises; 0 for a uniform shuffle, None where nothing is promised."""
         return None
 
+    @property
+    def is_kept_by_uniform(self) -> bool:
+        """Whether a uniform shuffle of the reports keeps what it promises of everybody's order."""
+        return self.gamma is not None and self.num_rows is None
+
     def in_rounds(self, shuffler: Shuffler, local: "LocalModel") -> Shuffler:
         """The section's shuffler for people who send messages of this model, several each perhaps."""
         del local

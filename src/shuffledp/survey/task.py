@@ -327,16 +327,16 @@ def require_service(task: Task, *, relayed: bool) -> None:
     Raises:
         InvalidParameterError: for such a task.
     """
-    shuffler, several = task.shuffler, [each for each in task.columns if each.randomizer.key != Question.key]
-    known = shuffler.is_uniform or shuffler.needs_groups or shuffler.needs_strata or (relayed and shuffler.needs_graph)
+    shuffler = task.shuffler
+    known = shuffler.is_kept_by_uniform or shuffler.needs_groups or shuffler.needs_strata
+    known = known or (relayed and shuffler.needs_graph)
     reasons = {
         f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
-        "[protocol]": "sums of several messages from everybody have no service yet" if several else None,
-        "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
-        "blanket in [randomizer]": "an upload holds all messages of a person, which nobody may put together"
-        if any(column.randomizer.in_one_place for column in task.columns)
+        "hosts above 1 in [protocol]": "one shuffler takes all shares, and several are not served yet"
+        if any(column.randomizer.randomizer().model.num_hosts > 1 for column in task.columns)
         else None,
+        "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
         "id in [people]": "a report that names a person hides nobody" if task.people.id else None,
     }
     for part, why in reasons.items():

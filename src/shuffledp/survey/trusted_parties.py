@@ -1,5 +1,6 @@
 """Trust that people need in the parties of a collection, as far as its addresses and keys tell who does what."""
 
+import math
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 def trust_of(collection: "Collection") -> tuple[Trust, ...]:
     """Trust that people need besides the shuffle, for the transport and for the page.
 
-    Always that people answer once, by tokens or not. Besides, where the collection has them: whoever serves the page,
-    the maker of ready-made tokens, a shuffler that gives the tokens, a relay, several batches whose time must tell
-    nothing, and one operator of several parties.
+    Always that people answer once, by tokens or not. Besides, where the collection has them: reports that hide nothing
+    but by the shuffle, whoever serves the page, the maker of ready-made tokens, a shuffler that gives the tokens, a
+    relay, several batches whose time must tell nothing, and one operator of several parties.
     """
     at_shuffler = serves_page(collection)
+    losses = (column.randomizer.randomizer().model.epsilon0 for column in collection.task.columns)
     more = {
+        Trust.NOT_TOGETHER: any(map(math.isinf, losses)),
         Trust.PAGE_AT_SHUFFLER: at_shuffler,
         Trust.PAGE: collection.page is not None and not at_shuffler,
         Trust.READY_MADE_TOKENS: collection.ready_made,

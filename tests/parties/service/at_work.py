@@ -85,7 +85,8 @@ async def shuffler(folder, parties=None, *, clock=None, store=None, gateway_keys
     parties, logged = parties or Parties(), Logged()
     collection, log = parties.collection, EventLog(logged.write)
     pools = [pool.messages for pool in collection.task.pools]
-    store = store or ReportStore(folder / "store", pools=pools, remembers=collection.every is not None)
+    further = {"remembers": collection.every is not None, "most": collection.most}
+    store = store or ReportStore(folder / "store", pools=pools, **further)
     at_shuffler = CollectionAtShuffler(
         collection, store, parties.shuffler_key, beside=folder, log=log, clock=clock or Clock(parties)
     )

@@ -25,8 +25,8 @@ SHARES = {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0.0, "upper": 10.0}
 
 def asked(*blocks):
     value = [{"column": f"wage-{number}", "protocol": block} for number, block in enumerate(blocks)]
-    release = {"delta": 1e-6, "minimum_batch": 20}
-    return Task.from_dict({"name": "survey", "value": value, "people": {"expected": 1000}, "release": release})
+    release = {"delta": 1e-3, "minimum_batch": 20}
+    return Task.from_dict({"name": "survey", "value": value, "people": {"expected": 100}, "release": release})
 
 
 def test_bits_of_a_person_are_one_pool_and_shares_have_one_each_or_one_for_each_host():

@@ -72,7 +72,7 @@ def test_a_collection_on_one_machine_ends_with_a_page_that_names_its_operator(tm
     assert list(scratch.iterdir()) == []  # neither keys nor reports are left
     if not enough:
         assert process.returncode == 4
-        assert "needs at least minimum_batch = 200" in errors
+        assert "needs the reports of at least 200 people" in errors
         assert not output.exists()
         return
     assert process.returncode == 0, errors

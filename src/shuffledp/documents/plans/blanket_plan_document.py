@@ -42,5 +42,5 @@ def _better(option: BlanketOption, standard_error: float) -> str:
         f'At the same epsilon, kind = "k-rr" with blanket = true, epsilon0 = {option.epsilon0:.3g} and '
         f"blanket_messages = {option.blanket_messages:.3g} would have a standard error of {option.standard_error:.3g}, "
         f"{standard_error / option.standard_error:.3g} times less: everybody sends so many messages more, which say "
-        "nothing and hide others. Then the promise rests on other people's messages, and no service can collect it."
+        "nothing and hide others. Then the promise rests on other people's messages."
     )

@@ -25,9 +25,7 @@ def _is_of(collection: Collection, terms: MixTerms) -> bool:
     task, issuer = collection.task, collection.issuer
     keys = collection.shuffler.key == terms.shuffler and collection.gateway in (None, terms.gateway)
     own = collection.shuffler.url == terms.url and keys and not collection.local
-    one = all(
-        each.is_uniform and not each.needs_groups for each in (task.shuffler, *(of.shuffler for of in task.columns))
-    )
+    one = all(each.is_kept_by_uniform for each in (task.shuffler, *(of.shuffler for of in task.columns)))
     tokens = issuer is None or not same_host(issuer.url, terms.url) or (terms.tokens and issued_here(collection, terms))
     return own and one and tokens and collection.analyzer.fetches and collection.directory is None
 
@@ -63,8 +61,9 @@ def _beyond(collection: Collection, terms: MixTerms, now: datetime) -> Problem |
 
 
 def most_answers(collection: Collection, terms: MixTerms) -> int:
-    """Most answers that the mix takes in for a collection: people and bytes of its policy."""
-    return min(terms.policy.people, terms.policy.bytes // sum(terms_of(collection).lengths))
+    """Most answers that the mix takes in for a collection: people and bytes of its policy, and its own limit."""
+    own = terms.policy.bytes // sum(terms_of(collection).lengths)
+    return min(terms.policy.people, own, int(min(collection.most, own)))
 
 
 def path_of_page(collection: Collection, terms: MixTerms) -> tuple[str, str]:

@@ -42,6 +42,7 @@ class OpenedBatch:
         malformed: number of plaintexts that are no reports.
         duplicates: number of reports with a ciphertext seen at an earlier place or in another batch.
         tests: number of reports that were sealed as tests of the way, and are thrown away.
+        lost: number of people, at most, some of whose several messages are left out.
     """
 
     reports: Reports
@@ -51,11 +52,12 @@ class OpenedBatch:
     malformed: int
     duplicates: int
     tests: int = 0
+    lost: int = 0
 
     @property
-    def spoiled(self) -> int:
-        """Number of messages that are left out."""
-        return self.undecryptable + self.malformed + self.duplicates
+    def num_reports(self) -> int:
+        """Number of reports of the batch, with those that are left out, but for tests."""
+        return len(self.reports) + self.undecryptable + self.malformed + self.duplicates
 
 
 class _Span(NamedTuple):

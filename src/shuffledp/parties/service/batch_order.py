@@ -41,7 +41,8 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
     """Function that draws the order of each batch of a task; paths in the task are relative to ``beside``.
 
     Guarantees:
-        1. A uniform shuffle makes every choice of reports, in every order, equally likely, exactly.
+        1. A uniform shuffle makes every choice of reports, in every order, equally likely, exactly; an imperfect one,
+           whose task promises less, is uniform too.
         2. Any other shuffle is that of the task, over the people who came, all of whom are in the batch; their
            extensions stay at their places.
     """
@@ -49,7 +50,7 @@ def draw_for(task: Task, beside: Path, *, source: RandomSource | None = None) ->
 
     def draw(pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]) -> tuple[Integers, Integers]:
         section = columns[pool].shuffler
-        if section.is_uniform:
+        if section.is_kept_by_uniform:
             chosen = random_permutation(count, source=source)[:size]
             return chosen, chosen
         if size != count:

@@ -84,7 +84,7 @@ def write_batch_release(
             outcome = release_collected(task, batches_of, refused, place, provenance, earlier=earlier)
             write_release(outcome, place, result=collection.result)
     except (InputDataError, MalformedMessageError) as error:
-        seen = {name: sum(_seen(inside) for inside, _ in those) for name, those in found.items()}
+        seen = {name: sum(_seen(*one) for one in those) for name, those in found.items()}
         if any(seen.values()):
             unreleased(seen, str(error), collected=refused, is_shuffled=len(several) == 1)
         raise
@@ -135,10 +135,9 @@ def _opened(
     return found, refused
 
 
-def _seen(inside: OpenedBatch) -> int:
-    """Number of people whose messages were opened: where any spoiled one spoils all of its sender, without so many."""
-    people = inside.reports.num_users
-    return max(0, people - inside.spoiled) if inside.reports.model.is_all_or_nothing else people
+def _seen(inside: OpenedBatch, people: int) -> int:
+    """Number of people whose messages were opened; of sums, of those who lost none."""
+    return max(people - inside.lost, 0) if inside.reports.model.is_all_or_nothing else inside.reports.num_users
 
 
 def release_folder(folder: Path, number: int) -> Path:

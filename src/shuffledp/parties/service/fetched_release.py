@@ -93,7 +93,7 @@ async def fetch_release(
                     "the shuffler must have batches of the collection; it has none any more. They were fetched into "
                     f"another folder than {folder}, or destroyed at {collection.fetch_by}, since nobody fetched them."
                 )
-            _refuse(collection, await at_analyzer.has_ended(), happened)
+            _refuse(collection, folder / RELEASE, await at_analyzer.has_ended(), happened)
         return FetchedRelease(has_ended, found, happened.counts[Happened.BATCH_MISSING])
     finally:
         store.close()
@@ -137,24 +137,29 @@ async def _acknowledge(fetcher: Fetcher) -> None:
             await _fetched(fetcher, once=True, waiting=lambda _: None)
 
 
+def _told(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
+    """Statements of a collection, also that reports were opened and not released."""
+    found = {each: statement_in(each, collection) for each in release_folders(folder, collection)}
+    return {each: said for each, said in found.items() if said is not None}
+
+
 def _released(collection: Collection, folder: Path) -> dict[Path, Mapping[str, Any]]:
     """Statements of the releases of a collection: of each batch, and of all together, where it has several."""
-    told = {each: statement_in(each, collection) for each in release_folders(folder, collection)}
-    return {each: found for each, found in told.items() if found is not None and says_released(found)}
+    return {each: said for each, said in _told(collection, folder).items() if says_released(said)}
 
 
-def _refuse(collection: Collection, is_done: bool, happened: _Happened) -> None:
+def _refuse(collection: Collection, folder: Path, is_done: bool, happened: _Happened) -> None:
     """Raise the error of a collection that ended without a release."""
     if not is_done or happened.counts[Happened.RELEASE_FAILED]:
         raise InputDataError(
             "the release must be written, and could not be; the batches are kept. Try the command again."
         )
-    if happened.counts[Happened.SEEN_NOT_RELEASED]:
+    if reasons := [said["not_released"] for said in _told(collection, folder).values()]:
         raise InputDataError(
-            "the reports must make a release, and do not; the folder of the release says why, and other releases "
-            "about the same people must count it by --earlier."
+            f"the reports must make a release, and do not: {' '.join(reasons)} Reports were seen: count what is in "
+            f"{folder} by --earlier in other releases about the same people."
         )
     raise BatchTooSmallError(
-        f"a release needs at least minimum_batch = {collection.minimum} reports; there were fewer. The shuffler has "
+        f"a release needs the reports of at least {collection.minimum} people; there were fewer. The shuffler has "
         "destroyed them, and nothing was released."
     )

@@ -28,6 +28,7 @@ def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | Non
         rows = np.arange(len(batch.reports)) if rounds is None else np.flatnonzero(rounds == number)
         kept.append((batch.reports, rows[random_permutation(len(rows), source=source)]))
     people = min(len(rows) for _, rows in kept) // each
+    came = max(batch.num_reports for batch in opened)
     reports = Reports.concat([reports.take(rows[: people * each]) for reports, rows in kept])
     order = np.arange(len(reports)).reshape(len(kept), people, each).swapaxes(0, 1).ravel()
     return OpenedBatch(
@@ -38,16 +39,17 @@ def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | Non
         malformed=sum(batch.malformed + len(batch.reports) - people * each for batch in opened),
         duplicates=sum(batch.duplicates for batch in opened),
         tests=max(-(-batch.tests // each) for batch in opened),  # one test has all messages
+        lost=sum(came - len(rows) for _, rows in kept),
     )
 
 
 def require_all(column: Column, inside: OpenedBatch) -> None:
-    """Refuse a sum of which some message is missing or spoiled, where nothing is left of it then.
+    """Refuse a sum of which some message is missing or spoiled, where nothing would be left of it.
 
     Raises:
         IncompleteSumError: if a message did not open, was none of its pool, or came twice.
     """
-    if not (inside.reports.model.is_all_or_nothing and inside.spoiled):
+    if not (inside.reports.model.is_all_or_nothing and inside.lost):
         return
     raise IncompleteSumError(
         f"the sum of column {column.value!r} needs every message of everybody once, and of its own round; "

@@ -61,6 +61,7 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
                 pools=[pool.messages for pool in collection.task.pools],
                 remembers=collection.every is not None,
                 longest=max(terms_of(collection).lengths),
+                most=collection.most,
             )
             served.append(CollectionAtShuffler(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(served[-1].close)

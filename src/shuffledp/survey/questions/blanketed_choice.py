@@ -35,7 +35,6 @@ class BlanketedChoice(SingleChoice):
     init_title: ClassVar[str] = ""
     may_follow: ClassVar[bool] = False
     needs_uniform: ClassVar[bool] = True
-    in_one_place: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super(BlanketedChoice, self).__post_init__()

@@ -79,7 +79,6 @@ class Question(Section):
     num_columns: ClassVar[int] = 1  # private columns whose answers are randomized jointly
     needs_uniform: ClassVar[bool] = False  # whether estimates need one shuffle of everybody, or none at all
     on_one_machine: ClassVar[bool] = False  # whether estimates need all reports at one place
-    in_one_place: ClassVar[bool] = False  # whether no service can collect it, as an upload holds all of a person
     needs_apart: ClassVar[bool] = False  # whether the one who serves the page may not also mix and analyze
     needs_expected: ClassVar[bool] = False  # whether the task must say how many people are planned for
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {}  # the planner's numbers, each with its least and largest

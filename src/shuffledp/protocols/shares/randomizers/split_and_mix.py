@@ -120,6 +120,11 @@ class SplitAndMixModel(LaplaceShareModel):
         return self.hosts.messages_per_buffer(self.num_shares)
 
     @property
+    def num_hosts(self) -> int:  # type: ignore[override]
+        """Number of hosts over whom the rounds are spread."""
+        return self.hosts.number
+
+    @property
     def told_rounds(self) -> int:  # type: ignore[override]
         """Rounds of one coordinate, in which colluding hosts tell who sent what."""
         return self.hosts.told_buffers(self.num_shares)

@@ -49,6 +49,7 @@ class ProtocolSection(MeanQuestion):
     title: ClassVar[str] = "[protocol]"
     key: ClassVar[str] = "protocol"
     needs_expected: ClassVar[bool] = True
+    needs_apart: ClassVar[bool] = True
     sums: ClassVar[Callable[..., Analyzer[Any]]] = SumAnalyzer
     epsilon: float
     statistic: str
