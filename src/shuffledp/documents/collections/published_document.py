@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from shuffledp.core.errors import InvalidParameterError
@@ -20,6 +21,8 @@ Result = tuple[str, Mapping[str, Any] | None]  # the day of its signature, and t
 _MOST_ROWS = 2000
 _SHARE, _AMONG = "frequency", "frequency among those asked"
 _POINTS, _MOST_SHARE = 100, 1e6
+_CHANGED = "changed by chance on the device before it was sent."
+_SPLIT = "split by the device, with some chance, into messages that tell it only together."
 _SIGNED = (
     "The numbers are the analyst's: they carry the signature of the key that the collection names, and nobody else has "
     "checked them."
@@ -74,7 +77,8 @@ def published_document(collection: Collection, results: Sequence[Result], promis
 def _trusted(collection: Collection) -> Listing:
     """Trust that the promise takes for granted, dangers first, as far as the collection tells by itself."""
     crowd = () if collection.task.people.unvouched else (Trust.SHUFFLER, Trust.NO_COLLUSION)
-    needed = sorted({Trust.OWN_DEVICE, *collection.trust, *crowd}, key=list(Trust).index)
+    of_models = (column.randomizer.randomizer().model.trust for column in collection.task.columns)
+    needed = sorted({Trust.OWN_DEVICE, *collection.trust, *crowd, *chain(*of_models)}, key=list(Trust).index)
     dangers = tuple(each.text for each in needed if each.is_danger)
     return Listing(tuple(each.text for each in needed), "trust", dangers)
 
@@ -110,7 +114,11 @@ def _question(
     collection: Collection, column: Column, number: Any, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[Block, ...]:
     """Published estimates of one column; any other data raises an error."""
-    if type(number) is not int or not collection.minimum <= number < 1 << 53 or not 0 < len(rows) <= _MOST_ROWS:
+    if type(number) is not int or not 0 < len(rows) <= _MOST_ROWS:
+        raise ValueError
+    local = column.randomizer.randomizer().model
+    people, rest = divmod(number, local.num_messages)
+    if rest or not collection.minimum <= people < 1 << 53:
         raise ValueError
     levels, shares = (
         {_number(each["level"]) for each in rows},
@@ -131,7 +139,7 @@ def _question(
     is_outside = any(not 0 <= each["estimate"] <= 1 for each in shares)
     return (
         Text(printable(asked), Role.SUBHEADING),
-        Text(f"{count_of(number, 'answer')}, each of them changed by chance on the device before it was sent."),
+        Text(f"{count_of(people, 'answer')}, each of them {_SPLIT if math.isinf(local.epsilon0) else _CHANGED}"),
         table,
         *told(OUTSIDE_SHARES if is_outside else ""),
     )

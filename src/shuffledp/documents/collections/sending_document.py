@@ -101,7 +101,8 @@ def demonstrated(release: Mapping[str, Any], left_out: int, folder: Path) -> Doc
     """End of a collection on one machine: the promise of its release, from ``statement.json``, and its folder."""
     people = count_of(_num_people(release), "person", "people")
     dropped = f" {count_of(left_out, 'person', 'people')} left a question out, and sent nothing." if left_out else ""
-    said = f"{people} sent a report each, which the shuffler mixed and the analyzer opened."
+    what = "a report each" if _messages(release) == 1 else f"{_messages(release)} messages each"
+    said = f"{people} sent {what}, which the shuffler mixed and the analyzer opened."
     blocks = (*told(DEMONSTRATION, role=Role.DANGER), *told(said + dropped))
     return Document(promise=_promise_in(release), sections=(_files([folder], blocks),))
 
@@ -133,12 +134,20 @@ def _promise_in(release: Mapping[str, Any]) -> Promise | None:
     from shuffledp.documents.statement_document import promise_of
 
     statements = [PrivacyStatement.from_dict(each) for each in release["statements"]]
-    return promise_of(statements, count_of(_num_people(release), "report"))
+    one, many = ("report", "reports") if _messages(release) == 1 else ("person", "people")
+    return promise_of(statements, count_of(_num_people(release), one, many))
 
 
 def _num_people(release: Mapping[str, Any]) -> int:
     """Number of people in a release, from the content of its ``statement.json``."""
-    return int(release.get("columns", [release])[0]["num_reports"])
+    return int(release.get("columns", [release])[0]["num_reports"]) // _messages(release)
+
+
+def _messages(release: Mapping[str, Any]) -> int:
+    """Messages of each person about the first column of a release, from the content of its ``statement.json``."""
+    from shuffledp.core.local_models import LocalModel
+
+    return LocalModel.from_dict(release.get("columns", [release])[0]["model"]["local"]).num_messages
 
 
 def _files(folders: Iterable[Path], blocks: Iterable[Block]) -> Section:
