@@ -267,10 +267,6 @@ def test_each_question_with_each_randomizer_is_shown_or_refused_by_name(name, ki
     except InvalidParameterError:
         assert name in ("bin", "pair")  # whose sums need covariances, which are not known for every kind
         return
-    if name == "blanketed":
-        with pytest.raises(InvalidParameterError, match="without blanket in"):
-            Parties(made)
-        return
     key = Parties(made).collection.analyzer.key
     if kind in KINDS:
         require_browser(made, key)

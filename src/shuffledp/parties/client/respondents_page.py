@@ -212,7 +212,7 @@ def _language(draft: Collection) -> str:
 
 def _received(draft: Collection, words: PageWords) -> str:
     """Sentence on who sees where a report comes from."""
-    parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.task.release.minimum_batch)}
+    parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.minimum)}
     if draft.relay is None:
         return words.told("local_direct" if draft.local else "direct", **parts)
     relay = _party(draft, "relay")

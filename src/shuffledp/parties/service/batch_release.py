@@ -98,9 +98,7 @@ def _opened(
 ) -> tuple[dict[str, list[tuple[OpenedBatch, int]]], dict[str, Collected]]:
     """Opened batches of each column with their announced numbers of people, and counts of refused reports."""
     found, refused = {}, {}
-    of_pools = iter(
-        zip(collection.task.pools, zip(*several, strict=True), strict=True)
-    )  # of each, its batches by number
+    of_pools = zip(collection.task.pools, zip(*several, strict=True), strict=True)  # of each, its batches by number
     for column in collection.task.columns:
         model = column.randomizer.randomizer().model
         theirs = list(islice(of_pools, model.num_pools))
@@ -137,7 +135,8 @@ def _opened(
 
 def _seen(inside: OpenedBatch, people: int) -> int:
     """Number of people whose messages were opened; of sums, of those who lost none."""
-    return max(people - inside.lost, 0) if inside.reports.model.is_all_or_nothing else inside.reports.num_users
+    whole = max(people - inside.tests - inside.lost, 0)
+    return whole if inside.reports.model.is_all_or_nothing else inside.reports.num_users
 
 
 def release_folder(folder: Path, number: int) -> Path:
