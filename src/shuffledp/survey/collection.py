@@ -131,10 +131,8 @@ class Collection(Described):
         least = self.task.release.minimum_batch
         if self.every is not None and self.every < least:
             raise invalid(f"at least minimum_batch={least} of the task", every=self.every)
-        if self.every is not None and any(pool.messages > 1 for pool in self.task.pools):
-            raise invalid("absent where several messages of a person are in one pool", every=self.every)
-        if self.every is not None and any(column.randomizer.needs_expected for column in self.task.columns):
-            raise invalid("absent with a [protocol], whose one sum is of all who were planned for", every=self.every)
+        if self.every is not None and not all(pool.leaves_in_parts for pool in self.task.pools):
+            raise invalid("absent with a [protocol] or a blanket: all messages leave in one batch", every=self.every)
         if self.every is not None and self.directory is not None:
             raise invalid("absent where members pass reports on: all hand in together", every=self.every)
         if self.every is not None and self.task.shuffler.needs_groups:

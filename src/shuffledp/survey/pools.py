@@ -26,6 +26,11 @@ class Pool:
     messages: int = 1
     host: int = 0
 
+    @property
+    def leaves_in_parts(self) -> bool:
+        """Whether some people's messages may leave before those of others, in a batch of their own."""
+        return self.messages == 1 and not self.column.randomizer.needs_expected
+
 
 def pools_of(columns: Sequence[Column]) -> tuple[Pool, ...]:
     """Pools of private columns, as the models of their randomizers say: mostly one of one message each.

@@ -89,5 +89,5 @@ def test_messages_of_one_pool_are_put_together_at_random_and_a_rest_is_left_out(
 def test_batches_that_leave_as_they_fill_are_refused_where_a_person_has_several_messages_in_a_pool(monkeypatch):
     monkeypatch.setattr(LocalModel, "messages_per_round", 2)
     monkeypatch.setattr(LocalModel, "num_messages", 2)
-    with pytest.raises(InvalidParameterError, match=r"^every must be absent where several messages of a person"):
+    with pytest.raises(InvalidParameterError, match=r"^every must be absent with a \[protocol\] or a blanket"):
         Parties(task(), every=20)

@@ -26,8 +26,7 @@ from shuffledp.randomness.sources import RandomSource
 _NOTED_WRAP_PROBABILITY = 1e-9
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 100.0
 _LARGEST_MODULUS = 2**52  # so that the sum of all shares of one value fits into 63 bits
-_MOST_SHARES = 2**10
-_MOST_STEPS = 2**31
+_MOST_SHARES, _MOST_STEPS = 2**10, 2**31
 _LARGEST_DIMENSION = 2**20
 
 
@@ -121,7 +120,7 @@ class SplitAndMixModel(LaplaceShareModel):
 
     @property
     def num_hosts(self) -> int:  # type: ignore[override]
-        """Number of hosts over whom the rounds are spread."""
+        """Number of hosts, each of whom gets as many rounds of each coordinate."""
         return self.hosts.number
 
     @property
@@ -181,8 +180,7 @@ class SplitAndMixModel(LaplaceShareModel):
     def wrap_probability(self) -> float:
         """Chance, rounded up, that noise moves a coordinate's sum out of the window in which it is decoded."""
         limit = (self.modulus - self.num_users * self.precision - 1) // 2
-        single = polya.tail_bound(float(self.rate), self.num_users / self.noise_users, limit)
-        return min(1.0, self.dimension * single)
+        return min(1.0, self.dimension * polya.tail_bound(float(self.rate), self.num_users / self.noise_users, limit))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -217,8 +215,7 @@ class SplitAndMixModel(LaplaceShareModel):
         largest = (self.modulus + people * self.precision) // 2
         steps = [residue if residue <= largest else residue - self.modulus for residue in residues]
         width = Fraction(self.upper) - Fraction(self.lower)
-        sums = [people * Fraction(self.lower) + width * step / self.precision for step in steps]
-        return np.array([float(each) for each in sums])
+        return np.array([float(people * Fraction(self.lower) + width * step / self.precision) for step in steps])
 
     def sum_variance(self, people: int) -> float:
         """Variance of the noise of this number of people, plus a quarter of a squared step for each rounded value."""
@@ -230,8 +227,8 @@ class SplitAndMixModel(LaplaceShareModel):
 
     def sum_margin(self, people: int, level: float) -> float:
         """Half-width of the interval from the law of the noise, with the largest rounding error as a normal number."""
-        shape = people / self.noise_users
-        return self.step * polya.central_interval(float(self.rate), shape, self._rounding(people), level)
+        rate, rounding = float(self.rate), self._rounding(people)
+        return self.step * polya.central_interval(rate, people / self.noise_users, rounding, level)
 
     def _rounding(self, people: int) -> float:
         return 0.0 if self.integer else people / 4
