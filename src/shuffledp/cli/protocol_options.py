@@ -1,7 +1,7 @@
 """The options that describe a protocol, and the description that they make."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,12 +28,22 @@ class Asked(ProtocolOptions):
         shuffler: a kind, with a colon and a number where it has a parameter; uniform if left out.
         people: a table of the people with their public columns, for a task with groups.
         takes_task: whether the command takes a task file in place of options.
+
+    Raises:
+        InvalidParameterError: if the task file is none.
     """
 
     task: Path | None = None
     shuffler: str | None = None
     people: Path | None = None
     takes_task: bool = True
+    read: "Task | None" = field(init=False, default=None)  # the task in that file
+
+    def __post_init__(self) -> None:
+        if self.task is not None:
+            from shuffledp.survey import Task
+
+            object.__setattr__(self, "read", Task.read(self.task))
 
     @classmethod
     def of(cls, options: ProtocolOptions, task: Path | None) -> Self:
@@ -66,9 +76,9 @@ class Asked(ProtocolOptions):
 
     def model(self) -> ProtocolModel:
         """The protocol's public description."""
-        if self.task is not None:
+        if self.read is not None:
             self._require_only_a_task()
-            column = self._column()
+            column = self._column(self.read)
             num_users = self._people(column.people.expected)
             return column.model(num_users, column.shuffler.shuffler_for(column, num_users=num_users))
         for name, option in (("people", "input"), ("value", "value")):
@@ -78,14 +88,13 @@ class Asked(ProtocolOptions):
 
     def model_of_run(self) -> ProtocolModel:
         """The protocol's public description as in a run: with the groups of an input, or a graph."""
+        if self.task is None or self.read is None:
+            return self.model()
         from shuffledp.cli.progress_bars import watching
-        from shuffledp.survey import Task
         from shuffledp.survey.task_planning import planned_people
 
-        if self.task is None:
-            return self.model()
         self._require_only_a_task()
-        task, column = Task.read(self.task), self._column()
+        task, column = self.read, self._column(self.read)
         check_people(task, self.people)
         with watching() as watch:
             (around,) = read_surroundings(
@@ -99,29 +108,23 @@ class Asked(ProtocolOptions):
 
     def answers(self) -> tuple[str, ...]:
         """Names of the answers in the task; empty without a task, where answers are numbers from 0."""
-        return () if self.task is None else self._column().targets
+        return () if self.read is None else self._column(self.read).targets
 
     def household(self) -> int | None:
         """Largest number of people who live together, by the task's [people]; None where it does not say."""
-        from shuffledp.survey import Task
-
-        said = None if self.task is None else Task.read(self.task).people.household
+        said = None if self.read is None else self.read.people.household
         return said if isinstance(said, int) else None
 
     def share(self, others: str) -> str:
         """A clause: results are about one of several columns; ``others`` says what the rest add; "" for one column."""
-        if self.task is None:
+        if self.read is None or len(self.read.columns) == 1:
             return ""
-        from shuffledp.survey import Task
-
-        if len(Task.read(self.task).columns) == 1:
-            return ""
-        return f"About column {self._column().value!r} alone, {others}"
+        return f"About column {self._column(self.read).value!r} alone, {others}"
 
     def remainder(self) -> float:
         """Delta from its option, else from the task."""
-        if self.delta is None and self.task is not None:
-            return self._column().release.delta
+        if self.delta is None and self.read is not None:
+            return self._column(self.read).release.delta
         return self._given("delta")
 
     def _local(self) -> LocalModel:
@@ -139,11 +142,8 @@ class Asked(ProtocolOptions):
             "a task file", "randomizer", "epsilon0", "categories", "channel", "local_delta", "shuffler"
         )
 
-    def _column(self) -> "Column":
+    def _column(self, task: "Task") -> "Column":
         """The private column named by the options, or the task's only one."""
-        from shuffledp.survey import Task
-
-        task = Task.read(self.task or "")
         columns = {column.value: column for column in task.columns}
         if self.value is not None:
             one_of(columns, value=self.value)
