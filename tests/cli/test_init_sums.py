@@ -42,11 +42,17 @@ def test_lists_give_their_number_of_coordinates_and_no_note_on_a_range(tmp_path)
     assert "were outside the range" in run.err  # and were shortened, and counted
 
 
-def test_lists_are_no_numbers_and_no_categories(tmp_path):
+def test_lists_are_summed_as_lists_and_are_no_numbers_and_no_categories(tmp_path):
     table, task = tmp_path / "lists.parquet", tmp_path / "task.toml"
     pq.write_table(pa.table({"step": [[1.0, 2.0]] * 1000}), table)
     done = shuffledp("init", table, "--value", "step", "--kind", "sum", "--output", task)
+    assert (done.code, kind_of(task)) == (0, "vector-sum"), done.err
+    assert "set largest_norm as it should be" in done.err
+    done = shuffledp(
+        "init", table, "--value", "step", "--kind", "sum", "--sum", "counted-bits", "--output", task, "--force"
+    )
     assert (done.code, "must hold numbers" in done.err) == (3, True), done.err
+    task.unlink()
     assert "this is a bug" not in shuffledp("init", table, "--value", "step", "--output", task).err
 
 

@@ -27,11 +27,12 @@ def make_outcome(
     **task: Any,
 ) -> ColumnOutcome:
     """The outcome of a column; ``numbers`` fixes the estimates without withdrawing the statements."""
+    response = {"kind": "k-rr", "epsilon0": epsilon0, "categories": list(categories)}
     described = Column.from_dict(
         {
             "name": "risk survey",
             "value": "cheated",
-            "randomizer": {"kind": "k-rr", "epsilon0": epsilon0, "categories": list(categories)},
+            **({} if "protocol" in task else {"randomizer": response}),
             "shuffler": {"kind": shuffler},
             "release": {"delta": 1e-6},
             **task,

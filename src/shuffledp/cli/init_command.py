@@ -116,14 +116,19 @@ class _Wanted:
         return replace(question, categories=(found.categories(),), read=True, alike=found.alike)
 
 
-def _sum_for(kind: str | None, chosen: str | None) -> str:
-    """The protocol of a sum: the chosen one, asked for at a terminal where none is, else the usual one."""
-    from shuffledp.survey.task_templates import SUMS
+def _sum_for(kind: str | None, chosen: str | None, *, of_lists: bool = False) -> str:
+    """The protocol of a sum: the chosen one; else that of lists for lists, the answer of a terminal, or the usual."""
+    from shuffledp.survey.task_templates import OF_LISTS, SUMS
 
     if chosen is not None and kind != "sum":
         raise InvalidParameterError("--sum must be left out for another kind than 'sum'.")
+    if kind == "sum" and chosen is None and of_lists:
+        return OF_LISTS
     if kind == "sum" and chosen is None and sys.stdin.isatty() and sys.stderr.isatty():
-        about = "split-and-mix: least error. counted-bits: few liars move it little. vector-sum: of lists.\nWhich sum"
+        about = (
+            "split-and-mix: least error, but one liar moves it by anything. counted-bits: few liars move it little. "
+            "vector-sum: of lists.\nWhich sum"
+        )
         chosen = str(typer.prompt(about, default=SUMS[0], err=True)).strip()
     if chosen is not None and chosen not in SUMS:
         raise InvalidParameterError(f"--sum must be one of {', '.join(SUMS)}; got {chosen!r}.")
@@ -152,7 +157,8 @@ def init(
         typer.Option(
             "--sum",
             metavar="<split-and-mix|counted-bits|vector-sum>",
-            help="How to sum: with the least error, so that few liars move it little, or of lists. A terminal asks.",
+            help="How to sum: with the least error, so that few liars move it little, or of lists. If left out, of "
+            "lists where there are lists; else a terminal asks.",
         ),
     ] = None,
     value: Annotated[
@@ -177,12 +183,14 @@ def init(
     from shuffledp.documents.flow_document import written_task
     from shuffledp.files.looked_through import looked_through
     from shuffledp.files.writing import new_file
+    from shuffledp.survey.task_templates import SUMS
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
-    wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users, _sum_for(kind, sum_by))
+    wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users, SUMS[0])
     wanted.check(answers)
     found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
-    asked = wanted.asked(found)
+    protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))
+    asked = (wanted := replace(wanted, protocol=protocol)).asked(found)
     with new_file(output, force=force, is_ours=_is_task) as file:
         _write(file, wanted, asked, found, answers)
     show_document(lambda: written_task(str(output), needs_table=wanted.kind in ("places", "groups")))
@@ -195,6 +203,7 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
         categories_were_read,
         lists_as_categories,
         looked_alike,
+        norm_to_set,
         put_into_bins,
         range_to_set,
     )
@@ -203,6 +212,7 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
     note = put_into_bins if columns_and_lists(form_of(wanted.title))[1] == 1 else range_to_set
     ranged = [each for each in asked if found and each.has_range]
     notes = [note(each.columns[0]) for each in ranged]
+    notes += [norm_to_set(each.columns[0]) for each in asked if found and each.of_lists]
     lists = {each.column for each in found if each.is_listed}
     chosen = [name for each in asked if each.read and not each.has_options for name in each.columns]
     notes += [lists_as_categories(name) for name in chosen if name in lists]

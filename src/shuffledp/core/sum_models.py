@@ -25,6 +25,7 @@ class SumModel(LocalModel):
 
     __slots__ = ()
     alone: ClassVar[str]  # what a person's messages tell before the shuffles, in words
+    treated: ClassVar[str] = "every answer is split into shares, which the shuffler mixes"
     num_users: int  # planned; fewer may come
     lower: float
     upper: float
@@ -159,6 +160,7 @@ class BitSumModel(SumModel):
         "Whoever sees all messages of one person counts the ones, and reads the answer up to a few coins. So nothing "
         "is hidden before the shuffle."
     )
+    treated = "every answer becomes bits, which the shuffler mixes and of which only the ones are counted"
     value_bits: int
     coins: int
 

@@ -37,7 +37,6 @@ from shuffledp.survey import ColumnOutcome
 _MOST_ROWS = 12  # on a terminal
 _LONGEST_NAME = 20
 _RANDOMIZED = "every answer is randomized by itself"
-_SUMMED = "every answer is split into shares, which the shuffler mixes"
 _DRAWN = ("Standard error", "Drawn")
 
 
@@ -280,12 +279,14 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     if curator is None:
         why = told(NO_CURATOR * (outcome.column.shuffler.is_weighted), on=PAGE)
         return Section(anchor="beside", title="Beside other ways", blocks=why) if why else None
-    is_protocol, errors_of = isinstance(outcome.model.local, SumModel), outcome.release.estimate.standard_error
+    local_model, errors_of = outcome.model.local, outcome.release.estimate.standard_error
+    is_protocol = isinstance(local_model, SumModel)
+    treated = local_model.treated if isinstance(local_model, SumModel) else _RANDOMIZED
     own, scale = float(errors_of.max()) if is_protocol else _typical(errors_of), scale_of(outcome.release)
     local = section.local_errors(people)
     central, trusted = curator.standard_error, f"who sees all answers and adds {curator.mechanism} of the same epsilon"
     errors = [
-        ("This release", _SUMMED if is_protocol else _RANDOMIZED, own, "randomizing"),
+        ("This release", treated, own, "randomizing"),
         ("A trusted curator", f"{trusted} and delta", central, "sampling"),
         *((kind, "without any shuffler, each person with epsilon0 = epsilon", error, "both")
           for kind, error in sorted(local.items(), key=lambda item: item[1])),

@@ -57,7 +57,6 @@ def flow_section(outcome: ColumnOutcome) -> Section:
         *_planned(flow, model),
         *document_of(randomizer.kind, randomizer).flow_sentences(outcome),
         model.shuffle.leaking_order,
-        moved_by_one(outcome.column, model.local, model.num_senders),
     ]
     beside = " ".join(filter(None, [_beside(outcome), *_detached(flow)]))
     blocks = (
@@ -67,7 +66,9 @@ def flow_section(outcome: ColumnOutcome) -> Section:
         Text(_in_and_out(flow, model), on=TERMINAL if _left_out(flow) or flow.released < model.num_senders else DETAIL),
         *told(beside, on=DETAIL if model.shuffle.trust else TERMINAL),
         Steps((_received(flow), *_steps(flow, model)), on=PAGE),
-        *told(*sentences, _beside(outcome), *_detached(flow), on=PAGE),
+        *told(*sentences, on=PAGE),
+        *moved_by_one(outcome.column, model.local, model.num_senders, on=PAGE),
+        *told(_beside(outcome), *_detached(flow), on=PAGE),
     )
     return Section(anchor="flow", title="From answers to release", blocks=blocks)
 
@@ -126,6 +127,14 @@ def range_to_set(column: str) -> str:
     """Note that the range of numbers in a new task is none of theirs."""
     return (
         f"the range from 0 to 100 of column {column!r} is not read from the table: set lower and upper as they should "
+        "be, before anybody is asked."
+    )
+
+
+def norm_to_set(column: str) -> str:
+    """Note that the largest length of lists in a new task is none of theirs."""
+    return (
+        f"the largest length 1 of lists in column {column!r} is not read from the table: set largest_norm as it should "
         "be, before anybody is asked."
     )
 

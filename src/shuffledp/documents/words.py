@@ -17,6 +17,7 @@ from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.sum_models import SumModel
 from shuffledp.core.text import count_of, in_digits, percent, printable, shown_relation
 from shuffledp.core.tick_models import TicksModel, of_one_message
+from shuffledp.documents.blocks import Medium, Text, told
 from shuffledp.planning.mechanism_choice import ExpectedError
 
 if TYPE_CHECKING:
@@ -149,25 +150,29 @@ def said_alone(local: LocalModel) -> str:
     return alone.sentence if alone is not None and alone.is_said and not alone.warning else ""
 
 
-def moved_by_one(column: "Column", local: LocalModel, people: int) -> str:
-    """Most by which one false report moves the estimate of a column, in a sentence; "" where that is not known.
+def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium) -> tuple[Text, ...]:
+    """Most by which one false report moves the estimate of a column, in bold without a limit; () where it is not known.
 
     People who count by weights, and reports that get lost or come with dummies, are left out.
     """
     swing = local.swing
     if swing is None or column.shuffler.needs_strata or column.shuffler.needs_graph:
-        return ""
-    what = "the estimated share of an answer" if isinstance(local, FrequencyModel) else "the mean"
+        return ()
+    unit = column.randomizer.unit_of(people)
+    average = "the sum" if unit > 1 else "the mean"
+    what = "the estimated share of an answer" if isinstance(local, FrequencyModel) else average
     if math.isinf(swing):
-        return (
+        text = (
             f"Nothing limits what a false report does: a single false share moves {what} to any number that can come "
             "out, and nothing that is seen can tell."
         )
+        return (Text(text, bold=(text,), on=on),)
     if getattr(local, "dimension", 1) > 1:
-        what = "the mean vector, as a distance,"
-    return (
+        what = f"{average} of vectors, as a distance,"
+    return told(
         f"One false report in place of an honest one moves {what} by at most "
-        f"{in_digits(swing / people, 'at most', digits=3)}, and f of them f times as far at most."
+        f"{in_digits(unit * swing / people, 'at most', digits=3)}, and f of them f times as far at most.",
+        on=on,
     )
 
 

@@ -16,21 +16,21 @@ _SUMS = {  # the protocols of a sum, by kind
     "split-and-mix": f"""\
 kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
 epsilon = 1.0  # the loss of everything released
-statistic = "sum"
+statistic = "sum"  # or "mean"
 integer = $integer
 {RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away
 """,
     "counted-bits": f"""\
 kind = "counted-bits"  # only the shuffler protects; few liars move the result little
 epsilon = 1.0  # the loss of everything released
-statistic = "mean"
+statistic = "sum"  # or "mean"
 # error = 0.5  # the largest standard error of the mean: less takes more messages
 {RANGE}{CLIPPING}dropout_fraction = 0.1  # of the people expected, how many may stay away, or lie (see fakes)
 """,
     "vector-sum": """\
 kind = "vector-sum"  # of lists; only the shuffler protects, and one liar moves the result by anything
 epsilon = 1.0  # the loss of everything released
-statistic = "mean"
+statistic = "sum"  # or "mean"
 largest_norm = 1.0  # set it: the largest Euclidean length of a list
 dimension = $dimension  # numbers in each list
 out_of_range = "clip"  # longer lists are shortened
@@ -38,6 +38,7 @@ dropout_fraction = 0.1  # of the people expected, how many may stay away
 """,
 }
 SUMS = tuple(_SUMS)  # the first is the usual one
+OF_LISTS = "vector-sum"
 _SHUFFLED = {  # the tables after the questions
     "places": """
 [groups]
@@ -166,6 +167,11 @@ class Asked:
     def has_options(self) -> bool:
         """Whether its answers are options to tick, which stand beside its table."""
         return lists_options(self.form)
+
+    @property
+    def of_lists(self) -> bool:
+        """Whether lists are summed, whose largest length is not read from answers."""
+        return self.form == _SUM_OF_SHARES and self.protocol == OF_LISTS
 
     @property
     def has_range(self) -> bool:

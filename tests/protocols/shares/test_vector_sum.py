@@ -139,7 +139,7 @@ def test_shares_of_a_person_add_up_to_the_rounded_vector_and_noise():
     assert steps.var() == pytest.approx(16, rel=0.2)
 
 
-@pytest.mark.parametrize("block", [1, 2, 5, 7])
+@pytest.mark.parametrize("block", [1, 2, 3, 5])
 def test_the_sum_is_that_of_the_vectors_whatever_the_blocks(block):
     vectors = directions(300, 5, 1.7)
     randomizer = calibrate.vector_sum(**USUAL, block=block)
@@ -311,6 +311,11 @@ def task_of(protocol=None, **further):
     )
 
 
+def test_a_remainder_below_what_tails_alone_need_is_refused_with_the_reason():
+    with pytest.raises(InvalidParameterError, match="or delta larger, since no number of messages up to 1024"):
+        calibrate.vector_sum(**USUAL | {"delta": 1e-30})
+
+
 def test_a_task_says_what_is_sent_and_refuses_what_cannot_be():
     task = task_of({"block": 2, "releases": 3})
     assert Task.from_dict(task.to_dict()) == task
@@ -325,6 +330,7 @@ def test_a_task_says_what_is_sent_and_refuses_what_cannot_be():
         ({"dimension": 1}, "dimension must be"),
         ({"largest_norm": 0}, "largest_norm must be"),
         ({"block": 0}, "block must be"),
+        ({"block": 6}, "block must be at most dimension=5"),
         ({"lower": 0}, "only the keys"),
         ({"epsilon": 0.001}, r"\[protocol\] num_users must be larger.*num_users is expected of \[people\]"),
     ]:

@@ -1,11 +1,15 @@
 """Ways to a mean: the errors of each, what one person sends, and what those who lie can do."""
 
 import math
+import re
 
 import pytest
 
+from documents.outcomes import make_outcome
 from documents.reading import Page
+from shuffledp.documents.page import page_of
 from shuffledp.documents.plans.plan_page import plan_page
+from shuffledp.documents.release_document import column_document
 from shuffledp.planning import calibrate
 from shuffledp.protocols.shares.planning.ways_to_sum import Wanted, ways_to_sum
 from shuffledp.survey import Task, plan
@@ -49,6 +53,7 @@ def task_of(**table):
 
 MEAN = {"randomizer": {"kind": "one-bit-mean", "epsilon0": 3.0, "lower": 0, "upper": 100}}
 SUM = {"protocol": {"kind": "split-and-mix", "epsilon": 1.0, "lower": 0, "upper": 100}}
+OF_ALL = {"protocol": {**SUM["protocol"], "statistic": "sum"}}
 SHARES = {"randomizer": {"kind": "k-rr", "epsilon0": 2.0, "categories": ["a", "b"]}}
 
 
@@ -67,6 +72,40 @@ def test_the_page_of_a_plan_draws_what_there_is_to_choose(table, ways, false):
         assert "anything" in text
 
 
-def test_a_false_share_is_said_in_bold():
-    page = plan_page(plan(task_of(**SUM))).decode()
-    assert "<b>Nothing limits what a false report does" in page
+@pytest.fixture(scope="module")
+def page_of_sum():
+    return plan_page(plan(task_of(**OF_ALL))).decode()
+
+
+def test_ways_to_a_sum_err_as_the_sum_does_and_not_as_the_mean(page_of_sum):
+    text = " ".join(Page.read(page_of_sum).words)
+    assert "Ways to this sum" in text
+    assert "a single false share moves the sum to any number" in text
+    (split,) = re.findall(r"split and mix\s+(\S+)\s+8\s", text)
+    wanted = Wanted(lower=0, upper=100, epsilon=1.0, delta=1e-6)
+    expected = {each.name: each.error for each in ways_to_sum(wanted, 2000, (2000,))}["split and mix"]
+    assert float(split.replace(",", "")) == pytest.approx(2000 * expected, rel=5e-3)
+    assert "<b>anything</b>" in page_of_sum
+
+
+def test_a_false_share_is_said_in_bold(page_of_sum):
+    assert "<b>Nothing limits what a false report does" in page_of_sum
+
+
+@pytest.mark.parametrize(
+    ("kind", "treated", "false"),
+    [
+        (
+            "counted-bits",
+            "every answer becomes bits",
+            "One false report in place of an honest one moves the sum by at most 1.",
+        ),
+        ("split-and-mix", "every answer is split into shares", "<b>Nothing limits what a false report does"),
+    ],
+)
+def test_the_page_of_a_release_says_what_becomes_of_answers_and_what_a_false_one_does(kind, treated, false):
+    table = {**OF_ALL["protocol"], "kind": kind, "upper": 1}
+    outcome = make_outcome([0.5] * 1000, protocol=table, people={"expected": 1000})
+    page = page_of(column_document(outcome)).decode()
+    assert treated in page
+    assert false in page

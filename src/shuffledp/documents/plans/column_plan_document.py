@@ -58,7 +58,7 @@ class ColumnPlanDocument:
         error = in_digits(chosen.error.standard_error, about, digits=3)
         return (
             f"{self.column.value}: {self.message} by {chosen.kind}. For {chosen.error.at} the standard error will be "
-            f"{about} {error}, beside {chosen.error.sampling_error:.3g} from sampling people."
+            f"{about} {error}, beside {_error(chosen.error.sampling_error)} from sampling people."
         )
 
     def beside_curator(self) -> str:
@@ -69,7 +69,7 @@ class ColumnPlanDocument:
         ratio = in_digits(self.chosen.error.standard_error / curator.standard_error, about, digits=3)
         return (
             f"A trusted curator who adds {curator.mechanism} of the same epsilon and delta would have a standard error "
-            f"of {curator.standard_error:.3g}; yours is {f'{about} ' * bool(about)}{ratio} x that."
+            f"of {_error(curator.standard_error)}; yours is {f'{about} ' * bool(about)}{ratio} x that."
         )
 
     def blocks(self, remarks: str, no_curator: str) -> Iterable[Block]:
@@ -111,7 +111,7 @@ def _options(column: ColumnPlan) -> Table:
     if curator is not None:
         error, ratio = curator.standard_error, curator.standard_error / chosen.error.standard_error
         losses = ("unknown" if chosen.central is None else _epsilon(chosen.central, "at most"), "none")
-        rows.append((f"trusted curator ({curator.mechanism})", NOTHING, f"{error:.3g}", f"{ratio:.3g} x", *losses))
+        rows.append((f"trusted curator ({curator.mechanism})", NOTHING, _error(error), f"{ratio:.3g} x", *losses))
     own = frozenset(len(rows) + place for place, option in enumerate(column.options) if option.chosen)
     for option in column.options:
         ratio = option.error.standard_error / chosen.error.standard_error
@@ -119,7 +119,7 @@ def _options(column: ColumnPlan) -> Table:
             (
                 f"{option.kind}{' (yours)' if option.chosen else ''}",
                 "varies" if option.report_bits is None else f"{option.report_bits:,}",
-                f"{option.error.standard_error:.3g}",
+                _error(option.error.standard_error),
                 "" if option.chosen else f"{ratio:.3g} x",
                 "unknown" if option.central is None else _epsilon(option.central, "at most"),
                 _epsilon(option.local, "exactly"),
@@ -138,6 +138,11 @@ def _beside(column: ColumnPlan) -> str:
         f"(Your epsilon, of {column.chosen.kind}, is by a bound that takes seconds. The epsilons of the others leave "
         "that bound out, and could be less with it.)"
     )
+
+
+def _error(size: float) -> str:
+    """An error in three digits, as thousands where it is large."""
+    return in_digits(size, "about", digits=3)
 
 
 def _epsilon(guarantee: Guarantee, relation: str) -> str:

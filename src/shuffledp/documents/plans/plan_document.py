@@ -1,6 +1,5 @@
 """A plan in words: future statements, then expected results of each column; and the number of people for an error."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -47,10 +46,7 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         weighted = NO_CURATOR * own.shuffler.is_weighted
         said = column_document(column).blocks(" ".join(filter(None, [small, alone])), weighted)
         asked = asked_in_plan(own, column.chosen.error.standard_error)
-        local = own.randomizer.randomizer().model
-        moved = moved_by_one(own, local, plan.num_users)
-        bold = (moved,) if moved and local.swing == math.inf else ()
-        told_of = (Text(moved, bold=bold, on=DETAIL),) if moved else ()
+        told_of = moved_by_one(own, own.randomizer.randomizer().model, plan.num_users, on=DETAIL)
         blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *told_of, *asked, *_not_compared(own))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(

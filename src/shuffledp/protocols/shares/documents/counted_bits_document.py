@@ -79,6 +79,7 @@ class CountedBitsPlanDocument(SumPlanDocument):
         many = in_digits(bits.largest_bias, "at most", digits=3)
         together = f" The {count_of(bits.liars, 'fake person', 'fake people')} together: at most {many}."
         yield from told(
-            f"Whoever lies, and sends any bits, moves the {bits.statistic} by at most {one}, if nobody may send "
-            f"more than {bits.num_messages:,} messages.{together * bool(bits.liars)}"
+            f"Whoever lies, and sends any bits, moves the {bits.statistic} by at most {one} from where an honest "
+            f"report would put it on average, if nobody may send more than {bits.num_messages:,} messages."
+            f"{together * bool(bits.liars)}"
         )

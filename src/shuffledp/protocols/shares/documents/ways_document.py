@@ -1,16 +1,17 @@
-"""Ways to a mean on the page of a plan: error against people, with messages, bytes, trust and liars beside."""
+"""Ways to a mean or a sum on the page of a plan: error against people, with messages, bytes, trust, liars beside."""
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from shuffledp.core.guarantees import CentralDP
 from shuffledp.core.text import count_of, in_digits
-from shuffledp.documents.blocks import PAGE, Block, Column, Picture, Table, Text
+from shuffledp.documents.blocks import PAGE, Block, Cell, Column, Picture, Table, Text
 from shuffledp.documents.charts.crowd_charts import crowd_chart
 from shuffledp.documents.document import Section
 from shuffledp.planning.crowd_losses import crowds_around
 from shuffledp.protocols.shares.planning.ways_to_sum import Wanted, WayToSum, ways_to_sum
-from shuffledp.survey import ColumnPlan, Plan
+from shuffledp.survey import ColumnPlan, Plan, Question
 
 _HEADS = (
     Column("way", left=True),
@@ -20,7 +21,7 @@ _HEADS = (
 
 
 def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
-    """Picture and table of all ways to the mean of a column; None for other questions, and without a central loss."""
+    """Picture and table of all ways to the mean or sum of a column; None for other questions, or no central loss."""
     own = next(each for each in plan.task.columns if each.value == column.value)
     section, stated = own.randomizer, column.statements[0].guarantee
     lower, upper = getattr(section, "lower", None), getattr(section, "upper", None)
@@ -32,25 +33,46 @@ def ways_section(plan: Plan, column: ColumnPlan) -> Section | None:
     people = crowds_around(plan.num_users)
     wanted = Wanted(lower=float(lower), upper=float(upper), epsilon=stated.epsilon, delta=stated.delta)
     ways = ways_to_sum(wanted, plan.num_users, people)
+    asked = _Asked(column.value, plan.columns.index(column), plan.num_users, section)
     return Section(
-        anchor=f"ways-{column.value}", title="Ways to this mean", blocks=tuple(_blocks(plan, column, wanted, ways))
+        anchor=f"ways-{asked.column}", title=f"Ways to this {asked.what}", blocks=tuple(_blocks(asked, wanted, ways))
     )
 
 
-def _blocks(plan: Plan, column: ColumnPlan, wanted: Wanted, ways: tuple[WayToSum, ...]) -> Iterable[Block]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The mean or the sum that is planned: its column and place among those of the task, people, and section."""
+
+    column: str
+    place: int
+    people: int
+    section: Question
+
+    @property
+    def what(self) -> str:
+        """Name of the statistic."""
+        return "sum" if self.section.unit_of(2) > 1 else "mean"
+
+    def errors(self, way: WayToSum) -> tuple[float, ...]:
+        """Errors of a way against people, in units of the statistic."""
+        people = crowds_around(self.people)
+        return tuple(error * self.section.unit_of(users) for users, error in zip(people, way.errors, strict=True))
+
+
+def _blocks(asked: _Asked, wanted: Wanted, ways: tuple[WayToSum, ...]) -> Iterable[Block]:
     loss = f"epsilon = {in_digits(wanted.epsilon, 'at most')} and delta = {wanted.delta:g}"
     yield Text(
-        f"Five ways to the mean of numbers from {wanted.lower:g} to {wanted.upper:g}, each with {loss} after all, "
-        "through a uniform shuffle where there is one. The table is for "
-        f"{count_of(plan.num_users, 'person', 'people')}, of whom nobody stays away.",
+        f"Five ways to the {asked.what} of numbers from {wanted.lower:g} to {wanted.upper:g}, each with {loss} after "
+        "all, through a uniform shuffle where there is one. The table is for "
+        f"{count_of(asked.people, 'person', 'people')}, of whom nobody stays away.",
         on=PAGE,
     )
     yield Picture(
         crowd_chart(
-            crowds_around(plan.num_users),
-            {each.name: each.errors for each in ways},
-            name=f"ways-{plan.columns.index(column)}",
-            title="Standard error of the mean against the number of people",
+            crowds_around(asked.people),
+            {each.name: asked.errors(each) for each in ways},
+            name=f"ways-{asked.place}",
+            title=f"Standard error of the {asked.what} against the number of people",
             measured="standard error",
             caption="Counted bits are the fewest that err by an eighth of what sampling people adds, or by a quarter, "
             "and so on. A line begins where there are people enough for its way.",
@@ -58,13 +80,14 @@ def _blocks(plan: Plan, column: ColumnPlan, wanted: Wanted, ways: tuple[WayToSum
         has_files=False,
         on=PAGE,
     )
-    rows = tuple(_row(each) for each in ways)
+    rows = tuple(_row(each, asked.section.unit_of(asked.people)) for each in ways)
     yield Table("", _HEADS, rows, on=PAGE)
 
 
-def _row(way: WayToSum) -> tuple[str, ...]:
+def _row(way: WayToSum, unit: float) -> tuple[str | Cell, ...]:
     if not way.messages:
         return (way.name, "–", "–", "–", "–", way.trusted)
-    moved = "anything" if math.isinf(way.moved) else in_digits(way.moved, "at most", digits=3)
-    error = in_digits(way.error, "about", digits=3)
+    limited = not math.isinf(way.moved)
+    moved = in_digits(unit * way.moved, "at most", digits=3) if limited else Cell(text="anything", bold=True)
+    error = in_digits(unit * way.error, "about", digits=3)
     return (way.name, error, f"{way.messages:,}", f"{way.size:,}", moved, way.trusted)

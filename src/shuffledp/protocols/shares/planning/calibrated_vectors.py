@@ -56,7 +56,7 @@ def vector_sum(
         dimension: coordinates, 2 or more.
         imperfection: gamma of each round's shuffle, 0 or more: a promise that nothing here measures.
         dropout_fraction: share of the people, below 1, who may stay away or collude with the analyst.
-        block: coordinates that are moved together: fewer and longer messages.
+        block: coordinates that are moved together, at most ``dimension``: fewer and longer messages.
         releases: sums about the same people, each of which may be chosen after the last ones were seen.
         share_variance: parameter of a person's noise in squared grid steps if everybody comes; more makes the grid
             finer and messages longer, and rounding adds 1 / (4 share_variance) to the variance of the sum. None is 16,
@@ -83,6 +83,8 @@ def vector_sum(
     validate.nonnegative(imperfection=imperfection)
     if imperfection == math.inf:
         raise invalid("finite: an infinite one promises nothing", imperfection=imperfection)
+    if block > dimension:
+        raise invalid(f"at most dimension={dimension}", block=block)
     present = people_present(num_users, dropout_fraction)
     target = _Target(present, dimension, releases, float(epsilon), delta)
     tried = (_VARIANCE * 4**power for power in range(5)) if share_variance is None else (share_variance,)
@@ -152,10 +154,10 @@ def _fewest(model: VectorSumModel, epsilon: float, delta: float, imperfection: f
         enough *= 2
         if enough > MOST_SHARES:
             raise InvalidParameterError(
-                f"imperfection must be smaller, since no number of messages up to {MOST_SHARES} is certified; got "
-                f"imperfection={imperfection!r} with num_users={model.num_users}, of whom {model.noise_users} are "
-                f"counted, block={model.block}, epsilon={epsilon:g}, delta={delta:g}. Use a better shuffle, more "
-                "people or smaller blocks."
+                f"imperfection must be smaller, or delta larger, since no number of messages up to {MOST_SHARES} is "
+                f"certified; got imperfection={imperfection!r} with num_users={model.num_users}, of whom "
+                f"{model.noise_users} are counted, block={model.block}, epsilon={epsilon:g}, delta={delta:g}. Use a "
+                "better shuffle, more people, smaller blocks or a larger delta."
             )
     return bisect_left(range(enough), True, lo=max(enough // 2 + 1, LEAST_SHARES), hi=enough, key=certified)
 

@@ -164,7 +164,7 @@ def _tail(place: float) -> float:
 
 def gaussian_parameter(epsilon: float, delta: float) -> float:
     """Largest mu whose Gaussian curve is at most delta at this epsilon, from below."""
-    low, high = 0.0, 2 * (math.sqrt(epsilon) + NormalDist().inv_cdf(1 - delta / 2) + 1)
+    low, high = 0.0, 2 * (math.sqrt(epsilon) - NormalDist().inv_cdf(delta / 2) + 1)
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):
