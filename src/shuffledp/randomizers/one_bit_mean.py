@@ -7,19 +7,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
-from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel
+from shuffledp.randomizers.families import Columns, RangeRandomizer
+from shuffledp.randomizers.randomized_response import KaryRandomizedResponseModel, RespondedRangeModel
 from shuffledp.randomizers.sampling.coins import BATCH, grid_positions
 from shuffledp.randomness.sources import RandomSource, high_product, word_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneBitMeanModel(RangeModel):
+class OneBitMeanModel(RespondedRangeModel):
     """Public description of the one-bit mean: a range, and binary randomized response between its two ends.
 
     Args:
@@ -29,11 +26,9 @@ class OneBitMeanModel(RangeModel):
     """
 
     kind: ClassVar[str] = "one-bit-mean"
-    response: KaryRandomizedResponseModel
 
     def __post_init__(self) -> None:
         super(OneBitMeanModel, self).__post_init__()
-        validate.instance_of(KaryRandomizedResponseModel, response=self.response)
         if self.response.domain_size != 2:
             raise invalid("2, for one bit", domain_size=self.response.domain_size)
 
@@ -42,25 +37,6 @@ class OneBitMeanModel(RangeModel):
         """Model with the largest representable local loss of at most ``epsilon0``."""
         response = KaryRandomizedResponseModel.from_epsilon0(epsilon0=epsilon0, domain_size=2)
         return cls(lower=lower, upper=upper, response=response)
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """Guarantee of the response: each value's chances lie between the chances of the two ends."""
-        return self.response.guarantee
-
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value`` of zeros and ones."""
-        self.response.check(columns)
-
-    @property
-    def swing(self) -> float:
-        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
-        return (self.upper - self.lower) / (self.response.p - self.response.q)
-
-    @property
-    def stray(self) -> float:
-        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
-        return (self.upper - self.lower + self.swing) / 2
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Contribution of each report, one of two numbers outside the range: lower + width (bit - q) / (p - q)."""
@@ -92,11 +68,6 @@ class OneBitMeanModel(RangeModel):
     def noise_curvature(self) -> float:
         """Curvature -1: the bits have the variance of one coin, whatever the spread of the values."""
         return -1.0
-
-    @property
-    def two_level(self) -> TwoLevelLaw:
-        """Geometry of the response for the two ends of the range; the law of any other value is a mixture of both."""
-        return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """Channel from the two ends of the range to the bit, as fractions if ``exact``.

@@ -19,7 +19,7 @@ from shuffledp.core.guarantees import LocalDP
 from shuffledp.core.local_models import FrequencyModel
 from shuffledp.core.report_laws import JointSupport, TwoLevelLaw
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import CategoryRandomizer, Columns
+from shuffledp.randomizers.families import CategoryRandomizer, Columns, RangeModel
 from shuffledp.randomizers.inputs import check_categories, check_integer_columns
 from shuffledp.randomizers.sampling.coins import CHANNEL_LIMIT, RESOLUTION, WORDS, channel_of_support, log_rounded_up
 from shuffledp.randomness.sources import RandomSource, word_batches
@@ -154,6 +154,47 @@ def _representable(domain_size: int) -> tuple[float, float]:
     middle = words / 2 - others
     largest = middle + math.sqrt(middle**2 - others**2)
     return max(RESOLUTION, math.log(others**2 / largest)), math.log(largest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RespondedRangeModel(RangeModel):
+    """Base of descriptions of numbers in a range that are told by randomized response to some of its numbers.
+
+    Args:
+        lower: least value, a finite number.
+        upper: largest value, above ``lower``.
+        response: randomized response over those numbers.
+    """
+
+    response: KaryRandomizedResponseModel
+
+    def __post_init__(self) -> None:
+        super(RespondedRangeModel, self).__post_init__()
+        validate.instance_of(KaryRandomizedResponseModel, response=self.response)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """Guarantee of the response: the chances of any value are a mixture of those of the response's numbers."""
+        return self.response.guarantee
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Check of the one column ``value``: which number of the response it is."""
+        self.response.check(columns)
+
+    @property
+    def swing(self) -> float:
+        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
+        return (self.upper - self.lower) / (self.response.p - self.response.q)
+
+    @property
+    def stray(self) -> float:
+        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
+        return (self.upper - self.lower + self.swing) / 2
+
+    @property
+    def two_level(self) -> TwoLevelLaw:
+        """Geometry of the response; the law of any other value is a mixture of those of its numbers."""
+        return self.response.two_level
 
 
 class KaryRandomizedResponse(CategoryRandomizer):

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.channels import Channel
-from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.report_laws import TwoLevelLaw
 from shuffledp.core.validate import invalid
-from shuffledp.randomizers.families import Columns, RangeModel, RangeRandomizer
-from shuffledp.randomizers.randomized_response import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomizers.families import Columns, RangeRandomizer
+from shuffledp.randomizers.randomized_response import (
+    KaryRandomizedResponse,
+    KaryRandomizedResponseModel,
+    RespondedRangeModel,
+)
 from shuffledp.randomizers.sampling.coins import grid_neighbors, round_to_grid, rounding_variance
 from shuffledp.randomness.sources import RandomSource
 
@@ -24,7 +26,7 @@ _CHANNEL_LIMIT = 512  # a larger matrix is slow to check, and ``response.channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundedMeanModel(RangeModel):
+class RoundedMeanModel(RespondedRangeModel):
     """Public description of the rounded mean: a range, and randomized response over the grid points in it.
 
     Args:
@@ -34,11 +36,6 @@ class RoundedMeanModel(RangeModel):
     """
 
     kind: ClassVar[str] = "rounded-mean"
-    response: KaryRandomizedResponseModel
-
-    def __post_init__(self) -> None:
-        super(RoundedMeanModel, self).__post_init__()
-        validate.instance_of(KaryRandomizedResponseModel, response=self.response)
 
     @classmethod
     def from_epsilon0(cls, *, epsilon0: float, lower: float, upper: float, num_levels: int) -> Self:
@@ -53,25 +50,6 @@ class RoundedMeanModel(RangeModel):
     def num_levels(self) -> int:
         """Number of steps between the grid points, one less than the points."""
         return self.response.domain_size - 1
-
-    @property
-    def guarantee(self) -> LocalDP:
-        """Guarantee of the response: rounding reads one person's value only and adds nothing to the loss."""
-        return self.response.guarantee
-
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Check of the one column ``value`` of grid points by their numbers, 0 to num_levels."""
-        self.response.check(columns)
-
-    @property
-    def swing(self) -> float:
-        """Swing of the sum: the whole range, as much larger as responses are more often lies."""
-        return (self.upper - self.lower) / (self.response.p - self.response.q)
-
-    @property
-    def stray(self) -> float:
-        """Stray of the sum from a number at an end of the range: half of the range and of the swing."""
-        return (self.upper - self.lower + self.swing) / 2
 
     def contributions(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Contribution of each report, lower + step (report - q sum of all points) / (p - q); may leave the range."""
@@ -113,11 +91,6 @@ class RoundedMeanModel(RangeModel):
     def tells_spread(self) -> bool:
         """True for a fine grid, where the spread of the rounded values is the spread of the values."""
         return self.num_levels >= _FEWEST_TELLING_LEVELS
-
-    @property
-    def two_level(self) -> TwoLevelLaw:
-        """Geometry of the response for the grid points; the law of any other value is a mixture of theirs."""
-        return self.response.two_level
 
     def channel(self, *, exact: bool = False) -> Channel | None:
         """Channel from the grid points to the reports, as fractions if ``exact``; None above 512 grid points.
