@@ -258,6 +258,15 @@ TEXTS = (
         "\u3000 \u2028",
         "it's a-b",
     ),
+    *(  # later than Unicode 14, up to 17: unknown on every device
+        "x\U0001ccd6y",
+        "a\u0897b",
+        "\U00010d50\U00010d51",
+        "e\u1acf\u0301",
+        "\ua7ce\ua7cf",
+        "caf\U0001e4eee",
+        "\U0001fae9 ok",
+    ),
 )
 
 

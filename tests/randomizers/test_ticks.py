@@ -70,6 +70,7 @@ def test_an_unknown_option_is_refused_by_its_place(kind):
         ({"at_most": 1}, "got neither"),
         ({"num_options": 2, "options": ["a", "b"], "at_most": 1}, "got both"),
         ({"options": ["a", "a"], "at_most": 1}, "all different"),
+        ({"options": ["a b", "a\u00a0b"], "at_most": 1}, "look different"),
         ({"options": ["a", " b"], "at_most": 1}, "without blanks around"),
         ({"options": ["a", ""], "at_most": 1}, "options must be"),
     ],

@@ -211,6 +211,14 @@ def test_categories_are_all_of_one_type(categories):
     assert text.startswith("[randomizer] categories must be all of one type")
 
 
+@pytest.mark.parametrize("other", ["Caf\u0065\u0301", "Caf\u00e9\u200b", "\u2060Caf\u00e9", "Caf\u00e9\ufe0f"])
+def test_categories_that_look_the_same_are_refused_and_shown_by_their_characters(other):
+    """Mutant: texts compared as they are, so that two answers would share what people take for one row."""
+    text = refusal(randomizer={"categories": ["Caf\u00e9", other]})
+    assert text.startswith("[randomizer] categories must look different; got 'Caf\\xe9' and ")
+    assert text.isascii()
+
+
 def test_categories_that_differ_in_case_or_space_are_different():
     assert len(Task.from_dict(task_with(randomizer={"categories": ["No", "no", "No "]})).column.randomizer.targets) == 3
 

@@ -5,6 +5,7 @@ A number is rounded up after "at most" and down after "at least"; an exact loss 
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -14,6 +15,7 @@ from itertools import pairwise
 # surrogates, nor a picture the last two.
 _MISLEADING = "\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_MISLEADING}\ufffe\uffff]")
+_UNSEEN = re.compile("[\ufe00-\ufe0f\u034f\u115f\u1160\u3164\U000e0100-\U000e01ef]")  # seen by no one, either
 _BREAKS = "\n\t"
 
 _ROUNDING = {"at most": ROUND_CEILING, "exactly": ROUND_CEILING, "at least": ROUND_FLOOR}
@@ -34,6 +36,24 @@ def has_controls(text: str) -> bool:
 def is_misleading(text: str) -> bool:
     """Whether text has direction marks, which reorder it on screen, or surrogates, which no file can hold."""
     return re.search(f"[{_MISLEADING}]", text) is not None
+
+
+def as_seen(text: str) -> str:
+    """Text as it looks: composed, without characters that are not seen, and with blanks of one kind."""
+    if text.isascii():
+        return text
+    composed = unicodedata.normalize("NFC", text)
+    seen = (each for each in composed if unicodedata.category(each) != "Cf" and not _UNSEEN.match(each))
+    return "".join(" " if each.isspace() else each for each in seen)
+
+
+def alike(names: Sequence[str]) -> tuple[str, str] | None:
+    """First two different names that look the same; None where all look different."""
+    first: dict[str, str] = {}
+    for name in names:
+        if first.setdefault(as_seen(name), name) != name:
+            return first[as_seen(name)], name
+    return None
 
 
 def printable(text: str, *, lines: bool = False) -> str:

@@ -1,7 +1,8 @@
 """Short texts as strings of bits of one length: letters of a small alphabet, or the bytes of UTF-8.
 
-A text is *normalized* first, on the device: what differs in case, accents or blanks alone is one text. Its code has as
-many bits for every text, so that nothing depends on its length; what is longer is cut.
+A text is *normalized* first, on the device: what differs in case, accents or blanks alone is one text, and characters
+that are later than Unicode 14 are unknown, as not every device knows them. Its code has as many bits for every text, so
+that nothing depends on its length; what is longer is cut.
 """
 
 import functools
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.assigned_characters import UNKNOWN
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.validate import integer_at_least, invalid, one_of
 
@@ -23,13 +25,14 @@ _CAPITALS = {each.upper(): to for each, to in _WHOLE_LETTERS.items() if each not
 _WHOLE = str.maketrans(_WHOLE_LETTERS | _CAPITALS)
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | dict.fromkeys("\u2010\u2011\u2013", "-"))
 _BLANKS = re.compile("[\t\n\v\f\r \x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_REPLACED = "\ufffd"  # which is no letter
 _CONTROLS = ("Cc", "Cf", "Cs", "Co")
 Spelled = tuple[str, bool]  # a normalized text, and whether something of it was left out
 
 
 def _folded(text: str) -> str:
     """Letters without accents, in lower case."""
-    whole = text.translate(_APOSTROPHES).translate(_WHOLE)
+    whole = UNKNOWN.sub(_REPLACED, text).translate(_APOSTROPHES).translate(_WHOLE)
     plain = (each for each in unicodedata.normalize("NFKD", whole) if unicodedata.category(each)[0] != "M")
     return "".join(each.lower() if each.isascii() else each for each in plain)
 
@@ -45,7 +48,7 @@ def _as_letters(text: str, length: int) -> Spelled:
 def _as_bytes(text: str, length: int) -> Spelled:
     """Text in lower case and in composed form, without controls, of at most so many bytes of whole characters."""
     blanks = _BLANKS.sub(" ", text)
-    known = "".join(each for each in blanks if unicodedata.category(each) not in _CONTROLS)
+    known = "".join(each for each in UNKNOWN.sub("", blanks) if unicodedata.category(each) not in _CONTROLS)
     plain = re.sub(" +", " ", unicodedata.normalize("NFC", known.lower())).strip()
     cut = plain.encode()[:length].decode(errors="ignore").strip()
     return cut, cut != plain or known != blanks

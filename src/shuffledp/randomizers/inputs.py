@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.text import names_of
+from shuffledp.core.text import alike, names_of
 from shuffledp.core.validate import invalid
 
 Category = str | int | bool
@@ -113,6 +113,8 @@ def check_named(categories: Sequence[Category], names: Sequence[str]) -> None:
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
         raise InvalidParameterError(f"categories must be all different; got more than once: {listed(duplicates)}.")
+    if same := alike(names):
+        raise InvalidParameterError(f"categories must look different; got {same[0]!a} and {same[1]!a}.")
 
 
 def listed(categories: Sequence[Category]) -> str:

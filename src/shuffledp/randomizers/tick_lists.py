@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
+from shuffledp.core.text import alike
 from shuffledp.core.tick_models import TicksModel
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.families import Columns, Mechanism
@@ -92,6 +93,8 @@ def check_options(options: tuple[str, ...], *, separator: str = "") -> tuple[str
     if len(set(options)) != len(options):
         twice = next(option for place, option in enumerate(options) if option in options[:place])
         raise invalid("all different", options=twice)
+    if same := alike(options):
+        raise InvalidParameterError(f"options must look different; got {same[0]!a} and {same[1]!a}.")
     return options
 
 

@@ -1,5 +1,7 @@
 // Short texts as they are sent: normalized, and as numbers of one length, to the bit as in Python.
 
+import { UNKNOWN } from "./assigned.js";
+
 const LETTERS = "abcdefghijklmnopqrstuvwxyz -'";
 const WHOLE = { "ß": "ss", "ẞ": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ø": "o", "Ø": "o", "đ": "d", "Đ": "d", "ð": "d", "Ð": "d", "ł": "l", "Ł": "l", "þ": "th", "Þ": "th", "ı": "i", "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "`": "'", "\u2010": "-", "\u2011": "-", "\u2013": "-" };
 const BLANKS = /[\t\n\v\f\r \x1c-\x1f\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
@@ -10,7 +12,7 @@ function trimmed(text) {
 }
 
 function asLetters(text, length) {
-  const whole = [...text].map((each) => WHOLE[each] ?? each).join("");
+  const whole = [...text.replace(UNKNOWN, "\ufffd")].map((each) => WHOLE[each] ?? each).join("");
   const plain = whole.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[A-Z]/g, (each) => each.toLowerCase());
   const folded = trimmed(plain.replace(BLANKS, " "));
   const kept = trimmed([...folded].map((each) => (LETTERS.includes(each) ? each : " ")).join(""));
@@ -20,7 +22,7 @@ function asLetters(text, length) {
 
 function asBytes(text, length) {
   const blanks = text.replace(BLANKS, " ");
-  const known = blanks.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, "");
+  const known = blanks.replace(UNKNOWN, "").replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, "");
   const plain = trimmed(known.toLowerCase().normalize("NFC"));
   let cut = "";
   for (const each of plain) {
