@@ -19,6 +19,7 @@ SEED = ("--seed", 7)
 SKILLS = ("bow", "axe", "rod", "net")
 KIND_OF_SKILL = {"epsilon0": 1.5, "categories": list(SKILLS)}
 HOURS = {"lower": 0.0, "upper": 60.0}
+HOSTS = {"hosts": 5, "colluding_hosts": 2}
 DELTA = {"delta": 1e-5}
 NEAR = {"public": ["km", "town"], "groups": {"columns": ["km"], "radius": 2.0}}
 
@@ -70,6 +71,21 @@ TASKS = {
     "split-and-mix": _task(
         "hours", None, protocol={"kind": "split-and-mix", "epsilon": 8.0, **HOURS}, people={"expected": PEOPLE}
     ),
+    "hosts": _task(
+        "hours",
+        None,
+        protocol={"kind": "split-and-mix", "epsilon": 8.0, **HOURS, "buffers": "host", **HOSTS},
+        people={"expected": PEOPLE},
+    ),
+    "counted-bits": _task(
+        "hours", None, protocol={"kind": "counted-bits", "epsilon": 2.0, **HOURS}, people={"expected": PEOPLE}
+    ),
+    "vector-sum": _task(
+        "direction",
+        None,
+        protocol={"kind": "vector-sum", "epsilon": 4.0, "largest_norm": 1.0, "dimension": 3},
+        people={"expected": PEOPLE},
+    ),
     "mallows": _skills("k-rr", shuffler={"kind": "mallows", "alpha": 4.0}, **NEAR),
     "hamming": _skills("k-rr", shuffler={"kind": "mallows", "alpha": 4.0, "distance": "hamming"}, **NEAR),
     "noisy-sort": _skills("k-rr", shuffler={"kind": "noisy-sort", "alpha": 4.0}, **NEAR),
@@ -85,7 +101,7 @@ TASKS = {
     "several": SEVERAL,
 }
 IN_PLACES = {"mallows", "hamming", "noisy-sort", "auto"}
-OF_PARQUET = {"priv-unit"}
+OF_PARQUET = {"priv-unit", "vector-sum"}
 # The keys of a noisy sort come from the mathematical library of the machine: no order that it draws is compared.
 DRAWN_BY_PLATFORM = {"noisy-sort", "auto"}
 
@@ -176,6 +192,7 @@ CALIBRATE = {
     "k-rr-epsilon0": ("--users", 1000, "--randomizer", "k-rr", "--categories", 5),
     "oue-users": ("--epsilon0", 2.0, "--randomizer", "oue", "--categories", 5),
 }
+SUMS = ("split-and-mix", "hosts", "counted-bits", "vector-sum")
 THREE = ("leakage", "--categories", 3, "--epsilon0", 1)
 LEAKAGE = {
     "guesses": (*THREE, "--users", 4),
@@ -204,7 +221,7 @@ AUDIT = {
     "several": ("several.toml", "--users", 30),
     "mallows": ("mallows.toml", "--input", "km.csv"),
 }
-SHOWN_PLANS = {"strata", "laplace-mean", "priv-unit", "split-and-mix", "mallows", "missing-drop", "several"}
+SHOWN_PLANS = {"strata", "laplace-mean", "priv-unit", *SUMS, "mallows", "missing-drop", "several"}
 # Above a second of processor time or nearly; all commands that write a page are too, since its curves take seconds.
 SLOW = {
     "account": {
@@ -221,7 +238,7 @@ SLOW = {
     "calibrate": {"k-rr-epsilon0", "oue-users"},
     "leakage": {"uneven", "bound", "mallows"},
     "audit": set(AUDIT),
-    "stages": {"auto"},
+    "stages": {"auto", "hosts", "counted-bits", "vector-sum"},
     "plan": set(TASKS) - {"priv-unit", "identity"},
 }
 
@@ -254,7 +271,7 @@ def _run(name: str, *further: Any) -> Case:
         name=name,
         steps=(("run", f"{name}.toml", *_input(name), "--output", "out", *SEED, *further),),
         files=shown,
-        text=name in {"olh", "strata", "several", "mallows", "split-and-mix", "missing-drop"},
+        text=name in {"olh", "strata", "several", "mallows", *SUMS, "missing-drop"},
         less=("estimates",) if name in DRAWN_BY_PLATFORM else (),
         deep=True,
     )
