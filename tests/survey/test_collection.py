@@ -173,3 +173,34 @@ def test_a_file_that_somebody_touched_is_refused(tmp_path, change):
     path.write_text(change(collection().canonical.decode()), encoding="utf-8")
     with pytest.raises(InvalidParameterError):
         Collection.read(path)
+
+
+def sum_of(**protocol) -> Collection:
+    table = {"kind": "split-and-mix", "epsilon": 4.0, "lower": 0, "upper": 10, "dropout_fraction": 0.5} | protocol
+    release = {"delta": 1e-4, "minimum_batch": 20}
+    return collection(
+        {"name": "hours", "value": "hours", "protocol": table, "people": {"expected": 40}, "release": release}
+    )
+
+
+def test_a_file_pins_how_many_messages_a_sum_takes(tmp_path):
+    """Mutant: a version that needs fewer messages reads the file, and its devices send what no shuffler takes."""
+    made = sum_of()
+    (tmp_path / "sum.collection").write_bytes(made.canonical)
+    assert Collection.read(tmp_path / "sum.collection") == made
+    written = json.loads(made.canonical)
+    (model,) = written["models"]
+    assert model["num_shares"] == made.task.column.randomizer.randomizer().model.num_messages
+    fewer = written | {"models": [model | {"num_shares": model["num_shares"] - 1}]}
+    with pytest.raises(
+        InvalidParameterError, match=rf"num_shares={model['num_shares']}; got {model['num_shares'] - 1}"
+    ):
+        Collection.from_dict(fewer)
+    for changed in ({"models": []}, {"models": "some"}, {"models": [1]}):
+        with pytest.raises(InvalidParameterError, match="models of a collection must be what this version solves"):
+            Collection.from_dict(written | changed)
+    with pytest.raises(InvalidParameterError, match="models of a collection must be"):
+        Collection.from_dict({key: value for key, value in written.items() if key != "models"})
+    assert "models" not in collection().to_dict()
+    with pytest.raises(InvalidParameterError, match="models of a collection must be"):
+        Collection.from_dict(collection().to_dict() | {"models": [model]})

@@ -29,6 +29,7 @@ from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.data_flow import Provenance
 from shuffledp.survey.parties import PartyNames, Service, check_behind_relays
 from shuffledp.survey.section import read_whole
+from shuffledp.survey.solved_models import solved_models, without_models
 from shuffledp.survey.task import Task, require_service
 from shuffledp.survey.trusted_parties import one_operator_of, trust_of
 from shuffledp.survey.web_page import WebPage
@@ -42,12 +43,9 @@ _NONCE_BYTES = 16
 _LARGEST = 1 << 22  # bytes of a file
 _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
     **dict.fromkeys(("page", "every", "fetch_by", "relay", "second_relay", "gateway", "issuer", "directory", "result")),
+    **dict.fromkeys(("ready_made", "demonstration", "local", "reminders"), False),
     "transport": "direct",
-    "ready_made": False,
     "names": {},
-    "demonstration": False,
-    "local": False,
-    "reminders": False,
 }
 TRANSPORTS = ("direct", "token", "oblivious")
 
@@ -361,14 +359,16 @@ class Collection(Described):
 
     def to_dict(self) -> dict[str, Any]:
         """All keys of the file, except those at their default."""
-        written = super(Collection, self).to_dict() | {"task": self.task.to_dict()}
-        return {key: value for key, value in written.items() if key not in _UNSAID or value != _UNSAID[key]}
+        every = super(Collection, self).to_dict() | {"task": self.task.to_dict()} | solved_models(self.task)
+        return {key: value for key, value in every.items() if key not in _UNSAID or value != _UNSAID[key]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The collection written by ``to_dict``; errors as in the class, and for unknown or missing keys."""
-        task = {"task": Task.from_dict(data["task"])} if isinstance(data, Mapping) and "task" in data else {}
-        return super(Collection, cls).from_dict({**data, **task} if task else data)
+        if isinstance(data, Mapping) and "task" in data:
+            task = Task.from_dict(data["task"])
+            data = {**without_models(data, task), "task": task}
+        return super(Collection, cls).from_dict(data)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -376,16 +376,14 @@ class Collection(Described):
 
         Raises:
             InvalidParameterError: if it cannot be read, is larger than 4 MiB, is no JSON, names a key twice, has a page
-                without its digest, or is not what ``canonical`` writes: then somebody has changed it, and its id would
-                be another.
+                without its digest, or is not what ``canonical`` writes: then somebody has changed it, and its id.
         """
         try:
             content = read_whole(Path(path), most=_LARGEST).strip()
             found = cls.from_dict(json.loads(content))
         except OSError as error:
-            raise InvalidParameterError(
-                f"the collection file must be readable; got {path}: {error.strerror}."
-            ) from None
+            reason = f"the collection file must be readable; got {path}: {error.strerror}."
+            raise InvalidParameterError(reason) from None
         except (ValueError, RecursionError) as error:
             if isinstance(error, InvalidParameterError):
                 raise
