@@ -1,6 +1,6 @@
 """Records open collections as this version leaves them on disk, into ``tests/golden/released/VERSION/``.
 
-``python tests/golden/record_released.py``, once for each release, before its tag. The folder of a version is written
+``python tests/golden/record_released.py``, once for each release, before its tag. What a version leaves is written
 once: every later version must read it. Keys in it are made for it alone, and protect nobody.
 """
 
@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pyarrow as pa
 
+from golden.released_mix import record_mix
 from parties.issuer.issuing import WithTokens
 from parties.relay.members import Circle
 from parties.relay.together import Together
@@ -129,18 +130,23 @@ async def record_relay(folder: Path) -> None:
         (folder / f"member-{person}.key").write_text(key.to_pem())
 
 
+PARTS = {"survey": record_survey, "relay": record_relay, "mix": record_mix}
+
+
 def main() -> None:
-    """Record this version, which must not be recorded yet."""
-    folder = RELEASED / __version__
-    if folder.exists():
-        sys.exit(f"{folder} must not exist: a version is recorded once, and read by all later ones.")
+    """Record what is not recorded yet of this version."""
+    missing = {name: work for name, work in PARTS.items() if not (RELEASED / __version__ / name).exists()}
+    if not missing:
+        sys.exit(f"{__version__} must not be recorded yet: a version is recorded once, and read by all later ones.")
     os.umask(0o077)
-    for name, work in (("survey", record_survey), ("relay", record_relay)):
-        (folder / name).mkdir(parents=True)
-        asyncio.run(work(folder / name))
-    for path in folder.rglob("*"):
-        if path.is_file() and (not path.stat().st_size or path.suffix in {".html", ".svg", ".png"}):
-            path.unlink()  # locks, and pages for people: no later version reads them
+    for name, work in missing.items():
+        folder = RELEASED / __version__ / name
+        folder.mkdir(parents=True)
+        asyncio.run(work(folder))
+        for path in folder.rglob("*"):
+            is_of_release = path.suffix in {".html", ".svg", ".png"} and path.name != "page.html"  # a mix serves that
+            if path.is_file() and (not path.stat().st_size or is_of_release):
+                path.unlink()  # locks, and pages for people: no later version reads them
 
 
 if __name__ == "__main__":

@@ -152,7 +152,7 @@ def _findings(place: str, ca: Path | None) -> "tuple[Iterable[Finding], Callable
     path = Path(place)
     if place.startswith(("https://", "http://")):
         check_address(url=place)
-        return doctor.examine_address(place, ca=ca), None
+        return doctor.examine_url(place, ca=ca), None
     if path.suffix == ".collection":
         collection = Collection.read(path)
         return doctor.examine_parties(collection, ca=ca), lambda: collection

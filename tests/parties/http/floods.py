@@ -79,11 +79,11 @@ def flooded(port, count, *, sending=b"", again=True, threads=2):
             each.end()
 
 
-def certified(folder):
-    """The lines of a configuration by which a service speaks TLS on this machine, with a certificate made for it."""
+def certified(folder, *, age=timedelta()):
+    """The lines of a configuration by which a service speaks TLS on this machine, with a certificate of this age."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "here")])
     now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - age, now + timedelta(days=1))
     made = made.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
     (folder / "tls.pem").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
     written = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -17,7 +17,14 @@ from parties.kit.test_kit import KEYS, add_key, collection, key_file, kit
 from parties.service.given import Parties
 from parties.service.processes import Process, free_port, place
 from shuffledp.parties.kit import doctor
-from shuffledp.parties.kit.doctor import examine_address, examine_bodies, examine_kit, examine_relay, examine_way
+from shuffledp.parties.kit.doctor import (
+    examine_address,
+    examine_bodies,
+    examine_kit,
+    examine_relay,
+    examine_url,
+    examine_way,
+)
 from shuffledp.parties.service.oblivious_relay import RelayConfig, run_oblivious_relay
 
 WELL = {"/readyz": (200, "ok\n"), "/metrics": (404, ""), "/survey": (204, "")}
@@ -86,6 +93,23 @@ def test_each_fault_of_a_service_is_found_alone(answers, fields, found):
         assert found in said
 
 
+def test_an_authority_that_the_system_knows_is_trusted(tmp_path, monkeypatch):
+    certified(tmp_path)
+    with serving(certificate=(tmp_path / "tls.pem", tmp_path / "tls.key")) as url:
+        assert wrong(examine_address(url))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
+        assert wrong(examine_address(url)) == []
+
+
+def test_an_address_with_a_path_is_of_a_relay_or_a_page():
+    with serving(answers={"/readyz": (404, ""), "/survey.html": (200, "a page")}, fields=HEARD) as url:
+        assert wrong(examine_url(f"{url}/survey")) == wrong(examine_url(f"{url}/survey.html")) == []
+        (service,) = wrong(examine_url(url))
+        (page,) = wrong(examine_url(f"{url}/other.html"))
+        assert "/readyz says 404" in service
+        assert "is answered by 404 -> the page beside the collection file" in page
+
+
 def test_a_relay_or_a_page_of_a_proxy_alone_has_no_readyz_and_is_well():
     with serving(answers={"/readyz": (404, "")}) as url:
         for role in ("relay", "second_relay", "page"):
@@ -106,9 +130,13 @@ def test_faults_of_names_ports_and_certificates_are_found(tmp_path):
     with serving(certificate=pair) as url:
         (said,) = wrong(examine_address(url))
         assert "the certificate is not trusted" in said
-        (said,) = wrong(examine_address(url, ca=tmp_path / "tls.pem"))
-        assert "TLSv1.3, a certificate until" in said
-        assert "renew the certificate" in said
+        assert wrong(examine_address(url, ca=tmp_path / "tls.pem")) == []  # of one day, which has just begun
+    certified(tmp_path, age=timedelta(days=30))
+    with serving(certificate=pair, fields={"set-cookie": "a=b"}) as url:
+        ends, cookie = wrong(examine_address(url, ca=tmp_path / "tls.pem"))
+        assert "TLSv1.3, a certificate until" in ends
+        assert "renew the certificate" in ends
+        assert "cookie" in cookie
 
 
 def test_a_proxy_that_refuses_long_bodies_at_once_is_found_and_one_that_waits_is_well(monkeypatch):

@@ -1,5 +1,6 @@
 """A kit has a folder for each party, with files that its programs read, and public keys alone."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -140,6 +141,16 @@ def test_each_readme_has_ten_steps_or_fewer_and_begins_with_the_keys(tmp_path):
         steps = [line for line in (made / role / "README.md").read_text().splitlines() if line[:1].isdigit()]
         assert len(steps) <= 10
         assert all(f"keys new --role {key}" in "".join(steps[:3]) for key in parties_of(made).keys(ROLES[role]))
+
+
+def test_each_file_that_a_configuration_names_is_in_the_folder_or_in_a_step_of_its_readme(tmp_path):
+    made = kit(tmp_path, **{"post-office": "post.example.org"})
+    for role in READERS:
+        config = (made / role / f"{role}.toml").read_text()
+        readme = (made / role / "README.md").read_text()
+        named = re.findall(r'"([^"/]+\.(?:json|directory|collection))"', config)
+        assert all(f"{name} " in readme or f"{name}`" in readme for name in named)
+        assert len(named) == {"relay": 0, "shuffler": 1, "analyzer": 1, "issuer": 2, "post-office": 2}[role]
 
 
 def test_a_kit_takes_keys_then_the_collection_and_holds_no_secret(tmp_path):

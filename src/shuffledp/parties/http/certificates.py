@@ -5,19 +5,23 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
+
 from shuffledp.core.errors import InvalidParameterError
 
 _SECONDS_BETWEEN = 10.0  # looks at whether files have changed
 
 
-def trusted(file: Path | None, *, name: str) -> ssl.SSLContext | bool:
-    """Certificates that a client trusts: those in a file, or True for the system's.
+def trusted(file: Path | None, *, name: str) -> ssl.SSLContext:
+    """Certificates that a client trusts: those in a file, or the system's and those that come with httpx.
 
     Raises:
         InvalidParameterError: if the file is unreadable, or holds no certificate.
     """
     if file is None:
-        return True
+        context = httpx.create_ssl_context(trust_env=False)  # for systems that know none
+        context.load_default_certs()  # among which may be an authority of a university's own
+        return context
     try:
         return ssl.create_default_context(cafile=file)
     except OSError as error:

@@ -25,10 +25,10 @@ from shuffledp.parties.kit.proxy_files import flaws_of
 from shuffledp.parties.service.client import new_client
 from shuffledp.parties.service.served_collections import MOST_BYTES
 from shuffledp.parties.wire.grammar import UPLOAD_TYPE
-from shuffledp.survey import Collection, WebPage
+from shuffledp.survey import Collection
 
 _SECONDS = 10.0
-_CERTIFICATE_LEFT = timedelta(days=14)
+_CERTIFICATE_LEFT = timedelta(days=14)  # or a sixth of its life, if that is less
 _CLOCK = timedelta(seconds=60)
 _SECONDS_OF_HEAD = 2.0  # in which a proxy refuses a length that it does not take
 _PROXIES = ("Caddyfile", "nginx.conf")  # in the folder of each party
@@ -60,45 +60,54 @@ def examine_address(url: str, *, role: str = "service", ca: Path | None = None) 
         yield Finding(party=role, seen=f"{host} has no address", change="the name's A or AAAA record")
         return
     if parts.scheme == "https":
-        found = _certificate(role, host, port, ca)
+        found, is_taken = _certificate(role, host, port, ca)
         yield found
-        if not found.is_well:
+        if not is_taken:
             return
     with httpx.Client(verify=trusted(ca, name="--ca"), timeout=_SECONDS, trust_env=False) as client:
         yield from _answers(role, f"{parts.scheme}://{parts.netloc}", client)
 
 
-def _certificate(role: str, host: str, port: int, ca: Path | None) -> Finding:
+def examine_url(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about an address that somebody has typed: of a service, or with a path of a relay or a page."""
+    path = urlsplit(url).path
+    if path in ("", "/"):
+        yield from examine_address(url, ca=ca)
+    elif path.endswith(".html"):
+        yield from examine_address(url, role="page", ca=ca)
+        yield from examine_page(url, ca=ca)
+    else:
+        yield from examine_address(url, role="relay", ca=ca)
+        yield from examine_relay(url, ca=ca)
+
+
+def _certificate(role: str, host: str, port: int, ca: Path | None) -> tuple[Finding, bool]:
+    """Finding about a certificate, and whether clients take it."""
     context = ssl.create_default_context(cafile=ca)
     try:
         with (
             socket.create_connection((host, port), timeout=_SECONDS) as plain,
             context.wrap_socket(plain, server_hostname=host) as secured,
         ):
-            ends, version = (secured.getpeercert() or {}).get("notAfter"), secured.version()
+            shown, version = secured.getpeercert() or {}, secured.version()
     except ssl.SSLCertVerificationError as error:
-        return Finding(
-            party=role,
-            seen=f"the certificate is not trusted: {error.verify_message}",
-            change="ssl_certificate in nginx.conf (the whole chain), or let Caddy get one",
-        )
+        seen = f"the certificate is not trusted: {error.verify_message}"
+        change = "ssl_certificate in nginx.conf (the whole chain), or let Caddy get one"
     except ssl.SSLError as error:
-        return Finding(
-            party=role,
-            seen=f"no TLS at {host}:{port}: {error.reason}",
-            change="listen ... ssl and ssl_protocols in nginx.conf",
-        )
+        seen, change = f"no TLS at {host}:{port}: {error.reason}", "listen ... ssl and ssl_protocols in nginx.conf"
     except OSError as error:
-        return Finding(
-            party=role,
-            seen=f"nobody answers at {host}:{port}: {error.strerror or 'no answer in time'}",
-            change="start the proxy, and let the port through the firewall",
+        seen = f"nobody answers at {host}:{port}: {error.strerror or 'no answer in time'}"
+        change = "start the proxy, and let the port through the firewall"
+    else:
+        since, until = (
+            datetime.fromtimestamp(ssl.cert_time_to_seconds(str(shown[name])), UTC)
+            for name in ("notBefore", "notAfter")
         )
-    until = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(ends)), UTC)
-    said = f"{version}, a certificate until {until:%Y-%m-%d}"
-    if until - datetime.now(UTC) < _CERTIFICATE_LEFT:
-        return Finding(party=role, seen=said, change="renew the certificate, and see why nothing has renewed it")
-    return Finding(party=role, seen=said)
+        seen, left = f"{version}, a certificate until {until:%Y-%m-%d}", min(_CERTIFICATE_LEFT, (until - since) / 6)
+        ends = until - datetime.now(UTC) < left
+        change = "renew the certificate, and see why nothing has renewed it" if ends else ""
+        return Finding(party=role, seen=seen, change=change), True
+    return Finding(party=role, seen=seen, change=change), False
 
 
 def _answers(role: str, url: str, client: httpx.Client) -> Iterator[Finding]:
@@ -316,19 +325,25 @@ def _of_way(collection: Collection, ca: Path | None) -> Iterator[Finding]:
             yield Finding(party=role, seen=f"its key has expired at {key.expires}", change="a new collection")
     yield from examine_way(collection, ca=ca)
     if collection.page is not None:
-        yield _of_page(collection.page, ca)
+        yield from examine_page(collection.page.url, sha256=collection.page.sha256, ca=ca)
 
 
-def _of_page(page: WebPage, ca: Path | None) -> Finding:
+def examine_page(url: str, *, sha256: str | None = None, ca: Path | None = None) -> Iterator[Finding]:
+    """Findings about a page at its address: whether it is there, and has the digest that its link names, if given."""
     try:
         with new_client(certificates=ca) as client:
-            answer = client.get(page.url)
+            answer = client.get(url)
     except httpx.HTTPError:
-        return Finding(party="page", seen="no answer", change="the proxy of the page's host")
-    if hashlib.sha256(answer.content).hexdigest() == page.sha256:
-        return Finding(party="page", seen="it is the page that the link names")
-    return Finding(
-        party="page",
-        seen=f"{page.url} is answered by {answer.status_code}, and another page than the link names",
-        change="the page beside the collection file, byte for byte, at that address",
-    )
+        yield Finding(party="page", seen="no answer", change="the proxy of the page's host")
+        return
+    if sha256 is not None and hashlib.sha256(answer.content).hexdigest() == sha256:
+        yield Finding(party="page", seen="it is the page that the link names")
+    elif answer.status_code != httpx.codes.OK or sha256 is not None:
+        another = ", and another page than the link names" if answer.status_code == httpx.codes.OK else ""
+        yield Finding(
+            party="page",
+            seen=f"{url} is answered by {answer.status_code}{another}",
+            change="the page beside the collection file, byte for byte, at that address",
+        )
+    else:
+        yield Finding(party="page", seen="there is a page; the collection file tells whether it is the one")

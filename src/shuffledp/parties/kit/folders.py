@@ -23,10 +23,22 @@ _VERSION = 1
 _INSTALL = '`python3 -m venv /opt/shuffledp && /opt/shuffledp/bin/pip install ".[cli,service,fast]"` in the sources.'
 _CADDY = "TLS by Caddy, which gets its certificate itself: `cp Caddyfile /etc/caddy/ && systemctl reload caddy`."
 _NGINX = (
-    "Or by nginx: `nginx.conf`, with a certificate that you have; in `/etc/nginx/nginx.conf` let it hold more than "
+    "Or by nginx, with a certificate that you have, which `nginx.conf` names: `cp nginx.conf "
+    "/etc/nginx/conf.d/shuffledp.conf && systemctl reload nginx`; in `/etc/nginx/nginx.conf` let it hold more than "
     "some hundred connections, `worker_rlimit_nofile 20000;` and in `events` `worker_connections 16384;`."
 )
 _BEFORE_SERVICE = "Caddyfile.before-service"
+_BESIDE = {  # steps of a role before its service is started
+    "issuer": [
+        "When whoever invites has given you `invited.json`, which `shuffledp tokens issue` writes: "
+        "`cp invited.json /etc/shuffledp/`."
+    ],
+    "post-office": [
+        "When `members.directory` is here, which `shuffledp relay directory` writes: "
+        "`cp members.directory /etc/shuffledp/`."
+    ],
+    "analyzer": ["After the close the release is in `/var/lib/shuffledp-analyzer/releases`."],
+}
 
 
 def make_kit(folder: Path, parties: Parties) -> None:
@@ -59,7 +71,8 @@ def _steps(role: Role, parties: Parties) -> str:
     by_role = {"page": _steps_of_page, "relay": _steps_of_relay, "mix": _steps_of_mix}
     steps = by_role[role.name]() if role.name in by_role else _steps_of_service(role, parties)
     if host:
-        steps.append(f"From another machine: `shuffledp doctor https://{host}`.")
+        path = {"page": f"/{PAGE}", "relay": "/survey"}.get(role.name, "")
+        steps.append(f"From another machine: `shuffledp doctor https://{host}{path}`.")
     lines = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     return f"# {role.name}: {host or 'no address'}\n\n{role.work}\n\n{lines}\n"
 
@@ -71,7 +84,7 @@ def _steps_of_page() -> list[str]:
 def _steps_of_relay() -> list[str]:
     return [
         f"Caddy alone is the relay. {_CADDY}",
-        "Or nginx alone: take `nginx.conf`, with a certificate that you have.",
+        _NGINX.replace("Or by nginx,", "Or nginx alone,"),
         f"Or our service. Install: {_INSTALL} Then `cp relay.toml /etc/shuffledp/ && cp {ROLES['relay'].unit} "
         f"/etc/systemd/system/ && systemctl enable --now {ROLES['relay'].unit}`, and `{_BEFORE_SERVICE}` as Caddyfile.",
     ]
@@ -107,6 +120,7 @@ def _steps_of_service(role: Role, parties: Parties) -> list[str]:
         return [*steps, f"Before the date until which it waits: {fetch}."]
     return [
         *steps,
+        *_BESIDE.get(role.name, []),
         f"`cp {role.name}.toml {COLLECTION} /etc/shuffledp/ && cp {role.unit} /etc/systemd/system/`",
         f"`systemctl daemon-reload && systemctl enable --now {role.unit}`",
         _CADDY,

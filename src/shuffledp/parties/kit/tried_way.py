@@ -82,7 +82,9 @@ def examine_by_test(
                     change="[people] fakes of the task, which cover it; or send it when enough have answered",
                 )
     except RemoteProtocolError as error:
-        yield Finding(party=_TEST, seen=f"none was stored: {error}", change="what is wrong above, first")
+        yield Finding(
+            party=_TEST, seen=f"none was stored: {error}", change="what is wrong above, first; or another invitation"
+        )
 
 
 def _told(refused: ReportError | None) -> Finding:

@@ -252,8 +252,8 @@ class MixFolder:
             if collection.id.hex() == folder.name:
                 return Registered(collection, about["registrant"], about["since"], tuple(about["promised"]), folder)
         raise InvalidParameterError(
-            f"state must hold registrations as the mix wrote them; {folder} is none. Put it back from a copy, or move "
-            "it away: its survey is lost then."
+            f"state must hold registrations as the mix wrote them; {folder} is none. If it is of a later version take "
+            "that one again; else put it back from a copy, or move it away: its survey is lost then."
         )
 
     def _settled(self, registered: Registered) -> Registered:
