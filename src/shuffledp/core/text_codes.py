@@ -85,7 +85,6 @@ _KINDS = {
     "letters": _Kind(5, _as_letters, _letters_of, _from_letters),
     "bytes": _Kind(8, _as_bytes, str.encode, _from_bytes),
 }
-CODES = tuple(_KINDS)
 
 
 @dataclass(frozen=True, slots=True)

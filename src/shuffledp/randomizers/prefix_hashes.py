@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from shuffledp.core.caching import compiled, plain_until_worth_compiling
 
 KEY_BITS = 62
-MOST_HASH_BITS = 32
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 Words = NDArray[np.uint64]
 

@@ -80,12 +80,12 @@ def least_epsilon(
     return _settled(bound, epsilon, choices, delta, limit) if choices is not None else None
 
 
-def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int, effort: int = 60) -> Found | None:
+def least_delta(bound: DeltaBound, epsilon: float, start: Choices, *, others: int) -> Found | None:
     """Least bound on delta found at an epsilon; None where none is found."""
     choices = usable(bound, epsilon, start)
     if choices is None:
         return None
-    choices, _ = improved(bound, epsilon, choices, others, effort)
+    choices, _ = improved(bound, epsilon, choices, others, _ROUNDS[0])
     found = bound(epsilon, choices)
     return None if found is None else Found(epsilon=epsilon, delta=found, choices=choices)
 
