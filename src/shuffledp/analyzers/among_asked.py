@@ -129,7 +129,7 @@ class FollowUpAnalyzer:
 
 
 def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Floats, people: float) -> Estimate:
-    """Estimate among those asked of so many ``people``, with intervals that reach to the nearest shares."""
+    """Estimate among those asked of all ``people``, with intervals that reach to the nearest shares."""
     shares, inside = found.shares, np.clip(found.shares, *SHARES)
     among = Estimate(
         statistic=f"{whole.statistic}{AMONG}",

@@ -1,4 +1,4 @@
-"""Shares of answers from responses under a blanket of messages with uniform answers, whose number is seen exactly."""
+"""Shares of answers from responses under a blanket: of its messages, with uniform answers, the number is seen."""
 
 import math
 from dataclasses import dataclass, replace

@@ -19,7 +19,7 @@ _GUARD = 1 + 1e-9  # of a tail that floating point may understate
 
 
 def threshold(num_reports: int, hash_range: int, candidates: float, alpha: float) -> int:
-    """Fewest reports that support a prefix which is kept: with chance ``alpha`` at most any false one has so many.
+    """Fewest reports that support a prefix which is kept; any false prefix reaches them with chance ``alpha`` at most.
 
     It is the least T with m Pr[Bin(n, 1/g) >= T] <= alpha, of m candidates.
 

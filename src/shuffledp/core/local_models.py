@@ -227,7 +227,7 @@ class FrequencyModel(LocalModel):
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
     def most_supported(self, values: int) -> int:
-        """Most of so many given values that one report supports."""
+        """Most of this number of given values that one report supports."""
         return min(values, self.domain_size)
 
     @property
@@ -246,7 +246,7 @@ class FrequencyModel(LocalModel):
         return max(1 - self.q, self.p) / (self.p - self.q)
 
     def swing_together(self, values: int) -> float:
-        """Largest sum of the estimated counts of so many values that one report adds."""
+        """Largest sum that one report adds to the estimated counts of this number of values."""
         return (self.most_supported(values) - values * self.q) / (self.p - self.q)
 
     @property

@@ -46,7 +46,7 @@ def _as_letters(text: str, length: int) -> Spelled:
 
 
 def _as_bytes(text: str, length: int) -> Spelled:
-    """Text in lower case and in composed form, without controls, of at most so many bytes of whole characters."""
+    """Text in lower case and in composed form, without controls: whole characters of at most ``length`` bytes."""
     blanks = _BLANKS.sub(" ", text)
     known = "".join(each for each in UNKNOWN.sub("", blanks) if unicodedata.category(each) not in _CONTROLS)
     plain = re.sub(" +", " ", unicodedata.normalize("NFC", known.lower())).strip()

@@ -117,5 +117,5 @@ class TickColumn(ColumnPart):
         return ticked & ~missing, wrong, missing
 
     def problems(self) -> tuple[RowProblem, ...]:
-        """Rows that hold neither."""
+        """Rows that hold neither a tick nor none, by what this library reads as one."""
         return (self._unknown,)

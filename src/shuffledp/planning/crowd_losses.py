@@ -16,7 +16,7 @@ _LARGEST = 30.0  # local loss that is tried
 
 
 def epsilon0_of_crowd(num_users: int, *, epsilon: float, delta: float) -> float:
-    """Local loss that so many people may have for a central one after a uniform shuffle, whatever the randomizer.
+    """Local loss with which a uniform shuffle of this number of people reaches a central one, whatever the randomizer.
 
     By one theorem that holds for every randomizer and takes milliseconds, "strong-pair": `calibrate.epsilon0` finds a
     little more. At least ``epsilon``, which needs no shuffle.

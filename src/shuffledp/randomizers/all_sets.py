@@ -35,7 +35,7 @@ class Support(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllSetsModel(TicksModel):
-    """Public description of k-ary randomized response on the sets of at most so many of the options.
+    """Public description of k-ary randomized response on the sets of at most ``at_most`` options.
 
     Args:
         num_options: number of options, 1 or more.
@@ -110,7 +110,7 @@ class AllSetsModel(TicksModel):
         return (kept_in_words(self),)
 
     def supporting(self, held: int) -> Support:
-        """Chances that a report holds so many given options together, if the true set does and if it does not."""
+        """Chances that a report holds ``held`` given options together, if the true set does and if it does not."""
         with_them = sum(comb(self.num_options - held, size - held) for size in range(held, self.at_most + 1))
         other = self.response.q
         return Support(p=self.response.p + (with_them - 1) * other, q=with_them * other)
@@ -160,7 +160,7 @@ def _packed(ticks: Ticks) -> "np.ndarray[Any, np.dtype[np.bytes_]]":
 
 
 class AllSets(TickRandomizer):
-    """All sets of at most so many options as one question, answered by k-ary randomized response (k-RR).
+    """All sets of at most ``at_most`` options as one question, answered by k-ary randomized response (k-RR).
 
     Shares of single options, of pairs and numbers of ticks all follow from the one report of each person.
 

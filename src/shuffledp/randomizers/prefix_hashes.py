@@ -30,7 +30,7 @@ def expanded(seeds: Words) -> Words:
 
 
 def key_of(prefix: int, num_bits: int) -> int:
-    """Key of a prefix of so many bits: itself, or its fingerprint if it is longer than 62 bits."""
+    """Key of a prefix of this number of bits: itself, or its fingerprint if it is longer than 62 bits."""
     if num_bits <= KEY_BITS:
         return prefix
     data = num_bits.to_bytes(2, "big") + prefix.to_bytes(-(-num_bits // 8), "big")

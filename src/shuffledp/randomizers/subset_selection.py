@@ -148,7 +148,7 @@ class SubsetSelectionModel(FrequencyModel):
             )
 
     def most_supported(self, values: int) -> int:
-        """Most of so many given values that a report holds."""
+        """Most of this number of given values that a report holds."""
         return min(values, self.subset_size)
 
     @property

@@ -138,7 +138,7 @@ def _of_names(values: Iterable[Iterable[str]], options: Sequence[str]) -> Ticks:
 
 
 def kept_ticks(ticks: Ticks, at_most: int, source: RandomSource) -> Ticks:
-    """Ticks of which at most so many are kept: of more, every choice is equally likely (but for ties of 64 bits).
+    """Ticks, of each person ``at_most``: of more, every choice is equally likely to be kept (but for ties of 64 bits).
 
     A word is drawn for each option of a person with more ticks, and the ticks with the least words are kept.
     """

@@ -8,7 +8,7 @@ from shuffledp.survey.columns import Column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Messages that one shuffle mixes: so many of each person, all about one private column.
+    """Messages that one shuffle mixes: equally many of each person, all about one private column.
 
     All devices send equally many messages into a pool, in one upload of one length, and the shuffler pours those of
     everybody together; so whoever opens the pool cannot tell which messages came from one person.

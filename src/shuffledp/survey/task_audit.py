@@ -125,7 +125,7 @@ class TaskAudit(Shown):
 
     @property
     def audited(self) -> bool:
-        """Whether any claim is refuted, or consistent with enough trials to refute it; otherwise nothing is known."""
+        """Whether something is known: a claim is refuted, or enough trials that could have refuted it did not."""
         return self.refuted or self.verdicts[Verdict.CONSISTENT] > self.weak
 
     @property

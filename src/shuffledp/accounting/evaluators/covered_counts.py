@@ -107,7 +107,7 @@ class CoveredCounts:
         return lower, min(upper + SMALLEST, 1.0)
 
     def in_blocks(self, epsilon: float, *, blocks: int) -> float:
-        """The largest delta of all data sets, from above, by so many equal blocks of them; 0 from the limit on."""
+        """Largest delta of all data sets, from above, by this number of equal blocks of them; 0 from the limit on."""
         if epsilon >= self.limit:
             return 0.0
         edges = _edges(self.users, blocks)
@@ -151,7 +151,7 @@ class CoveredCounts:
 
 
 def _edges(users: int, blocks: int) -> Floats:
-    """The first data set of each of so many equal blocks, and their number."""
+    """First data set of each of ``blocks`` equal blocks, and the number of all data sets."""
     return np.unique(np.floor(np.linspace(0, users, min(blocks, users) + 1)))
 
 
@@ -166,7 +166,7 @@ def _cut(starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
 
 
 def _deltas(channel: BinaryChannel, epsilon: float, ones: Floats, zeros: Floats) -> tuple[Floats, Floats]:
-    """The delta of each crowd, so many of whom hold the first answer and the second one, from below and from above."""
+    """Delta of each crowd, from below and from above, by how many hold the first answer and the second one."""
     growth = math.expm1(epsilon)
     gain = channel.gap - growth * channel.chances[1]
     slack = 8 * _ROUNDING * (channel.gap + (1 + growth) * channel.chances[1])

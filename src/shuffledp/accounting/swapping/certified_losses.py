@@ -74,7 +74,7 @@ def private_delta_at(epsilon0: float, users: int, epsilon: float) -> float:
 
 
 def private_bound(epsilon0: float, others: int) -> DeltaBound:
-    """Bound for any randomizer of this loss and so many others."""
+    """Bound for any randomizer of this loss, and this number of others."""
 
     def bound(epsilon: float, choices: Choices, *, roughly: bool = False) -> float | None:
         return private_delta(epsilon0=epsilon0, others=others, epsilon=epsilon, choices=choices, roughly=roughly)

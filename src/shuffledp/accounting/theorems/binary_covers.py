@@ -82,7 +82,7 @@ class BinaryCover(EvaluatedTheorem):
     guard = 1e-9  # more than chances that are known to 12 digits can change it
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Channels of two inputs and two outputs."""
+        """Whether the reports are those of a channel of two inputs and two outputs."""
         return super().concerns(model) and _channel(model.local) is not None
 
     def evaluator(self, model: ProtocolModel) -> CoveredCounts:

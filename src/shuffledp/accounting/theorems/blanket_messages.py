@@ -41,7 +41,7 @@ class HiddenMessage:
 
 
 def hidden_message(local: BlanketModel, honest: int) -> HiddenMessage:
-    """Message among those of so many ``honest`` people, who fill their slots as agreed."""
+    """Message that hides among those of ``honest`` people, who fill their slots as agreed."""
     k = local.domain_size
     pair = ClonePair(epsilon0=TOLD, chance=min(2 * local.filled / k, 1.0), users=local.slots * honest + 1)
     return HiddenMessage(pair=pair, truth=1 - k * local.q)
@@ -70,7 +70,7 @@ class BlanketMessages(EvaluatedTheorem):
     guard = 1e-9
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Protocols with messages that say nothing."""
+        """Whether people send messages that say nothing beside their answers."""
         return isinstance(model.local, BlanketModel)
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:

@@ -1,4 +1,4 @@
-"""Several messages of each person, one for each option, of which few can differ: the product of so many pairs.
+"""Several messages of each person, one for each option, of which few can differ: a product of pairs.
 
 The messages about one option are shuffled among themselves (equivalently all messages together, since each says what it
 is about). Two answers differ in at most d options; the messages about the others have one law in both worlds, and are
@@ -61,16 +61,16 @@ class SeparateMessages(Theorem):
     premises = (uniform_shuffle, common_randomizer, not_adaptive, _separate_messages)
 
     def concerns(self, model: ProtocolModel) -> bool:
-        """Protocols with a message about each option."""
+        """Whether each person sends a message about each option."""
         return apart(model) is not None
 
     def epsilon(self, model: ProtocolModel, *, delta: float) -> float:
-        """Epsilon of so many releases of one message each, at most what all messages lose without any shuffle."""
+        """Epsilon of one release for each message that can differ; at most that of all messages without a shuffle."""
         found = apart(model)
         return model.local.epsilon0 if found is None else min(_epsilon(*found, delta), model.local.epsilon0)
 
     def delta(self, model: ProtocolModel, *, epsilon: float) -> float:
-        """Delta of so many releases of one message each."""
+        """Delta of one release for each message that can differ."""
         return float(self.curve(model, epsilons=np.array([epsilon]))[0])
 
     def curve(self, model: ProtocolModel, *, epsilons: Floats) -> Floats:

@@ -146,7 +146,7 @@ def _question(
 
 
 def _row(row: Mapping[str, Any], decimals: int) -> tuple[str, str, str]:
-    """Name, estimate and interval of one row; a share has so many digits after the point."""
+    """Name, estimate and interval of one row; shares with this number of digits after the point."""
     target = row["target"]
     if not isinstance(target, str | int | float | bool):
         raise ValueError

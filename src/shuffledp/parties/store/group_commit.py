@@ -80,7 +80,7 @@ class GroupCommit(Generic[Item, Outcome]):
         self._writing = None
 
     def _ended(self, number: int, *, is_stored: bool) -> None:
-        """Called in the event loop after each group, with the number of its items."""
+        """Hook in the event loop after each group, which is given the number of its items."""
 
     def _next_group(self) -> list[tuple[Sequence[Item], "asyncio.Future[list[Outcome]]"]]:
         size, number = 0, 0

@@ -87,7 +87,7 @@ class BlanketedChoice(SingleChoice):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table with so many invented categories, and a message of each person."""
+        """Keys of the table with the planner's number of invented categories, and a message of each person."""
         return {**super(BlanketedChoice, cls).planned(epsilon0, numbers), "blanket_messages": 1.0}
 
     def named(self, reports: "pa.Table") -> "pa.Table":

@@ -211,7 +211,7 @@ class MultiSelect(Question):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table with so many invented options."""
+        """Keys of the table with the planner's number of invented options."""
         options = [f"option {place}" for place in range(1, int(numbers["categories"]) + 1)]
         return {"epsilon0": epsilon0, "options": options, "at_most": min(int(numbers["ticks"]), len(options))}
 

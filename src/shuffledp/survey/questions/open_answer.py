@@ -161,7 +161,7 @@ class OpenAnswer(Question):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table for texts of so many letters."""
+        """Keys of the table for texts of the planner's number of letters."""
         return {"epsilon0": epsilon0, "code": "letters", "length": int(numbers["length"])}
 
     def with_missing_category(self) -> Self:

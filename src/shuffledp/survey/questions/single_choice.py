@@ -74,7 +74,7 @@ class SingleChoice(CategoryQuestion):
 
     @classmethod
     def planned(cls, epsilon0: float, numbers: Mapping[str, float]) -> dict[str, Any]:
-        """Keys of the table with so many invented categories."""
+        """Keys of the table with the planner's number of invented categories."""
         names = [f"answer {place}" for place in range(1, int(numbers["categories"]) + 1)]
         return {"epsilon0": epsilon0, "categories": names}
 

@@ -43,7 +43,7 @@ class TracedPipeline(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Naming(Success):
-    """Success rate of naming the slots of given people, the ``targets``: ``at_least`` so many of them correctly."""
+    """Success rate of naming the slots of given people, the ``targets``, ``at_least`` this number of them correctly."""
 
     targets: tuple[int, ...]
     at_least: int = 0
@@ -66,7 +66,7 @@ class Naming(Success):
 
     @property
     def weak(self) -> bool:
-        """Whether so many trials could hardly have refuted the claim if twice its chance were true."""
+        """Whether the trials could hardly have refuted the claim if twice its chance were true."""
         tail = (1 - self.confidence) / 2
         wins = int(min(1.0, 2 * self.claimed) * self.trials)
         lower = float(clopper_pearson(wins, self.trials, tail=tail)[0])

@@ -17,7 +17,7 @@ ROUND_UP = 1 + 1e-11
 
 
 def naming_tail(crowd: int, targets: int, at_least: int, kappa: float) -> float:
-    """Probability that at least so many of the targets' slots are among as many named ones, at most.
+    """Upper bound on the probability that ``at_least`` of the targets' slots are among as many named slots.
 
     Args:
         crowd: r, people any two of whom may change places at the cost of kappa, the targets among them.

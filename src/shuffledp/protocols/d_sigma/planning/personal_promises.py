@@ -98,7 +98,7 @@ class Promises(Described):
 
 
 def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
-    """Central epsilon of a uniform shuffle of so many people, by the quickest bound; each is computed once."""
+    """Central epsilon of a uniform shuffle by the number of its people, by the quickest bound; kept once computed."""
     like = ProtocolModel(local=local, shuffle=UniformShuffler().model(max(people, 2)))
 
     @cache
@@ -180,7 +180,7 @@ def promises_of(
 def _in_common(
     shuffler: SlotShuffler, local: LocalModel, people: int, delta: float, mixed: NDArray[np.bool_]
 ) -> dict[str, Spread]:
-    """Central epsilon of a common answer of so many people; nothing where that is open."""
+    """Central epsilon of a common answer of this number of people; nothing where that is open."""
     if local.kind != "k-rr" or getattr(local, "domain_size", 0) != 2:
         return {}
     each = common_each(shuffler, people, local.epsilon0, delta)

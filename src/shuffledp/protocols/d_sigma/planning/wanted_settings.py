@@ -107,7 +107,7 @@ def crowd_wanted(chance: float, epsilon0: float) -> float:
 
 
 def epsilon0_wanted(chance: float, crowd: float) -> float:
-    """Largest local loss with which so many others hide a report so well; below 0 if none does."""
+    """Largest local loss at which a ``crowd`` of others hides a report up to this ``chance``; below 0 if none does."""
     return 0.5 * math.log(crowd * chance / (1 - chance)) if crowd > 0 else -math.inf
 
 

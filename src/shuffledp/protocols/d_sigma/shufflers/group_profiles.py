@@ -133,14 +133,14 @@ def _law(
 
 
 def profiles_of(laws: Sequence[OrderLaw], releases: int) -> tuple[SizedProfile, ...]:
-    """Profiles by size of so many independent releases of these laws."""
+    """Profiles by size of independent ``releases`` of these laws."""
     return tuple(
         SizedProfile(law.smallest, law.largest, law.num_groups, profile_of(law, releases=releases)) for law in laws
     )
 
 
 def profile_of(law: OrderLaw, *, releases: int = 1) -> Profile:
-    """Loss profile of so many independent releases of one law, for the worst of its groups."""
+    """Loss profile of independent ``releases`` of one law, for the worst of its groups."""
     numbers, counts = np.array(law.numbers), np.array(law.counts, dtype=np.int64)
     if law.law == "gaussian":
         return GaussianProfile(math.sqrt(releases) * float(numbers[0]))

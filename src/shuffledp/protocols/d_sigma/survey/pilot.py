@@ -111,7 +111,7 @@ def made_up_answers(order: Integers, num_values: int, source: RandomSource | Non
 
 
 def require_enough(people: int) -> None:
-    """Refuse a pilot of so few people that nothing can be said."""
+    """Refuse a pilot of too few people to say anything."""
     if people < FEWEST:
         raise InvalidParameterError(f"a pilot must have at least {FEWEST} people; got {people}.")
 

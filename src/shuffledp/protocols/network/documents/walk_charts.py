@@ -61,7 +61,7 @@ def _epsilon(least: float, most: float) -> Axis:
 
 
 def _limits(x: Axis, uniform: float, epsilon0: float, *, above: float) -> tuple[Mark, ...]:
-    """Dashed what a uniform shuffle gives, with its name so many pixels above it, and dotted no shuffle at all."""
+    """Two lines of reference: dashed a uniform shuffle, with its name ``above`` it in pixels, and dotted no shuffle."""
     first, last = x.ends or (1.0, 1.0)
     return (
         Line(x=(first, last), y=(uniform, uniform), color="green", dash="dashed"),

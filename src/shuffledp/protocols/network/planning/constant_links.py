@@ -127,7 +127,7 @@ def plan_links(shuffler: RandomWalkShuffler, local: LocalModel, epsilon: float) 
 
 
 def check_gate(shuffler: RandomWalkShuffler) -> None:
-    """Refuse slots so few that a gate stays shut even if all people are online.
+    """Refuse too few slots: with them a gate stays shut even if all people are online.
 
     Raises:
         InvalidParameterError: if they are.
