@@ -40,6 +40,7 @@ def inside(tmp_path, monkeypatch):
         (("--local", "--closes", "2001-01-01"), "--closes must be after"),
         (("--local", "--address", "8.8.8.8"), "must be an https address"),
         (("--local", "--language", "not a language"), "language"),
+        (("--local", "--sum"), "--sum must be left out with --local: whoever serves the page"),
     ],
 )
 def test_what_cannot_be_asked_so_is_refused_in_a_line_and_leaves_nothing(inside, arguments, why):
@@ -134,6 +135,27 @@ def test_through_a_mix_every_step_says_what_to_do_next_and_a_changed_page_is_tol
     assert "--wait must be left out where a mix takes" in refused(2, "survey", "finish", "made", "--wait")
 
 
+def test_a_sum_is_offered_first_and_says_in_bold_what_is_left_without_trust_before_anybody_is_asked(inside, played):
+    asked = ("survey", "new", "Really?", "--people", 30, "--fakes", 0, "--mix", URL, "--epsilon0", 1)
+    left = "If the mix and whoever has analyst.key work together, nothing is left"
+    offered = shuffledp(*asked, "--output", "reports").out
+    assert "By --sum, a yes or no: +-13 points in place of +-34." in offered
+    assert offered.index(left) < offered.index("epsilon0 = 1: with 30 answers")
+    done = shuffledp(*asked, "--output", "made", "--sum")
+    assert done.code == 0, done.err
+    assert f"WARNING: {left}" in done.out
+    assert "WARNING: If one device lies, the result may be any number" in done.out
+    assert "epsilon = 1, of a sum: with 30 answers a share is known to +-13 points." in done.out
+    assert "15 of 30 people may stay away, and not one more" in done.out
+    assert "By --sum" not in done.out
+    collection = played.collection
+    assert (collection.minimum, collection.most) == (15, 30)
+    assert collection.promised()[0].guarantee.epsilon <= 1.0
+    assert {"not-together", "all-shares"} <= {each.value for each in collection.trust + collection.promised()[0].trust}
+    page = (inside / "made" / "survey.html").read_text()
+    assert "together could read your answer" in page
+
+
 def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_there(inside, played):
     asked = ("survey", "new", "Really?", "--people", 30, "--output", "made", "--mix", URL)
     done = shuffledp(*asked, "--page-at", "https://paper.example/survey.html", "--questions", "q.toml")
@@ -162,6 +184,8 @@ def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_
         (("--people", 30, "--epsilon0", 3.5), "--epsilon0 must be at most 3 among 30 people"),
         (("--people", 30, "--reminders"), "--reminders must be left out without people who are invited by name"),
         (("--invite", "people.csv", "--people", 4), "--people must be at most 3, who are invited"),
+        (("--invite", "people.csv", "--people", 2, "--sum"), "--people must be left out with --sum and --invite"),
+        (("--people", 30, "--sum"), "fakes must be given for a sum"),
         (("--people", 30, "--page-at", "http://paper.example"), "--page-at must be an https address"),
         (("--people", 30, "--code", "no code"), "--code must be one that a mix's operator handed out"),
         (("--people", 1001), "--people must be at most 1000, which https://mix.example.org takes"),

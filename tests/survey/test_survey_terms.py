@@ -124,3 +124,44 @@ def test_questions_come_from_a_file_and_everything_else_in_it_is_refused(tmp_pat
         file.write_text(wrong)
         with pytest.raises(InvalidParameterError, match="question"):
             questions_in(file)
+
+
+# ---- sums -----------------------------------------------------------------------------------------------------------
+
+WHICH = AskedQuestion("Which one?", ("Maths", "French", "Latin"))
+
+
+def test_a_yes_or_no_as_a_sum_is_known_far_better_and_exactly_the_planned_share_may_stay_away():
+    asked = terms(fakes=0, epsilon0=1.0)
+    assert round(100 * asked.better_sum) == 13  # in place of 34
+    task = task_of(terms(fakes=0, epsilon0=1.0, sums=True))
+    (column,) = task.columns
+    assert (column.randomizer.kind, column.randomizer.least_people, column.randomizer.most_people) == (
+        "split-and-mix",
+        15,
+        30,
+    )
+    assert column.randomizer.targets_of("answer") == ("answer = Yes",)
+    assert plan(task, 15, alone=True).statements[0].guarantee.epsilon <= 1.0
+
+
+@pytest.mark.parametrize(("people", "minimum", "fakes"), [(30, 15, 3), (31, 17, 0), (97, 49, 5)])
+def test_people_who_are_made_up_bring_no_noise(people, minimum, fakes):
+    task = task_of(terms(people=people, minimum=minimum, fakes=fakes, sums=True))
+    assert task.column.randomizer.least_people == minimum - fakes
+
+
+def test_where_nobody_says_who_is_real_or_nobody_is_asked_a_yes_or_no_there_is_no_sum():
+    with pytest.raises(InvalidParameterError, match=r"^fakes must be given for a sum"):
+        terms(sums=True)
+    with pytest.raises(InvalidParameterError, match=r"^sum must be left out without a question of two answers"):
+        terms(questions=(WHICH,), fakes=0, sums=True)
+    assert terms().better_sum is None
+    assert terms(questions=(WHICH,), fakes=0).better_sum is None
+    assert terms(people=2, minimum=2, fakes=0, epsilon0=0.1).better_sum is None  # no sum is certified
+
+
+def test_beside_sums_other_questions_are_asked_by_reports():
+    task = task_of(terms(questions=(COPIED, WHICH), fakes=0, sums=True))
+    assert [column.randomizer.kind for column in task.columns] == ["split-and-mix", "k-rr"]
+    assert [column.randomizer.epsilon for column in task.columns[:1]] == [1.0]

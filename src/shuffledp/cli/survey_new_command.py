@@ -56,6 +56,10 @@ class Promising:
         str | None,
         typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z; an hour, or a week."),
     ] = None
+    sums: Annotated[
+        bool,
+        typer.Option("--sum", help="A yes or no as a sum: known far better, and nothing is left if mix and you join."),
+    ] = False
     ledger: LedgerPath = None
 
 
@@ -124,6 +128,11 @@ def new(
     if local:
         if through != ThroughMix():
             raise InvalidParameterError("--invite, --page-at, --relay and the others of a mix must be left out here.")
+        if promising.sums:
+            raise InvalidParameterError(
+                "--sum must be left out with --local: whoever serves the page, takes answers in and opens them reads "
+                "everybody's."
+            )
         _new_local(asked, output, address, asking, promising)
         return
     if address is not None:
@@ -221,9 +230,13 @@ def _terms(
     """Terms of a survey, with what follows from the number of people where it was left out."""
     from shuffledp.survey.survey_terms import SurveyTerms, epsilon0_for, minimum_for
 
-    people = promising.people or invited
+    people = invited if invited and promising.sums else promising.people or invited
     if not people:
         raise InvalidParameterError("--people must be given: how many will answer, as far as you know.")
+    if invited and promising.sums and promising.people not in (None, invited):
+        raise InvalidParameterError(
+            "--people must be left out with --sum and --invite: all who are invited may answer."
+        )
     if invited and people > invited:
         raise InvalidParameterError(f"--people must be at most {invited}, who are invited; got --people={people}.")
     return SurveyTerms(
@@ -235,6 +248,7 @@ def _terms(
         fakes=0 if invited and promising.fakes is None else promising.fakes,
         language=asking.language,
         contact=asking.contact,
+        sums=promising.sums,
     )
 
 

@@ -2,16 +2,19 @@
 
 import json
 import math
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.sum_models import ShareModel
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.randomizers import KaryRandomizedResponse
 from shuffledp.survey.section import read_toml
+from shuffledp.survey.task import Task
 
 LEVEL = 0.95  # of the intervals that a release has
 COMPARED = (1.0, 2.0, 3.0)  # values of epsilon0 that an organizer is shown
@@ -19,6 +22,7 @@ _FEW_PEOPLE = 300  # below which shares would be too inexact at epsilon0 = 1
 _OF_FEW, _OF_MANY = 2.0, 1.0
 _LARGEST, _PEOPLE_FOR_MORE = 3.0, 100
 _LEAST_BATCH, _DELTA_DIGITS = 2, 6
+_MILLION = 1_000_000  # parts of a share that a task file says
 _KEYS = {"text", "answers"}
 _UNVOUCHED = "unvouched = true  # all answers but one may be made up, so that epsilon0 alone is promised"
 
@@ -39,6 +43,11 @@ class AskedQuestion:
         one_line(question=self.text)
         if len(self.answers) < 2 or len(set(self.answers)) != len(self.answers) or not all(self.answers):
             raise invalid("two or more, all different and none empty", answers=", ".join(self.answers))
+
+    @property
+    def is_of_two(self) -> bool:
+        """Whether it has two answers, so that a sum of ones is the share of the second."""
+        return len(self.answers) == 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +78,12 @@ class SurveyTerms:
         fakes: how many of the answers may be made up; None where nobody says, and then all but one are counted so.
         language: tag of the language of the questions; None is English.
         contact: who asks; None where nobody is named.
+        sums: whether questions of two answers are asked as sums, whose noise is everybody's together: exactly so many
+            as ``minimum`` says may stay away, and ``epsilon0`` is what the sum tells, with nothing left without it.
+
+    Raises:
+        InvalidParameterError: for numbers that cannot be; or for sums without a question of two answers, or of people
+            of whom nobody says how many are real.
     """
 
     name: str
@@ -79,6 +94,7 @@ class SurveyTerms:
     fakes: int | None = None
     language: str | None = None
     contact: str | None = None
+    sums: bool = False
 
     def __post_init__(self) -> None:
         validate.integer_at_least(_LEAST_BATCH, people=self.people)
@@ -90,6 +106,33 @@ class SurveyTerms:
             validate.integer_at_least(0, fakes=self.fakes)
             if self.fakes >= self.minimum:
                 raise invalid(f"below minimum={self.minimum}, so that somebody is real", fakes=self.fakes)
+        if self.sums and not any(each.is_of_two for each in self.questions):
+            raise invalid("left out without a question of two answers", sum=self.sums)
+        if self.sums and self.fakes is None:
+            raise invalid("given for a sum, or people invited by name: what is made up brings no noise", fakes=None)
+
+    @property
+    def sum_half_width(self) -> float:
+        """Most that the share of an answer is off, with 95 % confidence, where everybody answers a sum.
+
+        Raises:
+            InvalidParameterError: if so few people make no sum.
+        """
+        task = Task.from_dict(tomllib.loads(replace(self, sums=True).task_file()))
+        models = [column.randomizer.randomizer().model for column in task.columns]
+        return max(m.sum_margin(self.people, LEVEL) / self.people for m in models if isinstance(m, ShareModel))
+
+    @property
+    def better_sum(self) -> float | None:
+        """The same of sums that could be asked in place of reports, where it is less than half as much; else None."""
+        if self.sums or self.fakes is None or not any(each.is_of_two for each in self.questions):
+            return None
+        try:
+            found = self.sum_half_width
+        except InvalidParameterError:
+            return None
+        count = len(self.questions)
+        return found if 2 * found < _known(2, self.epsilon0, count, self.people).half_width else None
 
     def known(self, epsilon0: float) -> Knowledge:
         """Accuracy at another value of epsilon0, for the question with the least accurate shares."""
@@ -120,11 +163,20 @@ class SurveyTerms:
         if len(self.questions) == 1:
             asked = self.questions[0]
             blocks = ['value = "answer"', f"question = {_toml(asked.text)}"]
-            return "\n".join([*head, *blocks, *tail, "", "[randomizer]", *_randomizer(asked, share), ""])
+            return "\n".join([*head, *blocks, *tail, "", *self._table(asked, share), ""])
         for number, asked in enumerate(self.questions, start=1):
             tail += ["", "[[value]]", f'column = "question {number}"', f"question = {_toml(asked.text)}"]
-            tail += ["[value.randomizer]", *_randomizer(asked, share)]
+            tail += self._table(asked, share, within="value.")
         return "\n".join([*head, *tail, ""])
+
+    def _table(self, asked: AskedQuestion, loss: float, *, within: str = "") -> list[str]:
+        """Lines of the table that says how the answers of a question are sent."""
+        named = f"categories = {_toml(asked.answers)}"
+        if not (self.sums and asked.is_of_two):
+            return [f"[{within}randomizer]", 'kind = "k-rr"', f"epsilon0 = {loss!r}", named]
+        away = math.floor(_MILLION * (1 - (self.minimum - (self.fakes or 0)) / self.people)) / _MILLION
+        dropout = f"dropout_fraction = {away!r}  # who may stay away, and what is made up: it brings no noise"
+        return [f"[{within}protocol]", 'kind = "split-and-mix"', f"epsilon = {loss!r}", named, dropout]
 
 
 def questions_in(file: Path) -> tuple[AskedQuestion, ...]:
@@ -180,10 +232,6 @@ def _known(num_answers: int, epsilon0: float, num_questions: int, people: int) -
     variance = max(model.noise_variance(share) for share in (0.0, 1.0))  # it is linear in the share
     half_width = NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance / people)
     return Knowledge(epsilon0=epsilon0, half_width=half_width, truth=model.p)
-
-
-def _randomizer(asked: AskedQuestion, epsilon0: float) -> list[str]:
-    return ['kind = "k-rr"', f"epsilon0 = {epsilon0!r}", f"categories = {_toml(asked.answers)}"]
 
 
 def _listed(answers: object) -> Sequence[object]:

@@ -26,6 +26,8 @@ _NO_FAKES = (
 )
 _IF_REAL = "If those whom you invite are real people, none of them you, and nobody tells who sent which: "
 _KEEP = "the key that opens the answers (analyst.key): keep the folder to yourself, and a copy of it."
+_NOTHING_LEFT = "If the mix and whoever has analyst.key work together, nothing is left: they read everybody's answer."
+_ONE_LIAR = "If one device lies, the result may be any number, and nobody sees it."
 _SERVED = (
     "{mix} takes the answers in and serves the page, too: by another page it alone could read answers, and the page "
     "says so. --page-at URL puts the page with a third party."
@@ -49,14 +51,12 @@ def new_survey_document(
         link: link by which people answer.
         next_: what to do next, a sentence each.
     """
-    chosen = in_digits(terms.epsilon0, "exactly")
     blocks: tuple[Block, ...] = (
         *told(LOCAL_NETWORK if collection.local else "", role=Role.DANGER),
         *told(_SERVED.format(mix=collection.shuffler.url) if serves_page(collection) else "", role=Role.DANGER),
-        Text(f"epsilon0 = {chosen}: {_known(terms.known(terms.epsilon0), terms.people)}.", Role.LEAD),
+        *(_sum_blocks(terms) if terms.sums else _report_blocks(terms)),
         *told(_central(terms, collection)),
-        *told("Others, by --epsilon0:" if compared else ""),
-        *told(*(f"  {in_digits(each.epsilon0, 'exactly')}: {_known(each, terms.people)}" for each in compared)),
+        *told(*(_others(terms, compared) if not terms.sums else ())),
         *told(
             f"\nIf fewer than {terms.minimum:,} of {terms.people:,} answer, nothing is released, and all is destroyed. "
             f"It closes at {shown(collection.closes)}.",
@@ -162,11 +162,48 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
     return status_document(collection, status).followed_by(Section(anchor="next", title="", blocks=told(*next_)))
 
 
+def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
+    """What a sum would tell, where it is far more, then what the reports of a survey tell."""
+    half_width, known = terms.better_sum, terms.known(terms.epsilon0)
+    if half_width is not None:
+        yield Text(
+            f"By --sum, a yes or no: {_to(half_width)} points in place of {_to(known.half_width)}. {_NOTHING_LEFT} "
+            f"{_ONE_LIAR}",
+            bold=(_NOTHING_LEFT, _ONE_LIAR),
+        )
+    yield Text(f"epsilon0 = {in_digits(terms.epsilon0, 'exactly')}: {_known(known, terms.people)}.", Role.LEAD)
+
+
+def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
+    """What a sum tells, what is left if others break their word, and how many may stay away."""
+    chosen, most = in_digits(terms.epsilon0, "exactly"), count_of(terms.people, "answer")
+    yield from told(_NOTHING_LEFT, _ONE_LIAR, role=Role.DANGER)
+    yield Text(
+        f"epsilon = {chosen}, of a sum: with {most} a share is known to {_to(terms.sum_half_width)} points.", Role.LEAD
+    )
+    yield from told(
+        f"{terms.people - terms.minimum:,} of {count_of(terms.people, 'person', 'people')} may stay away, and not one "
+        "more; and no more than they can answer. If one message of anybody is lost or spoilt, nothing is released."
+    )
+
+
+def _others(terms: "SurveyTerms", compared: "Sequence[Knowledge]") -> Iterator[str]:
+    """What other losses would tell."""
+    if compared:
+        yield "Others, by --epsilon0:"
+    for each in compared:
+        yield f"  {in_digits(each.epsilon0, 'exactly')}: {_known(each, terms.people)}"
+
+
+def _to(half_width: float) -> str:
+    """Distance in percentage points."""
+    return f"+-{min(half_width, 1) * _POINTS:.0f}"
+
+
 def _known(found: "Knowledge", people: int) -> str:
     """Sentences on what a loss lets the organizer learn, and what one report tells."""
-    points = min(found.half_width, 1) * _POINTS
     return (
-        f"with {count_of(people, 'answer')} a share is known to +-{points:.0f} points; a report by "
+        f"with {count_of(people, 'answer')} a share is known to {_to(found.half_width)} points; a report by "
         f"itself is true {found.truth:.0%} of the time"
     )
 
