@@ -164,3 +164,31 @@ def send(folder, number, monkeypatch):
     invitation = folder / "homework" / "invitations" / f"{number}.invitation"
     sent = shuffledp("send", folder / "homework" / "survey.collection", "--value", "No", "--invitation", invitation)
     assert sent.code == 0, sent.err
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("come", [16, 14])
+def test_a_yes_or_no_as_a_sum_is_exact_to_its_noise_or_nothing_is_released(tmp_path, monkeypatch, come):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("name\n" + "".join(f"P{number}\n" for number in range(PEOPLE)))
+    with mix_at_work(tmp_path) as mix:
+        asked = ("survey", "new", QUESTION, "--invite", "people.csv", "--output", "homework", "--mix", mix.url)
+        assert shuffledp(*asked, "--sum").code == 0
+        for number in range(1, come + 1):
+            send(tmp_path, f"{number:02}", monkeypatch)
+        assert shuffledp("survey", "status", "homework", "--json").json["at_least_minimum"] is (come > 15)
+        done = shuffledp("survey", "finish", "homework", "--publish")
+        collection = SurveyFolder(tmp_path / "homework").read()
+        with new_client() as client:
+            shown = client.get(collection.result).text
+    if come < 15:
+        assert (done.code, (tmp_path / "homework" / "release").exists()) == (4, False)
+        assert "Nothing was released" in shown
+        return
+    assert done.code == 0, done.err
+    released = json.loads((tmp_path / "homework" / "release" / "statement.json").read_text())
+    (row,) = released["estimates"]
+    assert abs(row["estimate"]) < 0.5  # all said No
+    assert f"{come} answers, each of them split by the device" in shown
+    assert "answer = Yes" in shown
+    assert "never work together" in shown
