@@ -113,7 +113,7 @@ class SurveyTerms:
 
     @property
     def sum_half_width(self) -> float:
-        """Most that the share of an answer is off, with 95 % confidence, where everybody answers a sum.
+        """Half-width of the share of an answer, with 95 % confidence, where everybody answers a sum.
 
         Raises:
             InvalidParameterError: if so few people make no sum.
@@ -124,7 +124,7 @@ class SurveyTerms:
 
     @property
     def better_sum(self) -> float | None:
-        """The same of sums that could be asked in place of reports, where it is less than half as much; else None."""
+        """Half-width of sums that could be asked in place of reports, where it is less than half of theirs; else None."""
         if self.sums or self.fakes is None or not any(each.is_of_two for each in self.questions):
             return None
         try:

@@ -163,7 +163,7 @@ def survey_status_document(collection: Collection, status: Mapping[str, object],
 
 
 def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
-    """What a sum would tell, where it is far more, then what the reports of a survey tell."""
+    """Accuracy of a sum, where it is far better, then of the reports of a survey."""
     half_width, known = terms.better_sum, terms.known(terms.epsilon0)
     if half_width is not None:
         yield Text(
@@ -175,7 +175,7 @@ def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
 
 
 def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
-    """What a sum tells, what is left if others break their word, and how many may stay away."""
+    """Accuracy of a sum, with what is left if others break their word, and how many may stay away."""
     chosen, most = in_digits(terms.epsilon0, "exactly"), count_of(terms.people, "answer")
     yield from told(_NOTHING_LEFT, _ONE_LIAR, role=Role.DANGER)
     yield Text(
@@ -188,7 +188,7 @@ def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
 
 
 def _others(terms: "SurveyTerms", compared: "Sequence[Knowledge]") -> Iterator[str]:
-    """What other losses would tell."""
+    """Accuracy at other losses."""
     if compared:
         yield "Others, by --epsilon0:"
     for each in compared:
