@@ -124,7 +124,7 @@ class SurveyTerms:
 
     @property
     def better_sum(self) -> float | None:
-        """Half-width of sums that could be asked in place of reports, where it is less than half of theirs; else None."""
+        """Half-width of sums in place of reports, where it is less than half of theirs; else None."""
         if self.sums or self.fakes is None or not any(each.is_of_two for each in self.questions):
             return None
         try:

@@ -94,7 +94,7 @@ class Demonstration:
                     progress(place + 1, sent.num_users)
         if receipt.refused:
             raise RemoteProtocolError(f"the shuffler must store every report; it refused {receipt.refused}.")
-        self._num_sent += sent.num_users
+        self._num_sent += sum(map(len, sent.reports))
 
     def release(self) -> Path:
         """Folder of the release, after the collection is closed.
