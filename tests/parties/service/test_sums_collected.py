@@ -181,6 +181,19 @@ def test_rounds_of_different_sizes_are_spoilt_and_bits_of_one_pool_are_not():
         assert joined.reports.misplaced() is None
 
 
+def test_a_sum_of_which_some_messages_of_a_person_are_tests_is_spoilt_and_one_without_all_of_them_is_whole():
+    model = asked(POURED).column.randomizer.randomizer().model
+    reports, each = model.randomizer().randomize(np.full(20, 5.0)), model.num_messages
+    assert (model.num_pools, model.messages_per_round) == (1, each)
+    counts = dict.fromkeys(("undecryptable", "malformed", "duplicates"), 0)
+    for tests, spoilt in ((1, True), (each - 1, True), (each, False), (2 * each, False)):
+        left = reports.take(np.arange(len(reports) - tests))
+        batch = OpenedBatch(
+            reports=left, places=np.arange(len(left)), extensions=((),) * len(left), **counts, tests=tests
+        )
+        assert bool(joined_messages([batch]).lost) is spoilt
+
+
 def test_bits_that_do_not_open_leave_a_sum_of_one_person_less(tmp_path):
     parties = Parties(asked(BITS))
     first, *others = submissions_of(parties, [5] * 20)

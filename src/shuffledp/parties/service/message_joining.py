@@ -28,7 +28,7 @@ def joined_messages(opened: Sequence[OpenedBatch], *, source: RandomSource | Non
         rows = np.arange(len(batch.reports)) if rounds is None else np.flatnonzero(rounds == number)
         kept.append((batch.reports, rows[random_permutation(len(rows), source=source)]))
     people = min(len(rows) for _, rows in kept) // each
-    came = max(batch.num_reports for batch in opened)
+    came = -(-max(batch.num_reports for batch in opened) // each) * each  # whole people, if some messages are tests
     reports = Reports.concat([reports.take(rows[: people * each]) for reports, rows in kept])
     order = np.arange(len(reports)).reshape(len(kept), people, each).swapaxes(0, 1).ravel()
     return OpenedBatch(
