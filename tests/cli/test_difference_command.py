@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from cli.running import refused, shuffledp, stub_pages, toml, write_csv
 from docs.test_schema import SCHEMA
+from shuffledp.documents.comparison_document import comparison_section
 from shuffledp.documents.plans.plan_document import plan_document
 from shuffledp.survey import Task, plan
 
@@ -293,5 +294,7 @@ def test_bins_that_not_everybody_is_asked_about_are_compared_without_those_who_w
     assert "Not compared: age, where nothing fits." in " ".join(
         shuffledp("difference", tmp_path / "0.json").out.split()
     )
+    page = comparison_section(next(each for each in outcome.columns.values() if each.column.value == "age").comparisons)
+    assert "what the task compares does not fit this question" in str(page)
     told = str(plan_document(plan(Task.from_dict(task), 600)))
     assert "Not compared by options, which needs a choice or ticks" in told

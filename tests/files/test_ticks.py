@@ -134,6 +134,7 @@ def test_the_stages_one_after_the_other_are_a_run(kind, tmp_path):
         ({"option_columns": ["c"]}, "one for each of 3 options"),
         ({"pairs": True}, "nobody can tell who ticked both. Use kind = 'all-sets'"),
         ({"local_at_most": 2.0}, r"at most local_at_most=2 without the shuffle; they lose 75"),
+        ({"local_at_most": 75.0, "missing": "category"}, r"'\(missing\)' count as options"),
         (
             {"shuffler": {"kind": "imperfect", "imperfection": 0.1}},
             "must be 'uniform' or 'none', without by and weight",

@@ -9,6 +9,7 @@ import pytest
 from shuffledp import AllSets, OneOption, TickColumns
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import LocalModel
+from shuffledp.core.tick_models import loss_in_parts
 from shuffledp.randomizers.tick_lists import kept_ticks
 from shuffledp.testing import RecordedSource, SeededSource
 from statistical.thresholds import assert_fits, assert_rejects
@@ -190,3 +191,9 @@ def test_reports_of_another_form_are_refused():
     ):
         with pytest.raises(InvalidParameterError):
             model.check(columns)
+
+
+def test_the_loss_of_one_message_and_of_all_are_told_apart_in_words():
+    ticks = TickColumns(epsilon0=0.5, num_options=5, at_most=2)
+    assert loss_in_parts(ticks.model) == "epsilon0 = 0.5 of one message, 2 of all"
+    assert loss_in_parts(OneOption(epsilon0=0.5, num_options=5, at_most=2).model) == "epsilon0 = 0.5"

@@ -126,6 +126,17 @@ def test_questions_come_from_a_file_and_everything_else_in_it_is_refused(tmp_pat
             questions_in(file)
 
 
+@pytest.mark.parametrize(
+    "other", ['kind = "open"\nlength = 8', 'options = ["a", "b"]', "edges = [0, 1]", 'after = "A? = x"']
+)
+def test_other_kinds_of_questions_are_refused_with_the_way_to_ask_them(tmp_path, other):
+    file = tmp_path / "questions.toml"
+    file.write_text(f'[[question]]\ntext = "What is your job?"\n{other}\n')
+    with pytest.raises(InvalidParameterError, match=r"has '(kind|options|edges|after)'") as caught:
+        questions_in(file)
+    assert "`shuffledp init` writes one" in str(caught.value)
+
+
 # ---- sums -----------------------------------------------------------------------------------------------------------
 
 WHICH = AskedQuestion("Which one?", ("Maths", "French", "Latin"))

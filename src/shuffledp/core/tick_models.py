@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shuffledp.core import validate
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.table import Floats
+from shuffledp.core.text import in_digits
 from shuffledp.core.validate import invalid
 
 MOST_OPTIONS = 4096
@@ -94,3 +95,11 @@ def of_one_message(local: LocalModel) -> float | None:
     """Local loss of one of the independent messages about options that a person sends; None for any other model."""
     alone = local.separate if isinstance(local, TicksModel) else None
     return None if alone is None else alone.epsilon0
+
+
+def loss_in_parts(local: LocalModel) -> str:
+    """Local loss in words: of all that a person sends, and of one message where they are several."""
+    one, total = of_one_message(local), in_digits(local.epsilon0, "exactly")
+    if one is None or one == local.epsilon0:
+        return f"epsilon0 = {total}"
+    return f"epsilon0 = {in_digits(one, 'exactly')} of one message, {total} of all"

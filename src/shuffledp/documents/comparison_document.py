@@ -19,14 +19,15 @@ _WHOM = {
 }
 FREE = "All of this is made from numbers that are released, and costs no privacy."
 _EVERYBODY = "Differences of shares of all people, asked or not: shares among those asked are not given."
+_NOT_COMPARED = "Nothing here is compared: what the task compares does not fit this question."
 _TOLD = {True: "yes", False: "no"}
 
 
 def comparison_section(found: ColumnComparisons) -> Section | None:
-    """Section of a release page on what its task compares; None where nothing of the column is compared."""
-    if not (found.differences or found.tests or found.untested):
-        return None
+    """Section of a release page on what its task compares; None where the task compares nothing."""
     blocks = [*_blocks(found), *told(_meaning([found]))]
+    if not (found.differences or found.tests or found.untested):
+        blocks = [*told(_NOT_COMPARED)]
     # A page about several columns has its own place for what is on pages: each block is on one medium.
     apart = [replace(each, on=medium) for each in blocks for medium in (TERMINAL, PAGE) if medium in each.on]
     return Section(anchor=COMPARED, title="Differences", blocks=tuple(apart), place=Place.RESULTS)

@@ -18,6 +18,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import Part, PrivacyStatement, combined, compose
 from shuffledp.core.text import in_digits, sum_rounded_up
+from shuffledp.core.tick_models import loss_in_parts
 from shuffledp.protocols.family import families
 from shuffledp.randomizers import LdpModel
 from shuffledp.shufflers import IdentityShuffleModel
@@ -109,7 +110,7 @@ def composed_columns(
         return statements[0]
     observed, labels = [by_observer(each) for each in statements], [column.label for column in columns]
     shares = "; ".join(
-        f"{label} takes {loss_in_words(released[0])} (epsilon0 = {in_digits(model.local.epsilon0, 'exactly')})"
+        f"{label} takes {loss_in_words(released[0])} ({loss_in_parts(model.local)})"
         for label, model, (released, _) in zip(labels, models, observed, strict=True)
     )
     headline = composed(

@@ -24,6 +24,7 @@ _LARGEST, _PEOPLE_FOR_MORE = 3.0, 100
 _LEAST_BATCH, _DELTA_DIGITS = 2, 6
 _MILLION = 1_000_000  # parts of a share that a task file says
 _KEYS = {"text", "answers"}
+_OTHER_KINDS = ("kind", "code", "length", "known", "options", "at_most", "edges", "bins", "lower", "upper", "after")
 _UNVOUCHED = "unvouched = true  # all answers but one may be made up, so that epsilon0 alone is promised"
 
 
@@ -190,6 +191,13 @@ def questions_in(file: Path) -> tuple[AskedQuestion, ...]:
     if set(table) != {"question"} or not isinstance(found, list) or not found:
         raise InvalidParameterError(f"the file of questions must be [[question]] tables alone; got {file}.")
     for each in found:
+        if isinstance(each, dict) and (other := next((key for key in _OTHER_KINDS if key in each), None)):
+            raise InvalidParameterError(
+                "each [[question]] must be a choice of one answer, with text and answers alone, since all questions of "
+                f"such a survey share one loss; one in {file} has {other!r}. Open answers, ticks, numbers and "
+                "questions after an answer are asked by a task: `shuffledp init` writes one, and `shuffledp collect "
+                "new` opens it."
+            )
         texts = [each.get("text"), *_listed(each.get("answers"))] if isinstance(each, dict) else [None]
         if set(each) != _KEYS or not all(isinstance(text, str) for text in texts):
             raise InvalidParameterError(

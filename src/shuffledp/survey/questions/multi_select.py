@@ -98,10 +98,13 @@ class MultiSelect(Question):
             )
         model = self.randomizer().model  # refused, before a collection, where it cannot be represented
         if self.local_at_most is not None and model.epsilon0 > self.local_at_most:
+            beside = [repr(name) for name in self.targets[len(self.options) :]]
+            counted = f" ({' and '.join(beside)} count as options)" if beside else ""
             raise InvalidParameterError(
                 f"epsilon0 must be so small that all messages of a person lose at most "
                 f"local_at_most={self.local_at_most:g} without the shuffle; they lose {model.epsilon0:.6g}, with "
-                f"epsilon0={self.epsilon0:g} in each of at most {model.epsilon0 / self.epsilon0:.0f} that differ."
+                f"epsilon0={self.epsilon0:g} in each of at most {model.epsilon0 / self.epsilon0:.0f} that differ"
+                f"{counted}."
             )
 
     @classmethod
