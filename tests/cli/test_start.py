@@ -66,16 +66,16 @@ NO_PICTURE = {"matplotlib", "jinja2"}
 FLOORS = re.compile(r"shuffledp\.(protocols(\.\w+){0,2}|documents\.(charts|plans|collections)|survey\.ledgers)")
 LEAN = {
     "help": (["--help"], 30, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
-    "account": (ACCOUNT, 146, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
-    "plan": (["plan", "task.toml", "--users", 50], 220, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "account": (ACCOUNT, 147, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),
+    "plan": (["plan", "task.toml", "--users", 50], 221, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
     "run": (
         ["run", "task.toml", "--input", "answers.csv", "--output", "out", "--no-figures"],
-        238,
+        239,
         {"scipy.stats", "shuffledp.attacks", "matplotlib"},
     ),
-    "leakage": (LEAKAGE, 209, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
-    "audit": (AUDIT, 268, NO_PICTURE),
-    "graph": (["graph", "inspect", "edges.csv"], 202, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "leakage": (LEAKAGE, 210, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
+    "audit": (AUDIT, 269, NO_PICTURE),
+    "graph": (["graph", "inspect", "edges.csv"], 203, {"scipy.stats", *NO_PICTURE, "shuffledp.attacks"}),
 }
 CALL = """
 import runpy, sys
