@@ -3,13 +3,14 @@
 import json
 import math
 from inspect import signature
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shuffledp as sdp
+from shuffledp.analyzers import BlanketAnalyzer, TickAnalyzer
 from shuffledp.attacks.false_reports import false_report
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import Reports
@@ -79,6 +80,51 @@ def test_false_bits_move_a_sum_as_far_as_is_stated():
     moved = [model.sum_of(each, 1) for each in (ones, none)]
     assert moved[0] - moved[1] == pytest.approx(model.swing)
     assert moved[0] + 2.0 == pytest.approx(model.stray)
+
+
+def moved(analyzer, honest, *false):
+    """Estimates of the first row with each of these messages of one further person, times all people."""
+    people = len(honest) // honest.model.num_messages + 1
+    return [estimated(analyzer, honest, each)[0] * people for each in false]
+
+
+@pytest.mark.parametrize(("size", "hiding"), [(2, 1.0), (3, 2.0), (4, 0.5)])
+def test_no_messages_of_a_person_under_a_blanket_move_a_share_further(size, hiding):
+    randomizer = sdp.BlanketedResponse(epsilon0=2.0, domain_size=size, blanket_messages=hiding)
+    model, analyzer = randomizer.model, BlanketAnalyzer()
+    honest = randomizer.randomize(np.arange(11) % size)
+    chosen = combinations_with_replacement(range(size + 1), model.num_messages)
+    all_there_are = moved(analyzer, honest, *(Reports({"value": np.array(each)}, model) for each in chosen))
+    reached = moved(analyzer, honest, *(false_report(model, upward=up) for up in (True, False)))
+    assert max(all_there_are) - min(all_there_are) == pytest.approx(reached[0] - reached[1])
+    assert reached[0] - reached[1] == pytest.approx(model.swing)
+
+
+def test_no_messages_of_a_person_about_options_move_a_share_further():
+    randomizer = sdp.TickColumns(epsilon0=1.0, num_options=3, at_most=2)
+    model, analyzer = randomizer.model, TickAnalyzer()
+    honest = randomizer.randomize([[True, False, True]] * 4 + [[False, True, False]] * 3)
+    messages = list(product(range(3), range(2)))
+    all_there_are = moved(
+        analyzer,
+        honest,
+        *(
+            Reports({"option": np.array([o for o, _ in each]), "ticked": np.array([t for _, t in each])}, model)
+            for each in combinations_with_replacement(messages, model.num_messages)
+        ),
+    )
+    up, down = moved(analyzer, honest, *(false_report(model, upward=up) for up in (True, False)))
+    assert (max(all_there_are), min(all_there_are)) == pytest.approx((up, down))
+    assert 0.7 * model.swing < up - down <= model.swing  # fewer reports are about an option, but for this person's
+
+
+def test_sets_of_ticks_move_a_share_as_other_reports_do_and_single_options_are_not_known():
+    sets = sdp.AllSets(epsilon0=1.0, num_options=3, at_most=2)
+    honest = sets.randomize([[True, False, True]] * 4 + [[False, True, False]] * 3)
+    false = (Reports({"value": np.array([each])}, sets.model) for each in range(7))
+    found = moved(TickAnalyzer(), honest, *false)
+    assert max(found) - min(found) == pytest.approx(sets.model.swing)
+    assert sdp.OneOption(epsilon0=1.0, num_options=3, at_most=2).model.swing is None
 
 
 def test_additive_shares_have_no_limit():

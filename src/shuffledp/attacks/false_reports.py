@@ -6,9 +6,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from shuffledp.core.blanket_models import BlanketModel
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.flow import Reports
 from shuffledp.core.local_models import FrequencyModel, LocalModel
+from shuffledp.core.tick_models import TicksModel
 from shuffledp.randomness.sources import RandomSource
 
 _SEARCHED = 20_000  # honest reports among which one with the support wanted is looked for
@@ -18,11 +20,12 @@ _FURTHEST = 1 << 62
 def false_report(
     model: LocalModel, *, upward: bool = True, values: Sequence[int] = (0,), source: RandomSource | None = None
 ) -> Reports:
-    """Report that moves an estimate as far up, or down, as one report can.
+    """Report that moves an estimate as far up, or down, as one report can; all messages of a person, of several.
 
     Of categories it is the one of many honest reports that supports the most, or fewest, of the ``values``: what is
     honest from one person is false from another. Numbers are those at the end of what the model accepts, vectors point
-    along the first axis, and bits are all ones, or none.
+    along the first axis, and bits are all ones, or none. Messages under a blanket all have the first of the ``values``,
+    or all another; those about options are all about that one.
 
     Args:
         model: of the reports, which are those of one person.
@@ -35,6 +38,12 @@ def false_report(
     """
     if isinstance(model, FrequencyModel):
         return _supporting(model, values, source, upward=upward)
+    if isinstance(model, BlanketModel):
+        same = np.full(model.num_messages, (values[0] + (not upward)) % model.domain_size)
+        return Reports({"value": same}, model)
+    if isinstance(model, TicksModel) and model.separate is not None:
+        about, ticked = np.full(model.num_messages, values[0]), np.full(model.num_messages, int(upward))
+        return Reports({"option": about, "ticked": ticked}, model)
     randomizer = cast(Any, model).randomizer()
     dimension = getattr(model, "dimension", 1)
     honest: Reports = randomizer.randomize(np.eye(1, dimension) if dimension > 1 else [cast(Any, model).lower])

@@ -55,6 +55,11 @@ class BlanketModel(LocalModel):
         """Expected number of a person's messages with a uniform answer."""
         return self.slots * self.filled
 
+    @property
+    def swing(self) -> float:
+        """Swing of one answer's estimated count: all messages of a person have it, or all another one."""
+        return self.num_messages / (self.p - self.q)
+
     def noise_variance(self, share: float) -> float:
         """Variance that randomizing adds to the estimate of a share, times the number of people."""
         k, p, q = self.domain_size, self.p, self.q

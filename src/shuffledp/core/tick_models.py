@@ -53,6 +53,14 @@ class TicksModel(LocalModel):
         return 1.0
 
     @property
+    def swing(self) -> float | None:
+        """Swing of one option's estimated count: all messages of a person are about it, and for it or against it.
+
+        None where each person is asked about one option, as it is not known how many answer about each.
+        """
+        return None if self.share_asked < 1 else self.num_messages / (self.p - self.q)
+
+    @property
     def most_differing(self) -> int:
         """Largest number of options in which two answers differ: min(2 at_most, num_options)."""
         return min(2 * self.at_most, self.num_options)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shuffledp.core.blanket_models import BlanketModel
 from shuffledp.core.estimates import Estimate, normal_half_width
 from shuffledp.core.guarantees import DifferentialPrivacy, Guarantee, LocalDP
 from shuffledp.core.local_models import FrequencyModel, LocalModel, MeanModel, ProtocolModel
@@ -155,12 +156,14 @@ def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium
 
     People who count by weights, and reports that get lost or come with dummies, are left out.
     """
-    swing = local.swing
+    swing, section = local.swing, column.randomizer
     if swing is None or column.shuffler.needs_strata or column.shuffler.needs_graph:
         return ()
-    unit = column.randomizer.unit_of(people)
+    unit = section.unit_of(people)
     average = "the sum" if unit > 1 else "the mean"
-    what = "the estimated share of an answer" if isinstance(local, FrequencyModel) else average
+    what = average
+    if isinstance(local, FrequencyModel | BlanketModel | TicksModel):
+        what = f"the estimated share of an {'option' if isinstance(local, TicksModel) else 'answer'}"
     if math.isinf(swing):
         text = (
             f"Nothing limits what a false report does: a single false share moves {what} to any number that can come "
@@ -169,9 +172,16 @@ def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium
         return (Text(text, bold=(text,), on=on),)
     if getattr(local, "dimension", 1) > 1:
         what = f"{average} of vectors, as a distance,"
+    moved = in_digits(unit * swing / people, "at most", digits=3)
+    if local.num_messages > 1:
+        return told(
+            f"False messages in place of one person's move {what} by at most {moved}, whatever honest ones would have "
+            f"been, if nobody may send more than {local.num_messages:,}; those of f people f times as far at most.",
+            on=on,
+        )
     return told(
-        f"One false report in place of an honest one moves {what} by at most "
-        f"{in_digits(unit * swing / people, 'at most', digits=3)}, and f of them f times as far at most.",
+        f"One false report in place of an honest one moves {what} by at most {moved}, and f of them f times as far at "
+        "most.",
         on=on,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shuffledp.core.sum_models import BitSumModel
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, Column, Role, Table, Text, told
 from shuffledp.documents.document import Document, Promise, Section
@@ -46,7 +47,9 @@ def plan_document(plan: Plan, *, table: bool = False) -> Document:
         weighted = NO_CURATOR * own.shuffler.is_weighted
         said = column_document(column).blocks(" ".join(filter(None, [small, alone])), weighted)
         asked = asked_in_plan(own, column.chosen.error.standard_error)
-        told_of = moved_by_one(own, own.randomizer.randomizer().model, plan.num_users, on=DETAIL)
+        local = own.randomizer.randomizer().model
+        says_itself = isinstance(local, BitSumModel)  # of as few people as may come
+        told_of = () if says_itself else moved_by_one(own, local, plan.num_users, on=DETAIL)
         blocks = (*shuffler.plan_blocks(plan, column, table=table), *said, *told_of, *asked, *_not_compared(own))
         sections.append(Section(anchor=f"column-{column.value}", title=column.value, blocks=blocks))
     return Document(
