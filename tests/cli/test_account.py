@@ -51,6 +51,45 @@ def test_an_account_says_what_holds_what_it_means_and_how_far_it_is_from_the_bes
     assert "theorem " not in said
 
 
+SUM = """name = "t"
+value = "v"
+[people]
+expected = 200
+fakes = 20
+[protocol]
+kind = "KIND"
+epsilon = 2.0
+lower = 0
+upper = 1
+dropout_fraction = 0.2
+[shuffler]
+kind = "imperfect"
+imperfection = 0.01
+[release]
+delta = 1e-6
+minimum_batch = 100
+"""
+
+
+@pytest.mark.parametrize("kind", ["split-and-mix", "counted-bits"])
+def test_messages_of_fake_senders_are_counted_too(kind, tmp_path):
+    (tmp_path / "task.toml").write_text(
+        SUM.replace("KIND", kind).replace('kind = "imperfect"\nimperfection = 0.01', 'kind = "uniform"')
+    )
+    said = text("account", tmp_path / "task.toml")
+    each = Task.read(tmp_path / "task.toml").column.randomizer.randomizer().num_messages
+    assert f"{200 * each:,} messages of 200 people" in said
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", ["split-and-mix", "counted-bits"])
+def test_rounds_with_fake_senders_are_drawn(kind, tmp_path):
+    (tmp_path / "task.toml").write_text(SUM.replace("KIND", kind))
+    drawn = shuffledp("account", tmp_path / "task.toml", "--figure", tmp_path / "drawn.html")
+    assert drawn.code == 0, drawn.err
+    assert (tmp_path / "drawn.html").exists()
+
+
 def test_sharp_works_out_the_bounds_that_take_seconds_and_lists_them():
     asked = ("account", "--epsilon0", 0.25, "--users", 10_000, "--delta", 1e-6, "--table")
     plain, sharp = shuffledp(*asked).out, shuffledp(*asked, "--sharp").out

@@ -231,6 +231,10 @@ class ShuffleModel(Described):
         """Same shuffle with only ``num_honest`` people counted; the others may tell what they know."""
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))
 
+    def of_people(self, num_users: int) -> Self:
+        """Same shuffle of this number of people."""
+        return cast(Self, cast(Any, replace)(self, num_users=num_users))
+
     def with_fakes(self, fakes: int) -> Self:
         """Same shuffle, in which this number of the counted people are fake senders."""
         return self.counting(self.num_honest - fakes)
@@ -283,6 +287,11 @@ class ColludingShuffleModel(ShuffleModel):
     def counting(self, num_honest: int) -> Self:
         """Same shuffle, all but ``num_honest`` people colluding; a changed count drops their identities."""
         return cast(Self, cast(Any, replace)(self, num_colluding=self.num_users - num_honest))
+
+    def of_people(self, num_users: int) -> Self:
+        """Same shuffle of this number of people, of whom as many collude, or all but one."""
+        fewer = min(self.num_colluding, max(num_users - 1, 0))
+        return cast(Self, cast(Any, replace)(self, num_users=num_users, num_colluding=fewer))
 
     def _check_colluding(self) -> None:
         validate.integer_at_least(0, num_colluding=self.num_colluding)

@@ -106,7 +106,7 @@ def _promise(found: Examination) -> Promise:
 def _protocol_of(found: Examination) -> tuple[str, ...]:
     """Number of reports, local loss, and number of releases."""
     model = found.counted
-    counted = with_loss(sent(model, model.num_users * model.local.num_messages), model.local.guarantee)
+    counted = with_loss(sent(model, model.num_senders * model.local.num_messages), model.local.guarantee)
     return (counted, f"{found.releases} releases") if found.releases > 1 else (counted,)
 
 
@@ -309,7 +309,7 @@ def _panels(found: Examination, theorems: Sequence[Theorem]) -> "tuple[Curves, .
     describe = family_of(model.local)
 
     def with_users(users: int) -> ProtocolModel:
-        return replace(model, shuffle=cast(Any, replace)(model.shuffle, num_users=users))
+        return replace(model, shuffle=model.shuffle.of_people(users))
 
     panels = [Curves.over_users(with_users, people=model.num_users, theorems=theorems, **wanted)]
     wanted["theorems"] = [each for each in theorems if not each.is_costly]

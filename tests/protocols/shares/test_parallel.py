@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,6 +103,11 @@ def test_the_model_of_rounds_says_what_holds_for_each():
 def test_a_single_round_is_the_shuffle_itself():
     uniform, imperfect = (ParallelShuffler(each, 1).model(10) for each in SHUFFLERS)
     assert uniform.is_uniform
+    assert (imperfect.in_words, imperfect.passage) == ("an imperfect shuffle", "through imperfect")
+    assert ParallelShuffler(UniformShuffler(), 2).model(10).in_words == "2 separate uniform shuffles"
+    colluding = replace(imperfect, round=replace(imperfect.round, num_colluding=5))
+    more, fewer = colluding.of_people(20), colluding.of_people(3)
+    assert ((more.num_users, more.num_honest), (fewer.num_users, fewer.num_honest)) == ((20, 15), (3, 1))
     assert imperfect.swap_windows() == SHUFFLERS[1].model(10).swap_windows()
     assert imperfect.exchange_privacy == (1.0, 0.0)
     assert imperfect.remarks == SHUFFLERS[1].model(10).remarks

@@ -46,12 +46,13 @@ class ParallelShuffleModel(ShuffleModel):
     @property
     def in_words(self) -> str:
         """Name of the shuffle, with the number of rounds."""
-        return f"{self.num_rounds} separate {self.round.kind} shuffles"
+        return self.round.in_words if self.num_rounds == 1 else f"{self.num_rounds} separate {self.round.kind} shuffles"
 
     @property
     def passage(self) -> str:
         """Words for the way of the reports, with the number of rounds that run side by side."""
-        return f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
+        several = f"through {self.num_rounds:,} {self.round.kind} rounds side by side"
+        return self.round.passage if self.num_rounds == 1 else several
 
     @property
     def labels(self) -> LabelMeaning:  # type: ignore[override]
@@ -86,6 +87,10 @@ class ParallelShuffleModel(ShuffleModel):
     def num_honest(self) -> int:
         """Number of people counted as honest in each round."""
         return self.round.num_honest
+
+    def of_people(self, num_users: int) -> Self:
+        """Same rounds of this number of people."""
+        return replace(self, round=self.round.of_people(num_users))
 
     def counting(self, num_honest: int) -> Self:
         """Same rounds with ``num_honest`` people counted in each."""
