@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.laws.noisy_sort_sampling import gaussian_delta
+from shuffledp.laws.noisy_sort_sampling import gaussian_delta, gaussian_mu
 from shuffledp.planning import calibrate
 from shuffledp.planning.trusted_curator import trusted_curator
 from shuffledp.randomizers import model_of_kind
@@ -98,6 +98,24 @@ def test_the_curator_of_a_sum_is_one_number_everywhere():
     (column,) = plan(Task.from_dict(described), alone=True).columns
     assert column.curator.standard_error == column.of_question.central_error
     assert column.curator.epsilon == 1.0
+
+
+@pytest.mark.parametrize("releases", [1, 4])
+def test_the_curator_beside_bits_and_vectors_has_what_is_stated_in_as_many_releases(releases):
+    vectors = {"kind": "vector-sum", "epsilon": 1.0, "largest_norm": 1.0, "dimension": 9, "releases": releases}
+    bits = {"kind": "counted-bits", "epsilon": 1.0, "lower": 0, "upper": 10}
+    for protocol in (vectors, bits) if releases == 1 else (vectors,):
+        described = {"name": "t", "value": "v", "protocol": {**protocol, "dropout_fraction": 0.2}}
+        task = Task.from_dict({**described, "people": {"expected": 500}, "release": {"delta": 1e-6}})
+        (column,) = plan(task, alone=True).columns
+        guarantee = column.statements[0].guarantee
+        assert guarantee.epsilon < 0.95
+        assert (column.curator.epsilon, column.curator.delta) == (guarantee.epsilon, guarantee.delta)
+        assert column.curator.standard_error == column.of_question.central_error
+        assert column.curator.standard_error < column.chosen.error.standard_error
+        if protocol is vectors:
+            alone = 2 / gaussian_mu(guarantee.epsilon, 1e-6) / 500
+            assert column.curator.standard_error == pytest.approx(alone * releases**0.5)
 
 
 def test_a_curator_of_no_loss_or_an_infinite_one_is_not_known():

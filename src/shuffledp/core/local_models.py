@@ -39,6 +39,7 @@ class LocalModel(Described):
     num_messages: int = 1  # reports that each user sends; a field where it is a parameter
     messages_per_round: int = 1  # of each user, next to each other among the user's messages
     num_hosts: int = 1  # shufflers, each with as many of a user's pools; a property where it is a parameter
+    releases: int = 1  # one after another, that one guarantee is about; a field where it is a parameter
     is_all_or_nothing: ClassVar[bool] = False  # whether no estimate is left if one message of one user is lost
 
     @property

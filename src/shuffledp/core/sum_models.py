@@ -25,7 +25,8 @@ class SumModel(LocalModel):
 
     __slots__ = ()
     alone: ClassVar[str]  # what a person's messages tell before the shuffles, in words
-    treated: ClassVar[str] = "every answer is split into shares, which the shuffler mixes"
+    treated: str = "every answer is split into shares, which the shuffler mixes"
+    price: str  # what the shuffles are trusted with, in words
     num_users: int  # planned; fewer may come
     lower: float
     upper: float
@@ -39,7 +40,7 @@ class SumModel(LocalModel):
 
     @property
     def sensitivities(self) -> tuple[float, float]:
-        """Sensitivities of the sum: the most that one answer moves it, in sum norm and in Euclidean norm."""
+        """Sensitivities of what is released: the most that one answer moves it, in sum norm and in Euclidean norm."""
         return self.upper - self.lower, self.upper - self.lower
 
     @abstractmethod
@@ -62,6 +63,10 @@ class ShareModel(SumModel):
         "hidden before the shuffles."
     )
     is_all_or_nothing = True  # the sum of all shares but one is uniform
+    price: str = (
+        "The price is trust in the shuffler: if it keeps a record of who sent what, nothing protects the answers, and "
+        "if two rounds are worse than promised, nothing is certain any more."
+    )
     num_shares: int
     modulus: int
     block: int = 1  # coordinates that are moved together; a field where it is a parameter
@@ -161,6 +166,10 @@ class BitSumModel(SumModel):
         "is hidden before the shuffle."
     )
     treated = "every answer becomes bits, which the shuffler mixes and of which only the ones are counted"
+    price = (
+        "The price is trust in the shuffler: if it keeps a record of who sent what, or all messages of a person "
+        "together, nothing protects the answers."
+    )
     value_bits: int
     coins: int
 

@@ -279,36 +279,31 @@ def beside_section(outcome: ColumnOutcome) -> Section | None:
     if curator is None:
         why = told(NO_CURATOR * (outcome.column.shuffler.is_weighted), on=PAGE)
         return Section(anchor="beside", title="Beside other ways", blocks=why) if why else None
-    local_model, errors_of = outcome.model.local, outcome.release.estimate.standard_error
-    is_protocol = isinstance(local_model, SumModel)
-    treated = local_model.treated if isinstance(local_model, SumModel) else _RANDOMIZED
-    own, scale = float(errors_of.max()) if is_protocol else _typical(errors_of), scale_of(outcome.release)
-    local = section.local_errors(people)
+    local, errors_of = outcome.model.local, outcome.release.estimate.standard_error
+    summed = local if isinstance(local, SumModel) else None
+    own, scale = float(errors_of.max()) if summed else _typical(errors_of), scale_of(outcome.release)
+    unshuffled = section.local_errors(people)
     central, trusted = curator.standard_error, f"who sees all answers and adds {curator.mechanism} of the same epsilon"
     errors = [
-        ("This release", treated, own, "randomizing"),
+        ("This release", summed.treated if summed else _RANDOMIZED, own, "randomizing"),
         ("A trusted curator", f"{trusted} and delta", central, "sampling"),
         *((kind, "without any shuffler, each person with epsilon0 = epsilon", error, "both")
-          for kind, error in sorted(local.items(), key=lambda item: item[1])),
+          for kind, error in sorted(unshuffled.items(), key=lambda item: item[1])),
     ]  # fmt: skip
     longest = max(error for _, _, error, _ in errors)
     bars = tuple(
         Bar(name=name, note=note, value=number(scale.factor * error), length=100 * error / longest, style=style)
         for name, note, error, style in errors
     )
-    ratio, times = number(own / central), number(min(local.values()) / own) if local else ""
+    ratio, times = number(own / central), number(min(unshuffled.values()) / own) if unshuffled else ""
     others = f"; the best randomizer that needs no shuffler would err {times} times as much as this release"
     lead = f"The standard error is {ratio} times that of a trusted curator{others if times else ''}."
     errors_in = f", in {scale.unit_of_errors}" * bool(scale.unit_of_errors)
     caption = f"Standard errors for these {count_of(people, 'person', 'people')}, with the same epsilon{errors_in}"
-    price = (
-        "The price is trust in the shuffler: if it keeps a record of who sent what, nothing protects the answers, and "
-        "if two rounds are worse than promised, nothing is certain any more. A randomizer on the device protects them "
-        "in any case."
-    )
+    price = f"{summed.price} A randomizer on the device protects them in any case." if summed else ""
     blocks = (
         Text(lead, Role.LEAD, bold=(f" {ratio} ", f" {times} ") if times else (f" {ratio} ",), on=PAGE),
         Bars(caption, ("Way", *_DRAWN), bars, on=PAGE),
-        *told(price if is_protocol else "", on=PAGE),
+        *told(price, on=PAGE),
     )
     return Section(anchor="beside", title="Beside other ways", blocks=blocks)

@@ -39,7 +39,7 @@ def provenance_section(outcome: ColumnOutcome | Outcome) -> Section:
     command, repeats = command_of(outcome)
     task = outcome.task if isinstance(outcome, Outcome) else outcome.column
     counted = {each for release in outcome.earlier for each in release.counted}
-    covered = f"this release and {count_of(len(counted), 'earlier one')}" if counted else "this release alone"
+    covered = f"this release and {count_of(len(counted), 'earlier one')}" if counted else outcome.promised_for
     again = f"A further release about the same people adds to the loss: what is promised here covers {covered}."
     facts = Beside(
         (_parameters("The task, fixed beforehand", task), tuple(_versions(task, outcome.files, _collection(outcome))))

@@ -287,7 +287,8 @@ def _alone(outcome: Outcome) -> tuple[Section, ...]:
         return (Section(anchor="alone", title="", blocks=told(outcome.ledger.remark, on=TERMINAL)),)
     if outcome.earlier or _withdrawn(outcome) or outcome.statements[0].guarantee.is_trivial:
         return ()
-    said = told("This is about this release alone; --earlier counts others about the same people.", on=TERMINAL)
+    about = f"This is about {outcome.promised_for}; --earlier counts others about the same people."
+    said = told(about, on=TERMINAL)
     return (Section(anchor="alone", title="", blocks=said),)
 
 

@@ -151,6 +151,12 @@ class ColumnOutcome(WithFiles):
         return self.release.model
 
     @property
+    def promised_for(self) -> str:
+        """Releases that the promise covers beside earlier ones, in words: mostly this one alone."""
+        several = self.model.local.releases
+        return "this release alone" if several == 1 else f"{several:,} such releases together, of which this is one"
+
+    @property
     def regions(self) -> Estimate | None:
         """The estimates by region or place, a row for each target, with ``where``; None if there are none."""
         return None if self.shuffle_result is None else self.shuffle_result.regions
@@ -219,6 +225,11 @@ class Outcome(WithFiles, Saved):
     def column(self) -> ColumnOutcome:
         """The outcome of the only private column."""
         return _only(self.task, self.columns)
+
+    @property
+    def promised_for(self) -> str:
+        """Releases that the promise covers beside earlier ones, in words; of several columns the fewest."""
+        return min((part.promised_for for part in self.columns.values()), key=len)
 
     @property
     def seeded(self) -> bool:

@@ -15,6 +15,7 @@ from shuffledp.core.statement_terms import Kind, Trust
 from shuffledp.planning import calibrate
 from shuffledp.protocols.shares.analyzers.bit_counts import BitCountSummary, BitSumAnalyzer
 from shuffledp.protocols.shares.randomizers.counted_bits import CountedBits, CountedBitsModel
+from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.protocols.shares.theorems.binomial_noise import fewest_coins, shifted_binomial_delta
 from shuffledp.shufflers import UniformShuffleModel
 from shuffledp.survey import Question, Task, plan
@@ -132,6 +133,12 @@ def test_a_smaller_crowd_or_an_unknown_shuffle_promises_less():
     fakes = protocol().with_fakes(100)
     assert sdp.account(fakes, delta=1e-6).basis.theorem == "counted-bits-buffer"
     assert sdp.account(fakes, delta=1e-6).guarantee.epsilon > sdp.account(protocol(), delta=1e-6).guarantee.epsilon
+    for each in (1, 3):  # an order of other messages than all of everybody
+        wrong = ImperfectShuffleModel(
+            num_users=10_000, imperfection=0.01, construction="assumed", messages_per_round=each
+        )
+        with pytest.raises(UnsupportedModelError, match="no theorem covers"):
+            sdp.account(ProtocolModel(local=protocol().local, shuffle=wrong), delta=1e-6)
     alone = ProtocolModel(local=protocol().local, shuffle=sdp.IdentityShuffler().model(10_000))
     with pytest.raises(UnsupportedModelError, match="no theorem covers"):
         sdp.account(alone, delta=1e-6)
@@ -158,6 +165,7 @@ def test_the_curve_holds_in_the_far_tail_and_for_a_billion_people():
     assert shifted_binomial_delta(10**10, 4, 0.01) < 1e-30
     assert 0 < shifted_binomial_delta(2000, 4, 2.0) < 1e-12
     assert shifted_binomial_delta(3, 4, 0.0) == 1.0
+    assert shifted_binomial_delta(3000, 29, 50.0) > 0  # too small for a float, yet some count gives an answer away
     assert shifted_binomial_delta(0, 1, 5.0) == 1.0
     assert shifted_binomial_delta(1, 1, 50.0) == pytest.approx(0.5)
 
@@ -263,6 +271,9 @@ def test_a_plan_says_what_liars_do_and_what_a_buffer_adds():
     assert (bits.least_people, bits.liars) == (2000, 20)
     assert bits.largest_bias == pytest.approx(20 * bits.bias_of_one)
     assert bits.bias_of_one == pytest.approx(task.column.randomizer.randomizer().model.largest_shift / 2000)
+    fewer = plan(task_of({"dropout_fraction": 0.1})).columns[0].of_question
+    shift = task_of({"dropout_fraction": 0.1}).column.randomizer.randomizer().model.largest_shift
+    assert (fewer.least_people, fewer.bias_of_one) == (1800, pytest.approx(shift / 1800))
 
     task = task_of({"error": 0.5}, shuffler={"kind": "imperfect", "imperfection": 0.01})
     imperfect = plan(task).columns[0]

@@ -216,6 +216,19 @@ def test_reports_that_cannot_be_are_refused():
             Reports(columns, model)
 
 
+@pytest.mark.parametrize("norm", [1e-100, 1e100])
+def test_lengths_are_bounded_in_the_smallest_and_largest_units(norm):
+    """Where squares left the floats, a long vector passed as a short one, and lengths were not bounded at all."""
+    randomizer = calibrate.vector_sum(**{**USUAL, "largest_norm": norm})
+    vectors = np.zeros((2000, 5))
+    vectors[:, 1] = norm
+    view, analyzer = sdp.UniformShuffler().shuffle(randomizer.randomize(vectors)), sdp.protocols.shares.SumAnalyzer()
+    found = analyzer.estimate(analyzer.summarize(view))
+    assert (np.abs(found.estimate / norm - [0, 2000, 0, 0, 0]) < 6 * found.standard_error / norm).all()
+    with pytest.raises(InvalidParameterError, match="length of at most"):
+        randomizer.randomize([[norm * 1.1, 0, 0, 0, 0]])
+
+
 # ---- calibration ----------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +294,9 @@ def test_a_message_less_is_not_certified_and_dropouts_take_more_noise():
     assert sdp.account(few, delta=1e-6).guarantee.epsilon <= 1.0
     with pytest.raises(HypothesisError, match="at least noise_users=1600 honest people"):
         VectorSums().state(ProtocolModel(local=dropouts, shuffle=UniformShuffleModel(num_users=1599)), delta=1e-6)
+    for norm in (1e-300, 1e300):
+        with pytest.raises(InvalidParameterError, match="largest_norm must be from 1e-100 to 1e"):
+            calibrate.vector_sum(**{**USUAL, "largest_norm": norm})
     assert calibrate.vector_sum(**USUAL, imperfection=3.0).num_messages > VectorSum(MODEL).num_messages
     for change, words in [
         ({"num_users": 100, "dimension": 100_000}, "num_users must be larger"),
@@ -329,6 +345,8 @@ def test_a_task_says_what_is_sent_and_refuses_what_cannot_be():
     for changes, words in [
         ({"dimension": 1}, "dimension must be"),
         ({"largest_norm": 0}, "largest_norm must be"),
+        ({"largest_norm": 1e-300}, "largest_norm must be from 1e-100 to 1e"),
+        ({"largest_norm": 1e300}, "largest_norm must be from 1e-100 to 1e"),
         ({"block": 0}, "block must be"),
         ({"block": 6}, "block must be at most dimension=5"),
         ({"lower": 0}, "only the keys"),

@@ -6,6 +6,7 @@ from typing import cast
 from shuffledp.core.text import count_of
 from shuffledp.documents.blocks import Block, told
 from shuffledp.protocols.shares.documents.counted_bits_document import SumPlanDocument
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.survey.vector_sum_section import VectorSumPlan
 
 
@@ -53,6 +54,8 @@ class VectorSumPlanDocument(SumPlanDocument):
         yield from told(
             "Before shuffling a person's messages guarantee nothing: whoever sees all of them adds up the vector."
         )
+        if plan.hosts != Hosts():
+            yield from told(plan.hosts.may_fail(plan.num_shares))
         if plan.releases > 1:
             sums = count_of(plan.releases, "sum")
             yield from told(f"The loss is that of {sums} together, each of which may be chosen after the last ones.")

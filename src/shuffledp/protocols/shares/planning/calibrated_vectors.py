@@ -1,23 +1,24 @@
 """Sums of vectors: the finest grid that the noise allows, and the fewest messages that are certified."""
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from shuffledp.core import validate
 from shuffledp.core.errors import InvalidParameterError
-from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.validate import invalid
-from shuffledp.protocols.shares.planning.certified_messages import LEAST_SHARES, MOST_SHARES, people_present
+from shuffledp.protocols.shares.planning.certified_messages import (
+    LEAST_SHARES,
+    MOST_SHARES,
+    fewest_shares,
+    people_present,
+    through_rounds,
+)
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.vector_rounding import scale_of
-from shuffledp.protocols.shares.randomizers.vector_sum import VectorSum, VectorSumModel, least_modulus
-from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
-from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
+from shuffledp.protocols.shares.randomizers.vector_sum import VectorSum, VectorSumModel, check_norm, least_modulus
 from shuffledp.protocols.shares.theorems.gaussian_shares import VectorSums, gaussian_parameter, not_gaussian
-from shuffledp.shufflers import UniformShuffleModel
 
 _VARIANCE = 16.0  # of everybody's noise: rounding adds 1 part in 64 to the variance of the sum
 _OF_NOISE = 0.9  # share of delta that is the noise's; the rest is for the rounds
@@ -38,21 +39,24 @@ def vector_sum(
     block: int = 1,
     releases: int = 1,
     share_variance: float | None = None,
+    hosts: Hosts | None = None,
     clip: bool = False,
 ) -> VectorSum:
     """Vector-sum randomizer with the finest grid and the fewest messages that are certified to make sums private.
 
     Guarantees:
-        1. What it sends through independent rounds whose shuffles are as promised (all but one of each block) is
-           (epsilon, delta)-private by the theorem "vector-sum", over all ``releases`` together: for everybody, and for
-           those who are left if the share ``dropout_fraction`` of the people stay away or collude.
-        2. With one message less for each block that is not certified, unless the answer is 2.
+        1. What it sends through independent rounds whose shuffles are as promised (but for one of each block, or
+           ``hosts.colluding`` of the hosts) is (epsilon, delta)-private by the theorem "vector-sum", over all
+           ``releases`` together: for everybody, and for those who are left if the share ``dropout_fraction`` of the
+           people stay away or collude.
+        2. With one message less for each block and host that is not certified, unless the answer is 2, or one for each
+           host.
 
     Args:
         num_users: people planned for, 2 or more, at most a billion.
         epsilon: central privacy loss in nats, of all releases together, above 0.
         delta: the remainder, strictly between 0 and 1; nine tenths of it are for the noise.
-        largest_norm: bound on the Euclidean length of a vector; public.
+        largest_norm: bound on the Euclidean length of a vector; public; from 1e-100 to 1e100.
         dimension: coordinates, 2 or more.
         imperfection: gamma of each round's shuffle, 0 or more: a promise that nothing here measures.
         dropout_fraction: share of the people, below 1, who may stay away or collude with the analyst.
@@ -61,6 +65,8 @@ def vector_sum(
         share_variance: parameter of a person's noise in squared grid steps if everybody comes; more makes the grid
             finer and messages longer, and rounding adds 1 / (4 share_variance) to the variance of the sum. None is 16,
             or 64, 256, 1024 or 4096: the first for which vectors are as long as the root of the dimension.
+        hosts: of the shuffles (`shuffledp.protocols.shares.Hosts`), each of which gets as many messages of each block;
+            None is one trusted host with a shuffle for each message.
         clip: shorten vectors that are too long, instead of refusing them.
 
     Raises:
@@ -78,13 +84,16 @@ def vector_sum(
     """
     validate.integer_at_least(2, num_users=num_users, dimension=dimension)
     validate.integer_at_least(1, block=block, releases=releases)
-    validate.positive(epsilon=epsilon, largest_norm=largest_norm)
+    validate.positive(epsilon=epsilon)
+    check_norm(largest_norm)
     validate.open_probability(delta=delta)
     validate.nonnegative(imperfection=imperfection)
     if imperfection == math.inf:
         raise invalid("finite: an infinite one promises nothing", imperfection=imperfection)
     if block > dimension:
         raise invalid(f"at most dimension={dimension}", block=block)
+    hosts = Hosts() if hosts is None else hosts
+    validate.instance_of(Hosts, hosts=hosts)
     present = people_present(num_users, dropout_fraction)
     target = _Target(present, dimension, releases, float(epsilon), delta)
     tried = (_VARIANCE * 4**power for power in range(5)) if share_variance is None else (share_variance,)
@@ -103,10 +112,11 @@ def vector_sum(
         largest_square=square,
         share_variance=each,
         noise_users=present,
-        num_shares=LEAST_SHARES,
+        num_shares=hosts.number * -(-LEAST_SHARES // hosts.number),
         modulus=1 << (least_modulus(num_users, scale, each) - 1).bit_length(),
         block=block,
         releases=releases,
+        hosts=hosts,
     )
     num_shares = _fewest(model, float(epsilon), delta, float(imperfection))
     return VectorSum(replace(model, num_shares=num_shares), clip=clip)
@@ -142,28 +152,19 @@ class _Target:
 
 @lru_cache(maxsize=64)
 def _fewest(model: VectorSumModel, epsilon: float, delta: float, imperfection: float) -> int:
-    """Fewest messages, by bisection below the first power of two that is enough, as more messages never mix worse."""
+    """Fewest messages of each block, which the hosts get in equal parts."""
 
     def certified(num_shares: int) -> bool:
         local = replace(model, num_shares=num_shares)
-        protocols = (_protocol(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
+        protocols = (through_rounds(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
         return all(_THEOREM.delta(protocol, epsilon=epsilon) <= delta for protocol in protocols)
 
-    enough = LEAST_SHARES
-    while not certified(enough):
-        enough *= 2
-        if enough > MOST_SHARES:
-            raise InvalidParameterError(
-                f"imperfection must be smaller, or delta larger, since no number of messages up to {MOST_SHARES} is "
-                f"certified; got imperfection={imperfection!r} with num_users={model.num_users}, of whom "
-                f"{model.noise_users} are counted, block={model.block}, epsilon={epsilon:g}, delta={delta:g}. Use a "
-                "better shuffle, more people, smaller blocks or a larger delta."
-            )
-    return bisect_left(range(enough), True, lo=max(enough // 2 + 1, LEAST_SHARES), hi=enough, key=certified)
-
-
-def _protocol(local: VectorSumModel, honest: int, imperfection: float) -> ProtocolModel:
-    shuffle: ShuffleModel = UniformShuffleModel(num_users=honest)
-    if imperfection > 0:
-        shuffle = ImperfectShuffleModel(num_users=honest, imperfection=imperfection, construction="assumed")
-    return ProtocolModel(local=local, shuffle=ParallelShuffleModel(round=shuffle, num_rounds=local.num_messages))
+    found = fewest_shares(model.hosts, certified)
+    if found is None:
+        raise InvalidParameterError(
+            f"imperfection must be smaller, or delta larger, since no number of messages up to {MOST_SHARES} is "
+            f"certified; got imperfection={imperfection!r} with num_users={model.num_users}, of whom "
+            f"{model.noise_users} are counted, block={model.block}, epsilon={epsilon:g}, delta={delta:g}. Use a "
+            "better shuffle, more people, smaller blocks or a larger delta."
+        )
+    return found

@@ -3,6 +3,7 @@
 import math
 import warnings
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import cast
@@ -14,7 +15,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import ShuffleModel
 from shuffledp.core.validate import invalid
-from shuffledp.protocols.shares.randomizers.hosts import Hosts
+from shuffledp.protocols.shares.randomizers.hosts import HostedShareModel, Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix, SplitAndMixModel
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffleModel
 from shuffledp.protocols.shares.shufflers.parallel import ParallelShuffleModel
@@ -197,23 +198,34 @@ def people_present(num_users: int, dropout_fraction: float) -> int:
 
 
 def _fewest(model: SplitAndMixModel, hosts: Hosts, delta: float, imperfection: float) -> int:
-    """Fewest messages, by bisection below the first power of two that is enough, as more messages never mix worse.
+    """Fewest messages of each value, which the hosts get in equal parts."""
 
-    What is counted are messages of one host: each gets as many.
-    """
-
-    def certified(each: int) -> bool:
-        local = replace(model, num_shares=each * hosts.number, hosts=hosts)
-        protocols = (_protocol(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
+    def certified(num_shares: int) -> bool:
+        local = replace(model, num_shares=num_shares, hosts=hosts)
+        protocols = (through_rounds(local, honest, imperfection) for honest in {model.num_users, model.noise_users})
         return all(_THEOREM.delta(protocol, epsilon=model.epsilon) <= delta for protocol in protocols)
 
-    least = -(-LEAST_SHARES // hosts.number)
-    enough = least
-    while not certified(enough):
+    found = fewest_shares(hosts, certified)
+    if found is None:
+        raise _nothing_certified(model, delta, imperfection)
+    return found
+
+
+def fewest_shares(hosts: Hosts, certified: Callable[[int], bool]) -> int | None:
+    """Fewest shares of a value that are certified, of which each host gets as many; None if up to 1024 none are.
+
+    By bisection below the first power of two that is enough for a host, as more messages never mix worse.
+    """
+
+    def of_each(number: int) -> bool:
+        return certified(number * hosts.number)
+
+    least = enough = -(-LEAST_SHARES // hosts.number)
+    while not of_each(enough):
         enough *= 2
         if enough * hosts.number > MOST_SHARES:
-            raise _nothing_certified(model, delta, imperfection)
-    return hosts.number * bisect_left(range(enough), True, lo=max(enough // 2 + 1, least), hi=enough, key=certified)
+            return None
+    return hosts.number * bisect_left(range(enough), True, lo=max(enough // 2 + 1, least), hi=enough, key=of_each)
 
 
 def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: float) -> InvalidParameterError:
@@ -224,7 +236,8 @@ def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: floa
     )
 
 
-def _protocol(local: SplitAndMixModel, honest: int, imperfection: float) -> ProtocolModel:
+def through_rounds(local: HostedShareModel, honest: int, imperfection: float) -> ProtocolModel:
+    """Protocol of so many honest people, whose shares go through independent rounds of this imperfection."""
     shuffle: ShuffleModel = UniformShuffleModel(num_users=honest)
     if imperfection > 0:
         shuffle = ImperfectShuffleModel(

@@ -1,13 +1,15 @@
 """Shares of one person: residues that add up to a secret, and the hosts over whom they are spread."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
+from shuffledp.core.statement_terms import Trust
+from shuffledp.core.sum_models import ShareModel
 from shuffledp.core.validate import invalid
 from shuffledp.randomizers.sampling.coins import BATCH
 from shuffledp.randomness.sources import RandomSource, uniform_integers
@@ -87,16 +89,94 @@ class Hosts(Described):
             "messages together would count as one with a single message, and what is stated would not hold."
         )
         if self.colluding:
-            some = f"Any {'one' if self.colluding == 1 else self.colluding} of the {self.number} hosts"
-            fails = f" {some} may work together with the analyst, or not shuffle at all, and all this still holds"
+            some = f"Any {_in_words(self.colluding)} of the {self.number} hosts"
+            fails = (
+                f" {some} may work together with the analyst, or not shuffle at all, and all this still holds, if they "
+                "are settled before anything comes out"
+            )
         elif self.pours and each > 1:
             fails = " None of them may tell the analyst who sent what"
         else:
             fails = " One of a value's messages may be shuffled by nobody, or its sender told, and all this still holds"
         return (
-            f"{spread}{fresh if each > 1 else ''}{fails}; beyond that nothing is promised, and whoever has the "
-            "messages of all hosts, such as one operator who plays them all, reads the answers."
+            f"{spread}{fresh if each > 1 else ''}{fails}; beyond that nothing is promised, and whoever sees what comes "
+            "in at all hosts, such as one operator who plays them all, reads the answers."
         )
+
+    def price(self, num_shares: int) -> str:
+        """Price of all this in words: the trust in the hosts."""
+        if self.number == 1:
+            return (
+                "The price is trust in the shuffler: if it keeps a record of who sent what, nothing protects the "
+                "answers, and if its one buffer is worse than promised, nothing is certain any more."
+            )
+        borne = self.colluding or int(num_shares == self.number)
+        too_many = f"{f'more than {_in_words(borne)}' if borne else 'one'} of {self.number}"
+        return (
+            "The price is trust in the hosts: if all of them tell who sent what, nothing protects the answers, and if "
+            f"{too_many} tell it, or shuffle worse than promised, nothing is certain any more."
+        )
+
+
+def _in_words(hosts: int) -> str:
+    return "one" if hosts == 1 else str(hosts)
+
+
+class HostedShareModel(ShareModel):
+    """Shares that are spread over hosts: what the other parts of a description learn from ``hosts``."""
+
+    __slots__ = ()
+    hosts: Hosts
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``hosts`` where there is one trusted host with a shuffle for each message."""
+        table = super().to_dict()
+        return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
+
+    @property
+    def messages_per_round(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
+        """Messages of each person in one round: one, or all of a value that a host gets."""
+        return self.hosts.messages_per_buffer(self.num_shares)
+
+    @property
+    def num_hosts(self) -> int:  # type: ignore[override]
+        """Number of hosts, each of whom gets as many rounds of each value."""
+        return self.hosts.number
+
+    @property
+    def told_rounds(self) -> int:  # type: ignore[override]
+        """Rounds of one value, in which colluding hosts tell who sent what."""
+        return self.hosts.told_buffers(self.num_shares)
+
+    @property
+    def may_fail(self) -> str:  # type: ignore[override]
+        """Part of the shuffling that may fail, in words."""
+        return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
+
+    @property
+    def treated(self) -> str:  # type: ignore[override]
+        """Way of an answer through the shuffles, in words."""
+        return ShareModel.treated if self.hosts.number == 1 else "every answer is split into shares, which hosts mix"
+
+    @property
+    def price(self) -> str:  # type: ignore[override]
+        """Price in words: the trust in the shuffles."""
+        return ShareModel.price if self.hosts == Hosts() else self.hosts.price(self.num_shares)
+
+    @property
+    def played_by_one(self) -> tuple[str, ...]:
+        """Warning of one operator who played all hosts."""
+        return self.hosts.played_by_one
+
+    @property
+    def trust(self) -> tuple[Trust, ...]:
+        """Trust that nobody adds up the messages of one person; of several hosts, not even the shuffler has them."""
+        return (Trust.ALL_SHARES,) if self.hosts.number == 1 else (Trust.SHARES_APART,)
+
+    def _check_hosts(self) -> None:
+        """Refuse shares that cannot be dealt evenly."""
+        if self.num_shares % self.hosts.number:
+            raise invalid(f"a multiple of the number of hosts, {self.hosts.number}", num_shares=self.num_shares)
 
 
 def additive_shares(

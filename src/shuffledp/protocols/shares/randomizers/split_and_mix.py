@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.guarantees import LocalDP
-from shuffledp.core.statement_terms import Trust
-from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, LaplaceShareModel, ShareModel
+from shuffledp.core.sum_models import LARGEST_WRAP_PROBABILITY, LaplaceShareModel
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.shares.randomizers import polya
-from shuffledp.protocols.shares.randomizers.hosts import Hosts, additive_shares
+from shuffledp.protocols.shares.randomizers.hosts import HostedShareModel, Hosts, additive_shares
 from shuffledp.randomizers.families import Columns, RangeRandomizer
 from shuffledp.randomizers.inputs import as_simplex_vectors, as_vectors, check_integer_columns, check_range
 from shuffledp.randomizers.sampling.coins import round_to_grid
@@ -31,7 +29,7 @@ _LARGEST_DIMENSION = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitAndMixModel(LaplaceShareModel):
+class SplitAndMixModel(HostedShareModel, LaplaceShareModel):
     """Description of split and mix.
 
     Args:
@@ -100,48 +98,12 @@ class SplitAndMixModel(LaplaceShareModel):
             object.__setattr__(self, name, int(value))
         if self.modulus <= self.num_users * self.precision:
             raise invalid(f"above num_users * precision = {self.num_users * self.precision}", modulus=self.modulus)
-        if self.num_shares % self.hosts.number:
-            raise invalid(f"a multiple of the number of hosts, {self.hosts.number}", num_shares=self.num_shares)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``hosts`` where there is one trusted host with a shuffle for each message."""
-        table = super(SplitAndMixModel, self).to_dict()
-        return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
+        self._check_hosts()
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
         """Messages of each person: ``num_shares`` for each coordinate."""
         return self.num_shares * self.dimension
-
-    @property
-    def messages_per_round(self) -> int:  # type: ignore[override]
-        """Messages of each person in one round: one, or all of a coordinate that a host gets."""
-        return self.hosts.messages_per_buffer(self.num_shares)
-
-    @property
-    def num_hosts(self) -> int:  # type: ignore[override]
-        """Number of hosts, each of whom gets as many rounds of each coordinate."""
-        return self.hosts.number
-
-    @property
-    def told_rounds(self) -> int:  # type: ignore[override]
-        """Rounds of one coordinate, in which colluding hosts tell who sent what."""
-        return self.hosts.told_buffers(self.num_shares)
-
-    @property
-    def may_fail(self) -> str:  # type: ignore[override]
-        """Part of the shuffling that may fail, in words."""
-        return ShareModel.may_fail if self.hosts == Hosts() else self.hosts.may_fail(self.num_shares)
-
-    @property
-    def played_by_one(self) -> tuple[str, ...]:
-        """Warning of one operator who played all hosts."""
-        return self.hosts.played_by_one
-
-    @property
-    def trust(self) -> tuple[Trust, ...]:
-        """Trust that nobody adds up the messages of one person; of several hosts, not even the shuffler has them."""
-        return (Trust.ALL_SHARES,) if self.hosts.number == 1 else (Trust.SHARES_APART,)
 
     @property
     def rate(self) -> Fraction:

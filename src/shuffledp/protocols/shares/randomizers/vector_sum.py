@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from shuffledp.protocols.shares.randomizers.discrete_gaussian import (
     discrete_gaussian,
     sampler_error,
 )
+from shuffledp.protocols.shares.randomizers.hosts import HostedShareModel, Hosts
 from shuffledp.protocols.shares.randomizers.vector_rounding import rounded_in_pairs, scale_of
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.inputs import as_rows
@@ -29,17 +30,18 @@ from shuffledp.randomness.sources import RandomSource, resolve_source, uniform_i
 SEALED_BYTES = 64  # that sealing adds to each message
 _WINDOW = 20  # roots of the variance of the noise for which the modulus has room
 _LARGEST_MODULUS = 2**52
+_LARGEST_NORM = 1e100
 _TOLERANCE = 1e-9  # relative excess of a length over its bound that is accepted
 _LIMITS = {"num_users": 10**9, "dimension": 2**20, "num_shares": 2**10, "block": 2**10, "releases": 10**6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorSumModel(GaussianShareModel):
+class VectorSumModel(HostedShareModel, GaussianShareModel):
     """Description of a sum of vectors of bounded length.
 
     Args:
         num_users: people that are planned for, n; fewer may come.
-        largest_norm: bound on the Euclidean length of a vector, in units of the values.
+        largest_norm: bound on the Euclidean length of a vector, in units of the values; from 1e-100 to 1e100.
         dimension: coordinates, d; from 2 to 2^20.
         largest_square: bound on the squared length of a rounded vector, in squared grid steps, B^2; above d/4 + 4.
         share_variance: parameter of one person's noise in one coordinate, in squared steps; from 1 to 4096.
@@ -49,6 +51,7 @@ class VectorSumModel(GaussianShareModel):
             standard deviations, and at most 2^52.
         block: coordinates that are moved together, b; up to 1024.
         releases: sums, one after another, that one guarantee is about.
+        hosts: of the shuffles, whose number divides ``num_shares``.
     """
 
     kind: ClassVar[str] = "vector-sum"
@@ -62,9 +65,10 @@ class VectorSumModel(GaussianShareModel):
     modulus: int
     block: int = 1
     releases: int = 1
+    hosts: Hosts = field(default_factory=Hosts)
 
     def __post_init__(self) -> None:
-        validate.positive(largest_norm=self.largest_norm)
+        check_norm(self.largest_norm)
         for name in ("largest_norm", "share_variance"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if not LEAST_VARIANCE <= self.share_variance <= LARGEST_VARIANCE:
@@ -76,6 +80,7 @@ class VectorSumModel(GaussianShareModel):
             if value > largest:
                 raise invalid(f"at most {largest}", **{name: value})
             object.__setattr__(self, name, int(value))
+        self._check_hosts()
         if self.largest_square < self.dimension / 4 + 4:
             raise invalid(
                 f"{self.dimension / 4 + 4:g} or more, or rounding hides it", largest_square=self.largest_square
@@ -105,13 +110,14 @@ class VectorSumModel(GaussianShareModel):
 
     @property
     def num_messages(self) -> int:  # type: ignore[override]  # a plain attribute of the base, computed here
-        """Messages of each person: ``num_shares`` for each block, one in each round."""
+        """Messages of each person: ``num_shares`` for each block."""
         return self.num_shares * self.num_blocks
 
     @property
     def sensitivities(self) -> tuple[float, float]:
-        """Sensitivities of the sum of vectors that are replaced by their opposites."""
-        return 2 * self.largest_norm * math.sqrt(self.dimension), 2 * self.largest_norm
+        """Sensitivities of all sums of one guarantee together, of vectors that are replaced by their opposites."""
+        moved = 2 * self.largest_norm
+        return self.releases * moved * math.sqrt(self.dimension), math.sqrt(self.releases) * moved
 
     @property
     def guarantee(self) -> LocalDP:
@@ -156,7 +162,7 @@ class VectorSumModel(GaussianShareModel):
             raise InvalidParameterError(f"columns must be integers 'residue' ({wide}-d) and 'round' (1-d).")
         if wide == 2 and columns["residue"].shape[1] != self.block:
             raise InvalidParameterError(f"residue must have block={self.block} integers in every report.")
-        for name, limit in (("residue", self.modulus), ("round", self.num_messages)):
+        for name, limit in (("residue", self.modulus), ("round", self.num_rounds)):
             column = columns[name]
             if column.size and not (column.min() >= 0 and column.max() < limit):
                 raise InvalidParameterError(f"{name} must be in range({limit}) in every report; got one beyond.")
@@ -176,6 +182,13 @@ class VectorSumModel(GaussianShareModel):
         return NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(self.sum_variance(people))
 
 
+def check_norm(largest_norm: float) -> None:
+    """Refuse bounds on lengths whose squares, or those of the grid's steps, leave the floats."""
+    validate.positive(largest_norm=largest_norm)
+    if not 1 / _LARGEST_NORM <= largest_norm <= _LARGEST_NORM:
+        raise invalid(f"from {1 / _LARGEST_NORM:g} to {_LARGEST_NORM:g}", largest_norm=largest_norm)
+
+
 def least_modulus(num_users: int, scale: float, share_variance: float) -> int:
     """Least modulus that has room for sums of ``num_users`` vectors and 20 standard deviations of their noise."""
     return 2 * math.ceil(num_users * math.ceil(scale) + _WINDOW * math.sqrt(num_users * share_variance)) + 1
@@ -187,9 +200,9 @@ class VectorSum(Mechanism):
     A vector is scaled to grid steps and rounded without bias, so that its length is below a bound for sure
     (`rounded_in_pairs`). Each coordinate gets a discrete Gaussian share of noise, and is split into ``num_shares``
     numbers that are uniform modulo ``modulus`` and add up to it. Share r of coordinate c goes through shuffle
-    c * num_shares + r: **every coordinate is shuffled by itself**. (Whole packets of residues, moved as units, are not
-    private.) With ``block`` b, b coordinates are moved together, which takes fewer and longer messages: reports have
-    the columns ``residue``, of b integers, and ``round``.
+    c * num_shares + r, unless hosts pour several shares into one buffer: **every coordinate is shuffled by itself**.
+    (Whole packets of residues, moved as units, are not private.) With ``block`` b, b coordinates are moved together,
+    which takes fewer and longer messages: reports have the columns ``residue``, of b integers, and ``round``.
 
     **Before the shuffles there is no privacy at all**, and whoever lies moves the sum by anything.
 
@@ -266,7 +279,8 @@ class VectorSum(Mechanism):
         residues = _shares(secrets, model, source)
         for secret in (vectors, noise, secrets):
             secret.fill(0)
-        rounds = np.tile(np.arange(model.num_messages, dtype=np.min_scalar_type(model.num_messages - 1)), len(vectors))
+        of_one = np.arange(model.num_rounds, dtype=np.min_scalar_type(model.num_rounds - 1))
+        rounds = np.tile(np.repeat(of_one, model.messages_per_round), len(vectors))
         return self._reports({"residue": residues, "round": rounds}, source)
 
 

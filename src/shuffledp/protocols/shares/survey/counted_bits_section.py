@@ -35,7 +35,7 @@ class CountedBitsPlan(FamilyPlan):
         added_epsilon: what an imperfect buffer adds to epsilon.
         least_people: with fewer nothing is released, since their coins are too few.
         liars: people who may send anything.
-        bias_of_one: most by which one of them moves the statistic.
+        bias_of_one: most by which one of them moves the statistic, of as few people as may come.
         largest_bias: most by which all of them together move it.
         central_error: standard error of a trusted curator, who adds noise of the same epsilon and delta.
         local_errors: by kind, those of randomizers that need no shuffler at all, with epsilon0 = epsilon.
@@ -64,6 +64,9 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
     mechanism: ClassVar[type[Mechanism]] = CountedBits
     answers: ClassVar[str] = "number"
     sums: ClassVar[Callable[..., Analyzer[Any]]] = BitSumAnalyzer
+    no_hosts: ClassVar[str] = (
+        "all bits of everybody go through one buffer, as what each of several hosts counts would tell more than the sum"
+    )
     epsilon: float
     lower: float
     upper: float
@@ -107,9 +110,10 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> CountedBitsPlan:
         """The bits of each person, what liars can do, and the errors beside those of a curator."""
-        del delta, alone
+        del alone
         model, people, gamma = self.randomizer().model, protocol.num_senders, protocol.shuffle.imperfection or 0.0
-        moved = model.largest_shift * self.unit_of(people) / people
+        fewest = self.least_people + protocol.fakes
+        moved = model.largest_shift * self.unit_of(fewest) / fewest
         return CountedBitsPlan(
             statistic=self.statistic,
             value_bits=model.value_bits,
@@ -117,11 +121,11 @@ class CountedBitsSection(RangeOrTwoAnswers, ProtocolSection):
             num_messages=model.num_messages,
             imperfection=gamma,
             added_epsilon=model.value_bits * gamma,
-            least_people=self.least_people + protocol.fakes,
+            least_people=fewest,
             liars=protocol.fakes,
             bias_of_one=moved,
             largest_bias=protocol.fakes * moved,
-            central_error=self.curator(people).standard_error,
+            central_error=self.central_error(protocol, delta),
             local_errors=self.local_errors(people),
         )
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from shuffledp.accounting import account
 from shuffledp.core import validate
+from shuffledp.core.described import without_none
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Analyzer, Shuffler
 from shuffledp.core.guarantees import Guarantee
@@ -20,7 +22,7 @@ from shuffledp.core.local_models import LocalModel
 from shuffledp.core.validate import invalid
 from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.planning.mechanism_choice import ExpectedError
-from shuffledp.planning.trusted_curator import TrustedCurator, trusted_curator
+from shuffledp.planning.trusted_curator import TrustedCurator, curator_beside
 from shuffledp.protocols.shares.analyzers.sums import SumAnalyzer
 from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.shufflers.imperfect import ImperfectShuffler
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 
 STATISTICS = ("mean", "sum")
+HOST_KEYS: Mapping[str, Any] = {"buffers": "message", "hosts": 1, "colluding_hosts": 0}  # with their defaults
 
 # Parameters of the calibration that are keys of other tables of the task file.
 _ELSEWHERE = {"num_users": "expected of [people]", "imperfection": "that of [shuffler]", "delta": "that of [release]"}
@@ -51,6 +54,7 @@ class ProtocolSection(MeanQuestion):
     needs_expected: ClassVar[bool] = True
     needs_apart: ClassVar[bool] = True
     sums: ClassVar[Callable[..., Analyzer[Any]]] = SumAnalyzer
+    no_hosts: ClassVar[str] = ""  # why there cannot be several, in words
     epsilon: float
     statistic: str
     circumstances: Circumstances | None
@@ -60,7 +64,18 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The section written by ``to_dict``; two categories stand for a range from 0 to 1."""
+        """The section of a table, in which two categories stand for a range from 0 to 1.
+
+        Keys about hosts are refused with the reason where there can be none.
+        """
+        named = isinstance(data, Mapping) and cls.tag_key in data
+        member = cast(type[ProtocolSection], cls._member(data[cls.tag_key]) if named else cls)
+        for key in HOST_KEYS if member.no_hosts else ():
+            if key in data:
+                raise InvalidParameterError(
+                    f"{cls.title} {key} must be left out of kind {member.kind!r}: {member.no_hosts}; got "
+                    f"{key}={data[key]!r}."
+                )
         return super().from_dict(with_ends(data))
 
     @classmethod
@@ -135,16 +150,14 @@ class ProtocolSection(MeanQuestion):
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> FamilyPlan:
         """The plan of a collection with this protocol."""
 
-    def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
-        """A trusted curator with the epsilon and delta of the noise, which equal those ``stated``."""
-        del stated
-        return self.curator(protocol.num_senders)
+    def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator | None:
+        """A trusted curator with the epsilon and delta that are ``stated``."""
+        return curator_beside(protocol, stated, unit=self.unit_of(protocol.num_senders))
 
-    def curator(self, num_users: int) -> TrustedCurator:
-        """A trusted curator who adds noise to the exact statistic, with the same epsilon and delta."""
-        delta = 0.0 if self.circumstances is None else self.circumstances.delta
-        loss, unit = {"epsilon": self.epsilon, "delta": delta}, self.unit_of(num_users)
-        return trusted_curator(self.randomizer().model, num_users=num_users, unit=unit, **loss)
+    def central_error(self, protocol: "ProtocolModel", delta: float) -> float:
+        """Standard error of a trusted curator with the same epsilon and delta; infinite if there is none."""
+        curator = self.curator_beside(protocol, account(protocol, delta=delta).guarantee)
+        return math.inf if curator is None else curator.standard_error
 
     def local_errors(self, num_users: int) -> dict[str, float]:
         """Standard errors, by kind, of randomizers that need no shuffler, with epsilon0 = epsilon."""
@@ -186,6 +199,18 @@ def _solved(section: ProtocolSection, here: Circumstances) -> Mechanism:
     return section.solved(num_users=here.num_users, imperfection=here.imperfection, delta=here.delta)
 
 
+class HostedPlan(FamilyPlan):
+    """Plan of shares for several hosts, who are left out of its dictionary where there is one of the usual kind."""
+
+    __slots__ = ()
+    hosts: Hosts
+
+    def to_dict(self) -> dict[str, Any]:
+        """All keys, but ``hosts`` at its default."""
+        table = super().to_dict()
+        return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedSection(ProtocolSection):
     """Keys on the hosts of the shuffles; keys at their default are left out of the table, for older digests' sake."""
@@ -196,9 +221,8 @@ class HostedSection(ProtocolSection):
 
     def to_dict(self) -> dict[str, Any]:
         """All keys, but those about hosts that are at their default."""
-        defaults = {"buffers": "message", "hosts": 1, "colluding_hosts": 0}
         table = super(HostedSection, self).to_dict()
-        return {key: value for key, value in table.items() if key not in defaults or value != defaults[key]}
+        return {key: value for key, value in table.items() if key not in HOST_KEYS or value != HOST_KEYS[key]}
 
     def _check_hosts(self) -> None:
         """Refuse hosts that cannot be; the message names the table."""

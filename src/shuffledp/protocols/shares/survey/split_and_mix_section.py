@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.core import validate
-from shuffledp.core.described import ELSEWHERE, without_none
+from shuffledp.core.described import ELSEWHERE
+from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.validate import invalid
-from shuffledp.planning.family_plan import FamilyPlan
+from shuffledp.planning.trusted_curator import TrustedCurator, trusted_curator
 from shuffledp.protocols.shares.planning.certified_messages import (
     SplitAndMixCertificate,
     split_and_mix,
@@ -20,7 +21,7 @@ from shuffledp.protocols.shares.planning.certified_messages import (
 )
 from shuffledp.protocols.shares.randomizers.hosts import Hosts
 from shuffledp.protocols.shares.randomizers.split_and_mix import SplitAndMix
-from shuffledp.protocols.shares.survey.protocol_section import HostedSection
+from shuffledp.protocols.shares.survey.protocol_section import HostedPlan, HostedSection
 from shuffledp.protocols.shares.survey.two_answers import RangeOrTwoAnswers
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.randomizers.inputs import Category
@@ -35,7 +36,7 @@ _TOLERANCE = 1e-9  # relative excess of a list's sum over its limit that is acce
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolPlan(FamilyPlan):
+class ProtocolPlan(HostedPlan):
     """Plan of a protocol before a collection.
 
     Args:
@@ -56,11 +57,6 @@ class ProtocolPlan(FamilyPlan):
     central_error: float
     local_errors: dict[str, float]
     hosts: Hosts = field(default_factory=Hosts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All keys, but ``hosts`` at its default."""
-        table = super(ProtocolPlan, self).to_dict()
-        return without_none(table | {"hosts": None if self.hosts == Hosts() else table["hosts"]}, "hosts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,17 +114,25 @@ class SplitAndMixSection(RangeOrTwoAnswers, HostedSection):
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> ProtocolPlan:
         """The certificate for its shuffle, and its errors beside those of a curator and of local randomizers."""
-        del delta, alone
+        del alone
         model, people = self.randomizer().model, protocol.num_senders
         return ProtocolPlan(
             certificate=split_and_mix_certificate(model, protocol.shuffle),
             least_people=self.least_people + protocol.fakes,
             wrap_probability=model.wrap_probability,
             noise_error=math.sqrt(model.noise_of(people)) * self.unit_of(people) / people,
-            central_error=self.curator(people).standard_error,
+            central_error=self.central_error(protocol, delta),
             local_errors=self.local_errors(people),
             hosts=self.spread,
         )
+
+    def curator_beside(self, protocol: "ProtocolModel", stated: Guarantee) -> TrustedCurator:
+        """A trusted curator with the epsilon of the noise, to which what is stated is as good as equal."""
+        del stated
+        people = protocol.num_senders
+        delta = 0.0 if self.circumstances is None else self.circumstances.delta
+        loss, unit = {"epsilon": self.epsilon, "delta": delta}, self.unit_of(people)
+        return trusted_curator(self.randomizer().model, num_users=people, unit=unit, **loss)
 
     def alternatives(self) -> dict[str, type[Question]]:
         """Randomizers of numbers; none of lists."""

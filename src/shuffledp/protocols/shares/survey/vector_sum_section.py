@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from shuffledp.core import validate
 from shuffledp.core.described import ELSEWHERE
-from shuffledp.planning.family_plan import FamilyPlan
 from shuffledp.protocols.shares.planning.calibrated_vectors import vector_sum
-from shuffledp.protocols.shares.randomizers.vector_sum import VectorSum, lengths_of
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.protocols.shares.randomizers.hosts import Hosts
+from shuffledp.protocols.shares.randomizers.vector_sum import VectorSum, check_norm, lengths_of
+from shuffledp.protocols.shares.survey.protocol_section import HostedPlan, HostedSection
 from shuffledp.randomizers.families import Mechanism
 from shuffledp.survey.questions.question import AnswerColumns, Question, Read
 from shuffledp.survey.section import Circumstances, OutOfRange
@@ -25,7 +25,7 @@ _USUAL_DIMENSION = 10  # of the planner, where it does not ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorSumPlan(FamilyPlan):
+class VectorSumPlan(HostedPlan):
     """Plan of a sum of vectors before a collection.
 
     Args:
@@ -39,6 +39,7 @@ class VectorSumPlan(FamilyPlan):
         releases: sums that the guarantee is about.
         least_people: with fewer nothing is released, since their noise is too little.
         central_error: standard error of a trusted curator for one coordinate, with the same epsilon and delta.
+        hosts: of the shuffles; left out where there is one trusted host with a shuffle for each message.
     """
 
     key: ClassVar[str] = "protocol"
@@ -52,10 +53,11 @@ class VectorSumPlan(FamilyPlan):
     releases: int
     least_people: int
     central_error: float
+    hosts: Hosts = field(default_factory=Hosts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorSumSection(ProtocolSection):
+class VectorSumSection(HostedSection):
     """Sums and means of vectors of bounded length; the task sets ``circumstances``."""
 
     kind: ClassVar[str] = "vector-sum"
@@ -75,7 +77,8 @@ class VectorSumSection(ProtocolSection):
         super(VectorSumSection, self).__post_init__()
         validate.integer_at_least(2, dimension=self.dimension)
         validate.integer_at_least(1, block=self.block, releases=self.releases)
-        validate.positive(largest_norm=self.largest_norm)
+        check_norm(self.largest_norm)
+        self._check_hosts()
 
     def solved(self, *, num_users: int, imperfection: float, delta: float) -> VectorSum:
         """The randomizer with the fewest messages that are certified."""
@@ -89,6 +92,7 @@ class VectorSumSection(ProtocolSection):
             dropout_fraction=self.dropout_fraction,
             block=self.block,
             releases=self.releases,
+            hosts=self.spread,
             clip=self.clips,
         )
 
@@ -140,7 +144,7 @@ class VectorSumSection(ProtocolSection):
 
     def plan(self, protocol: "ProtocolModel", *, delta: float, alone: bool) -> VectorSumPlan:
         """The messages and bytes of each person, and the error of a curator beside."""
-        del delta, alone
+        del alone
         model = self.randomizer().model
         bare, sealed = model.sent_bytes
         return VectorSumPlan(
@@ -153,7 +157,8 @@ class VectorSumSection(ProtocolSection):
             sent_bytes=sealed,
             releases=model.releases,
             least_people=self.least_people + protocol.fakes,
-            central_error=self.curator(protocol.num_senders).standard_error,
+            central_error=self.central_error(protocol, delta),
+            hosts=self.spread,
         )
 
     @property

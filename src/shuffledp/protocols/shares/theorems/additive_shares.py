@@ -26,7 +26,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.core.statement_terms import Hypothesis, Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.sum_models import LaplaceShareModel
+from shuffledp.core.sum_models import LaplaceShareModel, ShareModel
 from shuffledp.core.table import Floats
 from shuffledp.core.text import in_digits
 from shuffledp.protocols.shares.theorems.buffer_weights import log_binomial
@@ -89,11 +89,15 @@ class SplitAndMixRounds(ShareSums):
 
     def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
         """Trust in the shuffler, or in as many hosts as are not counted as colluding."""
-        trust = super().trust(model)
-        if Trust.SHARES_APART not in trust:
-            return trust
-        others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
-        return (*others, Trust.ENOUGH_HOSTS)
+        return trust_in_hosts(super().trust(model))
+
+
+def trust_in_hosts(trust: tuple[Trust, ...]) -> tuple[Trust, ...]:
+    """Same trust, with enough of the hosts in the shuffler's place where shares are kept apart."""
+    if Trust.SHARES_APART not in trust:
+        return trust
+    others = (each for each in trust if each not in (Trust.SHUFFLER, Trust.NO_COLLUSION))
+    return (*others, Trust.ENOUGH_HOSTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +203,15 @@ def _rounds(local: LaplaceShareModel, shuffle: ShuffleModel) -> Hypothesis:
     if each > 1 or shuffle.messages_per_round > 1:
         requirement = f"a buffer for each {each} of a user's messages (or one uniform shuffle of all of them)"
         value += f", messages_per_round={shuffle.messages_per_round}"
-    taken = shuffle.num_rounds * (each if shuffle.labels is LabelMeaning.ROUND else shuffle.messages_per_round)
     one_buffer = shuffle.num_rounds == 1 and local.dimension == 1  # of messages that tell their rounds
-    uniform = shuffle.is_uniform and shuffle.num_rounds == 1  # whatever messages tell of their rounds
-    holds = uniform or (taken == local.num_messages and (shuffle.num_rounds == local.num_rounds or one_buffer))
-    return Hypothesis("parallel-rounds", requirement, value, holds)
+    return Hypothesis("parallel-rounds", requirement, value, takes_all(local, shuffle, one_buffer=one_buffer))
+
+
+def takes_all(local: ShareModel, shuffle: ShuffleModel, *, one_buffer: bool = False) -> bool:
+    """Whether shuffles take all messages of everybody, by the rounds that these name, or as ``one_buffer``."""
+    if shuffle.is_uniform and shuffle.num_rounds == 1:  # whatever messages tell of their rounds
+        return True
+    uniform_rounds = shuffle.labels is LabelMeaning.ROUND  # which take what they are given
+    each = local.messages_per_round if uniform_rounds else shuffle.messages_per_round
+    named = shuffle.num_rounds == local.num_rounds or one_buffer
+    return named and shuffle.num_rounds * each == local.num_messages

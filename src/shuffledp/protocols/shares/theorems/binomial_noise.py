@@ -45,7 +45,7 @@ def shifted_binomial_delta(coins: int, shift: int, epsilon: float) -> float:
     error = _GUARD * binomial_error(coins)
     above, below = _tail(coins, place - shift) * (1 + error), _tail(coins, place) * (1 - error)
     if below == 0:  # also where exp(epsilon) leaves the floats
-        return min(1.0, above)
+        return min(1.0, above + math.ulp(0.0))
     return min(1.0, max(above - math.exp(epsilon + math.log(below)), 0.0) + math.ulp(0.0))
 
 
@@ -176,6 +176,9 @@ def _counted(model: ProtocolModel) -> Hypothesis:
 
 
 def _one_buffer(model: ProtocolModel) -> Hypothesis:
-    rounds = model.shuffle.num_rounds
-    value = f"num_rounds={rounds} of kind {model.shuffle.kind!r}"
-    return Hypothesis("one-buffer", "one shuffle of all messages of all people", value, rounds == 1)
+    shuffle, each = model.shuffle, model.local.num_messages
+    value, holds = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}", shuffle.num_rounds == 1
+    if not shuffle.is_uniform:  # a uniform one takes whatever it is given
+        value += f", messages_per_round={shuffle.messages_per_round} of {each}"
+        holds = holds and shuffle.messages_per_round == each
+    return Hypothesis("one-buffer", "one shuffle of all messages of all people", value, holds)

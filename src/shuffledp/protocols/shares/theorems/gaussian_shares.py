@@ -1,14 +1,14 @@
 """Sums of vectors from additive shares with discrete Gaussian noise: the Gaussian curve, and all that is not Gaussian.
 
 **Theorem.** Let N honest people have vectors of whole numbers of a squared length of at most B^2, add discrete Gaussian
-noise of parameter s2 to each of d coordinates, and send m shares modulo q of each block of b coordinates through m
-rounds of its own. With v = N s2, 2 B <= sqrt(v), s2 >= 1 and v >= 4, what is seen of R such sums, each chosen after
-the last ones, is (e, delta)-private with
+noise of parameter s2 to each of d coordinates, and send m shares modulo q of each block of b coordinates through
+buffers of its own, of which hosts may tell who sent what as `share_mixing` says. With v = N s2, 2 B <= sqrt(v), s2 >= 1
+and v >= 4, what is seen of R such sums, each chosen after the last ones, is (e, delta)-private with
 
     delta(e) = exp(R w) delta_G(e - 2 R w; mu) + 4 d R exp(-40) + (1 + exp(e)) R (ceil(d / b) T + d N t),
     mu = sqrt(R) 2 B / sqrt(v - 1/12),  w = d (tau + 3.3 / v^2),  tau = 5 sum over k < N of exp(-2 pi^2 s2 k / (k + 1)),
 
-delta_G the exact curve of the Gaussian mechanism, T the distance of one block's rounds to perfect ones (of shares
+delta_G the exact curve of the Gaussian mechanism, T the distance of one block's buffers to perfect ones (of shares
 modulo q^b), and t the sampler's for one share of noise (docs/proofs.md, "Sums of vectors").
 """
 
@@ -22,9 +22,11 @@ from shuffledp.accounting.numerics import rounded_up
 from shuffledp.accounting.theorem import oblivious
 from shuffledp.core.guarantees import Guarantee
 from shuffledp.core.local_models import ProtocolModel
-from shuffledp.core.statement_terms import Hypothesis
+from shuffledp.core.shuffle_models import ShuffleModel
+from shuffledp.core.statement_terms import Hypothesis, Trust
 from shuffledp.core.statements import PrivacyStatement
-from shuffledp.core.sum_models import GaussianShareModel
+from shuffledp.core.sum_models import GaussianShareModel, ShareModel
+from shuffledp.protocols.shares.theorems.additive_shares import takes_all, trust_in_hosts
 from shuffledp.protocols.shares.theorems.share_mixing import MOST_USERS, mixing_distance
 from shuffledp.protocols.shares.theorems.share_sums import ShareBound, ShareSums, enough_noise, known_imperfection
 
@@ -70,11 +72,8 @@ class VectorSums(ShareSums):
         shares = Hypothesis("vector-shares", "additive shares of noisy vectors", f"{local.kind!r} reports", holds)
         if not isinstance(local, GaussianShareModel):
             return (shares,)
-        several = shuffle.num_rounds == local.num_messages or (shuffle.is_uniform and shuffle.num_rounds == 1)
-        value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
-        rounds = Hypothesis("parallel-rounds", "a round for each share of each block of coordinates", value, several)
         honest = shuffle.num_honest
-        requirement = "independent rounds whose imperfection is promised, for all but one of each block"
+        requirement = f"independent rounds whose imperfection is promised, {_but_for(local)}"
         known, enough = known_imperfection(shuffle, requirement), enough_noise(local, honest, f"{honest} honest people")
         total = honest * local.share_variance
         wide = Hypothesis(
@@ -86,7 +85,7 @@ class VectorSums(ShareSums):
         size = Hypothesis(
             "supported-size", f"at most {MOST_USERS:.0e} people", f"num_users={shuffle.num_users}", honest <= MOST_USERS
         )
-        return (shares, rounds, known, oblivious(model), enough, wide, size)
+        return (shares, _rounds(local, shuffle), known, oblivious(model), enough, wide, size)
 
     def bound(self, model: ProtocolModel) -> "_Bound":
         """Bound for a model that has the shape of the theorem."""
@@ -99,11 +98,16 @@ class VectorSums(ShareSums):
 
     def stating(self, model: ProtocolModel, guarantee: Guarantee, *, delta: float) -> PrivacyStatement:
         """Statement with a remark on what lies, losses and packets do."""
-        statement = super().stating(model, guarantee, delta=delta)
+        statement, may_fail = super().stating(model, guarantee, delta=delta), cast(ShareModel, model.local).may_fail
+        spread = "" if may_fail == ShareModel.may_fail else f" {may_fail}"  # where there are hosts
         return statement.remarking(
             "Every coordinate (or block) is shuffled by itself: whole packets of residues that are moved together tell "
-            "who sent what. A single false message moves the sum by anything."
+            f"who sent what.{spread} A single false message moves the sum by anything."
         )
+
+    def trust(self, model: ProtocolModel) -> tuple[Trust, ...]:
+        """Trust in the shuffler, or in as many hosts as are not counted as colluding."""
+        return trust_in_hosts(super().trust(model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,14 @@ class _Bound(ShareBound):
 @lru_cache(maxsize=128)
 def _bound(local: GaussianShareModel, honest: int, imperfection: float) -> _Bound:
     total, releases = honest * local.share_variance, local.releases
-    mixing = mixing_distance(honest, local.num_shares, imperfection, local.modulus**local.block)
+    mixing = mixing_distance(
+        honest,
+        local.num_shares,
+        imperfection,
+        local.modulus**local.block,
+        shares_per_buffer=local.messages_per_round,
+        told_buffers=local.told_rounds,
+    )
     distance = local.num_blocks * mixing + local.dimension * honest * local.sampler_error
     return _Bound(
         mu=math.sqrt(releases * 4 * local.largest_square / (total - 1 / 12)) * (1 + 1e-15),
@@ -171,3 +182,20 @@ def gaussian_parameter(epsilon: float, delta: float) -> float:
             break
         low, high = (middle, high) if gaussian_curve(middle, epsilon) <= delta else (low, middle)
     return low
+
+
+def _rounds(local: GaussianShareModel, shuffle: ShuffleModel) -> Hypothesis:
+    """Hypothesis: each share of each block goes through the shuffle that it names."""
+    each, requirement = local.messages_per_round, "a round for each share of each block of coordinates"
+    value = f"num_rounds={shuffle.num_rounds} of kind {shuffle.kind!r}, num_messages={local.num_messages}"
+    if each > 1 or shuffle.messages_per_round > 1:
+        requirement = f"a buffer for each {each} shares of each block of coordinates"
+        value += f", messages_per_round={shuffle.messages_per_round}"
+    return Hypothesis("parallel-rounds", requirement, value, takes_all(local, shuffle))
+
+
+def _but_for(local: GaussianShareModel) -> str:
+    """Rounds of which nothing is promised, in words."""
+    if local.told_rounds:
+        return "in those that are not told"
+    return "in every buffer" if local.messages_per_round > 1 else "for all but one of each block"

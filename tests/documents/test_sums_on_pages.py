@@ -1,0 +1,75 @@
+"""Pages of sums: what each way to sum is trusted with, what false messages do, and what a promise is about."""
+
+import re
+
+import pytest
+
+from shuffledp.documents.blocks import PAGE
+from shuffledp.documents.estimate_document import beside_section
+from shuffledp.documents.provenance_document import provenance_section
+from shuffledp.documents.words import moved_by_one
+from shuffledp.protocols.shares import Hosts
+from shuffledp.survey import ColumnOutcome, DataFlow, Task
+
+PEOPLE = 400
+SPLIT = {"kind": "split-and-mix", "epsilon": 2.0, "lower": 0, "upper": 10}
+BITS = {"kind": "counted-bits", "epsilon": 2.0, "lower": 0, "upper": 10}
+VECTORS = {"kind": "vector-sum", "epsilon": 2.0, "largest_norm": 1.0, "dimension": 3}
+
+
+def outcome_of(protocol):
+    described = {"name": "t", "value": "v", "people": {"expected": PEOPLE}, "release": {"delta": 1e-6}}
+    column = Task.from_dict({**described, "protocol": protocol}).column
+    value = [0.25] * 3 if protocol["kind"] == "vector-sum" else 2.5
+    release = column.pipeline().run([value] * PEOPLE, delta=1e-6)
+    flow = DataFlow(received=PEOPLE, missing=0, released=release.estimate.num_reports, expected=PEOPLE)
+    return ColumnOutcome(column=column, flow=flow, release=release)
+
+
+def text(section):
+    return " ".join(str(block) for block in section.blocks)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        (SPLIT, "if two rounds are worse than promised"),
+        ({**SPLIT, "buffers": "host"}, "if its one buffer is worse than promised"),
+        ({**SPLIT, "hosts": 9, "colluding_hosts": 2}, "if more than 2 of 9 tell it, or shuffle worse than promised"),
+        ({**SPLIT, "hosts": 3, "buffers": "host"}, "if one of 3 tell it"),
+        (VECTORS, "if two rounds are worse than promised"),
+        ({**VECTORS, "hosts": 4, "colluding_hosts": 1, "buffers": "host"}, "if more than one of 4 tell it"),
+        (BITS, "or all messages of a person together, nothing protects the answers."),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each["kind"],
+)
+def test_a_page_says_what_the_shuffles_are_trusted_with_as_the_statement_does(protocol, words):
+    outcome = outcome_of(protocol)
+    said = text(beside_section(outcome))
+    assert words in said
+    may_fail = getattr(outcome.model.local, "may_fail", "")
+    assert ("if two rounds are worse" in said) == ("One round of each value may be worse" in may_fail)
+    assert ("split into shares, which hosts mix" in said) == ("hosts" in protocol)
+    assert ("split into shares" in said) == (protocol is not BITS)
+
+
+def test_one_of_as_many_hosts_as_messages_may_fail_without_being_counted_as_colluding():
+    assert "if more than one of 9 tell it" in Hosts(number=9).price(9)
+    assert "if one of 9 tell it" in Hosts(number=9).price(18)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "sum"])
+def test_false_messages_move_the_statistic_that_is_released(statistic):
+    bits, split = (outcome_of({**each, "statistic": statistic}) for each in (BITS, SPLIT))
+    (moved,) = moved_by_one(bits.column, bits.model.local, PEOPLE, on=PAGE)
+    number = bits.model.local.swing / (PEOPLE if statistic == "mean" else 1)
+    assert f"in place of one person's move the {statistic} by at most" in moved.text
+    assert float(re.search(r"at most ([\d.,]+), whatever", moved.text)[1]) == pytest.approx(number, rel=0.005)
+    (moved,) = moved_by_one(split.column, split.model.local, PEOPLE, on=PAGE)
+    assert f"moves the {statistic} to any number" in moved.text
+
+
+def test_a_promise_about_several_releases_is_not_said_to_be_about_one():
+    alone, several = (outcome_of({**VECTORS, "releases": releases}) for releases in (1, 3))
+    assert "covers this release alone" in text(provenance_section(alone))
+    assert "covers 3 such releases together, of which this is one" in text(provenance_section(several))
