@@ -163,7 +163,7 @@ def fake_senders(model: ProtocolModel, *, shuffled: bool = True) -> tuple[Hypoth
     what = "reports are" if model.local.num_messages == 1 else "people's messages are"
     many = f"at most {model.fakes:,} of the {model.num_senders:,} {what} by fake senders"
     blind = ", who do not know the answer that they attack and copy nobody's report" * shuffled
-    colluding = model.num_users - model.shuffle.num_honest - model.fakes
+    colluding = model.shuffle.num_untrusted - model.fakes
     beside = f", besides {colluding:,} who may collude" if colluding > 0 else ""
     return (Hypothesis(FAKE_SENDERS, f"{many}{blind}{beside}", ASSUMED, True),)
 

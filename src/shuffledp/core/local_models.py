@@ -383,7 +383,7 @@ class ProtocolModel(Described):
 
     def with_fakes(self, fakes: int, *, among_colluders: bool = False) -> Self:
         """Same protocol with this number of fake senders, beside the colluders or among them; can be set once."""
-        most = self.shuffle.num_users - self.shuffle.num_honest if among_colluders else self.shuffle.num_honest - 1
+        most = self.shuffle.num_untrusted if among_colluders else self.shuffle.num_honest - 1
         if fakes > (most := 0 if self.fakes else most):
             raise invalid(f"at most {most} beside {self.fakes} already counted", fakes=fakes)
         shuffle = self.shuffle if among_colluders else self.shuffle.with_fakes(fakes)

@@ -227,6 +227,11 @@ class ShuffleModel(Described):
         """People counted as honest, who hide each other."""
         return self.num_users
 
+    @property
+    def num_untrusted(self) -> int:
+        """Number of users who are not counted as honest: they hide nobody, and may tell what they know."""
+        return self.num_users - self.num_honest
+
     def counting(self, num_honest: int) -> Self:
         """Same shuffle with only ``num_honest`` people counted; the others may tell what they know."""
         return cast(Self, cast(Any, replace)(self, num_users=num_honest))

@@ -189,7 +189,7 @@ def seen_alone(channel: Channel, prior: ArrayLike | None, gain: ArrayLike | None
 
 def _check_places(shuffle: ShuffleModel, places: int) -> None:
     """Check that there is one place for each person, unless the number of released reports is random."""
-    uncertain = shuffle.arrival_share < 1 or getattr(shuffle, "num_colluding", 0) > 0
+    uncertain = shuffle.arrival_share < 1 or shuffle.num_untrusted > 0
     if shuffle.dummies is None and (places > shuffle.num_users or (places < shuffle.num_users and not uncertain)):
         raise InvalidParameterError(
             f"positions must have one probability for each place, of which there are {shuffle.num_users}; got {places}."

@@ -192,8 +192,8 @@ def _is_of(column: Column, model: ProtocolModel, num_reports: int) -> bool:
         return model.local == local
     if section.needs_groups or section.needs_graph or section.needs_strata or section.num_rows is not None:
         described = (local, column.people.fakes, False) == (model.local, model.fakes, model.shuffle.is_uniform)
-        colluding = model.shuffle.num_users - model.shuffle.num_honest
-        counted = section.num_rows is not None or colluding >= model.fakes  # fakes collude where identities matter
+        untrusted = model.shuffle.num_untrusted  # fakes among them where identities matter
+        counted = section.num_rows is not None or untrusted >= model.fakes
         return described and counted and num_reports in model.shuffle.num_reports(local.num_messages)
     return model == column.model(local.num_users_of(num_reports))
 

@@ -109,7 +109,7 @@ def household_chances(
         for width in window_sizes(int(np.diff(prepared.starts).max())):
             low, high, fits = _windows(first, last, width, prepared.starts, block)
             costs = geometry.costs(low, high)
-            honest = np.maximum(high - low + 1 - (people - model.shuffle.num_honest), 0)
+            honest = np.maximum(high - low + 1 - model.shuffle.num_untrusted, 0)
             usable = fits & together & (honest >= size)
             for row, least in enumerate((wins, size)):
                 tails = _tails(honest[usable], size, least, 2 * epsilon0 + costs[usable])
@@ -182,7 +182,7 @@ def _by_group(shuffler: SlotShuffler, model: ProtocolModel, members: Integers, w
     chances = np.ones((2, members.shape[0]))
     if groups is None or math.isinf(pure):
         return chances
-    colluding, known = model.num_users - model.shuffle.num_honest, dict[int, tuple[float, float]]()
+    colluding, known = model.shuffle.num_untrusted, dict[int, tuple[float, float]]()
     for place, household in enumerate(members.tolist()):
         own = int(groups.own[household[0]])
         crowd = int(groups.sizes[own]) - colluding

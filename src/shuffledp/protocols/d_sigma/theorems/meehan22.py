@@ -263,7 +263,7 @@ def reidentification_bound(
     failing = "; ".join(hypothesis.text for hypothesis in hypotheses if not hypothesis.holds)
     if failing:
         raise HypothesisError(f"reidentification {failing}.")
-    epsilon0, colluding = model.local.epsilon0, model.num_users - model.shuffle.num_honest
+    epsilon0, colluding = model.local.epsilon0, model.shuffle.num_untrusted
     values = 2 * num_targets * epsilon0
     if swap_costs is not None:
         costs = np.sort(_checked_costs(swap_costs, num_targets, group_size))[colluding:]
