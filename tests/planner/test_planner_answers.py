@@ -4,6 +4,7 @@ import html
 import itertools
 import json
 import math
+import re
 import time
 import tomllib
 from pathlib import Path
@@ -22,6 +23,7 @@ from shuffledp.survey import Task
 DEFINED = json.loads((Path(__file__).parents[2] / "docs" / "schema.json").read_text(encoding="utf-8"))["$defs"]
 SCHEMA = Draft202012Validator({"$ref": "#/$defs/planner_answer", "$defs": DEFINED})
 SMALL = {"people": 60, "delta": 1e-3, "group_size": 20, "contacts": 12}
+QUICK = tuple(each for each in SUBJECTS if each not in ("choices", "ways", "page"))  # these have curves to draw
 MORE = {"one-option": {"people": 120}}  # somebody has to be asked about each option
 EVERY = [("k-rr", shuffler) for shuffler in KINDS] + [(kind, "uniform") for kind in randomizers() if kind != "k-rr"]
 PLAIN = [(randomizer, shuffler) for randomizer, shuffler in EVERY if not KINDS[shuffler].about]
@@ -56,6 +58,26 @@ def test_the_page_is_that_of_the_plan_of_the_copied_task(tmp_path, shuffler):
     for piece in (found["promise"]["sentence"], found["cells"]["curator"], *found["trust"], "It holds as long as"):
         assert piece in html.unescape(page)
         assert piece in html.unescape(same)
+
+
+@pytest.mark.deep
+def test_ways_to_a_mean_are_those_of_the_page_of_the_plan():
+    question = {"people": 2000, "randomizer": "counted-bits"}
+    (ways,) = asked("ways", **question)["sections"]
+    page = re.sub(r'<span class="nowrap">([^<]*)</span>', r"\1", html.unescape(asked("page", **question)["page"]))
+    assert ways["title"] == "Ways to this mean"
+    for piece in (ways["title"], ways["caption"], *ways["texts"]):
+        assert piece in page
+    rows = {row[0]: [cell["text"] for cell in row[1:]] for row in ways["rows"]}
+    assert list(rows) == [curve["name"] for curve in ways["curves"]]
+    assert all(text in page for row in rows.values() for text in row)
+    assert [row[0] for row in ways["rows"] if any(cell["bold"] for cell in row[1:])] == ["split and mix"]
+    (counted,) = (curve for curve in ways["curves"] if curve["name"] == "counted bits")
+    assert all(error > 0 for error in counted["values"])
+
+
+def test_other_questions_have_no_ways_to_a_mean():
+    assert asked("ways", people=2000)["sections"] == []
 
 
 def people_of(folder, question):
@@ -137,7 +159,7 @@ def test_choices_name_every_shuffler_and_every_randomizer():
     found = asked("choices")
     assert [each["kind"] for each in found["shufflers"]] == list(KINDS)
     assert {each["kind"] for each in found["randomizers"]} == set(randomizers())
-    assert set(found["limits"]) == set(found["usual"]) - {"about", "question", "randomizer", "shuffler"}
+    assert set(found["limits"]) == set(found["usual"]) - {"about", "question", "randomizer", "shuffler", "buffers"}
 
 
 @pytest.mark.parametrize("question", [{"randomizer": "split-and-mix"}, {"shuffler": "network", "contacts": 30}])
@@ -194,7 +216,7 @@ def test_an_answer_that_comes_too_late_is_told_with_its_task_and_the_command():
 def test_answers_come_while_somebody_waits():
     for shuffler, most in (("uniform", 0.3), ("none", 0.3), ("imperfect", 1), ("mallows", 1), ("noisy-sort", 1)):
         seconds = []
-        for randomizer, people, about in itertools.product(randomizers(), (100, 1000, 100_000), SUBJECTS[1:]):
+        for randomizer, people, about in itertools.product(randomizers(), (100, 1000, 100_000), QUICK):
             before = time.process_time()
             asked(about, randomizer=randomizer, people=people, shuffler=shuffler)
             seconds.append(time.process_time() - before)

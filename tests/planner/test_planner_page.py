@@ -146,6 +146,33 @@ def test_refusals_are_shown_as_text_and_dangers_first(browser, address):
         assert page.locator("#lower").is_visible()
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("width", [1200, 400])
+def test_hosts_are_set_for_split_and_mix_and_all_ways_to_the_mean_are_drawn(browser, address, width):
+    with opened(browser, address, width=width) as page:
+        page.locator("#settings").evaluate("each => { each.open = true; }")
+        for hidden in ("hosts", "colluding_hosts", "buffers", "ways"):
+            assert page.locator(f"#{hidden}").is_hidden()
+        page.locator("#randomizer").select_option("split-and-mix")
+        assert page.locator("label[for=epsilon0]").inner_text() == "Epsilon of the result"
+        page.locator("#hosts").fill("4")
+        page.locator("#colluding_hosts").fill("1")
+        page.locator("#buffers").select_option("host")
+        page.locator("#task").get_by_text('buffers = "host"').wait_for(timeout=60_000)
+        page.get_by_text(DONE).wait_for(timeout=120_000)
+        protocol = tomllib.loads(page.locator("#task").inner_text())["protocol"]
+        assert (protocol["hosts"], protocol["colluding_hosts"]) == (4, 1)
+        assert "as an operator does who plays all hosts" in page.locator("#card-uniform").inner_text()
+        assert page.locator("#ways-chart path.curve").count() == 5
+        assert page.locator("#ways-table tbody tr").count() == 5
+        assert page.locator("#ways-table b").all_inner_texts() == ["anything"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if PICTURES:
+            page.screenshot(path=Path(PICTURES) / f"planner-hosts-{width}.png", full_page=True)
+        page.locator("#colluding_hosts").fill("4")
+        page.locator("#card-uniform").get_by_text("colluding_hosts must be below hosts=4").wait_for(timeout=60_000)
+
+
 def test_everything_is_reached_by_keyboard(browser, address):
     with opened(browser, address) as page:
         reached = []
@@ -222,4 +249,4 @@ def test_a_page_without_a_server_asks_through_one_function(browser, address):
         )
         page.reload()
         page.get_by_text(DONE).wait_for(timeout=120_000)
-        assert set(page.evaluate("window.asked")) == {"choices", "promise", "guesses", "bracket"}
+        assert set(page.evaluate("window.asked")) == {"choices", "promise", "guesses", "bracket", "ways"}

@@ -1,6 +1,7 @@
 """Questions: limits, and task files that are read back as they were meant."""
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,19 @@ def test_a_task_file_is_read_back_as_the_task(randomizer, shuffler):
     assert task.column == question.column()
     assert (task.column.randomizer.kind, task.shuffler.kind) == (randomizer, shuffler)
     assert (task.people.expected, task.people.fakes) == (1000, 30)
+
+
+def test_hosts_are_keys_of_the_task_where_they_are_not_the_usual_ones():
+    usual = Question(randomizer="split-and-mix", people=1000)
+    assert not {"hosts", "colluding_hosts", "buffers"} & set(usual.task()["protocol"])
+    question = replace(usual, hosts=4, colluding_hosts=1, buffers="host")
+    section = question.column().randomizer
+    assert (section.hosts, section.colluding_hosts, section.buffers) == (4, 1, "host")
+    assert section.to_dict() == Task.from_dict(tomllib.loads(as_toml(question.task()))).column.randomizer.to_dict()
+    with pytest.raises(InvalidParameterError, match="colluding_hosts must be below hosts=4"):
+        replace(question, colluding_hosts=4).column()
+    with pytest.raises(InvalidParameterError, match="buffers must be one of"):
+        replace(question, buffers="all")
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -3,6 +3,7 @@
 `answer` does no I/O of its own: it may run in a process, or in the browser itself.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +16,10 @@ from shuffledp.core.statement_terms import Kind
 from shuffledp.core.statements import PrivacyStatement
 from shuffledp.core.text import in_digits
 from shuffledp.documents.account_document import bracket_of
-from shuffledp.documents.blocks import Headline
+from shuffledp.documents.blocks import Headline, Picture, Table, Text
+from shuffledp.documents.charts.chart import Line, Name
+from shuffledp.documents.document import Section
+from shuffledp.documents.family_document import documents_of_families
 from shuffledp.documents.leakage_document import ADVERSARIES, CORRELATED, ONE_RELEASE, bars_of
 from shuffledp.documents.plans.plan_document import column_document
 from shuffledp.documents.statement_document import promise_of
@@ -26,6 +30,7 @@ from shuffledp.shufflers.shuffler_kinds import KINDS
 from shuffledp.survey import ColumnPlan, Task, column_plan, plan
 
 Answer = dict[str, Any]
+_LOSSES = {"randomizer": "Local loss epsilon0", "protocol": "Epsilon of the result"}
 _QUICK = (
     "The release may state less: the planner leaves out bounds that take seconds, which `shuffledp plan` works out."
 )
@@ -71,7 +76,8 @@ def _choices(_: Question) -> Answer:
     ]
     sections = randomizers()
     answers = [
-        {"kind": kind, "answers": each.answers, "best_for": each.mechanism.best_for} for kind, each in sections.items()
+        {"kind": kind, "answers": each.answers, "best_for": each.mechanism.best_for, "loss": _LOSSES[each.key]}
+        for kind, each in sections.items()
     ]
     return {
         "shufflers": shufflers,
@@ -133,6 +139,39 @@ def _guesses(question: Question) -> Answer:
     return {"leakage": found.to_dict(), "shown": shown, "note": note}
 
 
+def _ways(question: Question) -> Answer:
+    """Parts of the page of a plan about all ways to the same result; none but for means and sums of numbers."""
+    planned = plan(Task.from_dict(question.task()), question.people, alone=True)
+    found = [
+        section for family in documents_of_families() for section in family.page_sections(planned, planned.columns[0])
+    ]
+    return {"sections": [_drawn_anew(section) for section in found if section is not None]}
+
+
+def _drawn_anew(section: Section) -> Answer:
+    """Texts, curves and table of a section, for a page that draws them itself."""
+    chart = next(block.chart for block in section.blocks if isinstance(block, Picture))
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    marks = chart.panels[0].marks
+    lines = [mark for mark in marks if isinstance(mark, Line)]
+    names = [mark.text for mark in marks if isinstance(mark, Name)]
+    return {
+        "title": section.title,
+        "texts": [block.text for block in section.blocks if isinstance(block, Text)],
+        "caption": chart.caption,
+        "curves": [
+            {
+                "name": name,
+                "people": [float(x) for x in line.x],
+                "values": [y if math.isfinite(y) else None for y in map(float, line.y)],
+            }
+            for name, line in zip(names, lines, strict=True)
+        ],
+        "heads": [column.head for column in table.columns],
+        "rows": [[row[0].text, *({"text": each.text, "bold": each.bold} for each in row[1:])] for row in table.cells],
+    }
+
+
 def _page(question: Question) -> Answer:
     """Page that `shuffledp plan --output` writes, for one release of the task."""
     from shuffledp.documents.plans.plan_page import plan_page
@@ -144,7 +183,7 @@ def _page(question: Question) -> Answer:
 
 
 _ABOUT: dict[str, Callable[[Question], Answer]] = dict(
-    zip(SUBJECTS, (_choices, _promise, _guesses, _bracket, _page), strict=True)
+    zip(SUBJECTS, (_choices, _promise, _guesses, _bracket, _ways, _page), strict=True)
 )
 
 

@@ -36,7 +36,7 @@ _MOST_LATE = 1000  # most late questions that are remembered
 MOST_BYTES = 4096  # of a question
 MOST_WAITING = 32  # questions for each process
 _HOST = "127.0.0.1"
-_FILES = {"": "planner.html", "planner.css": "planner.css", "planner.js": "planner.js"}
+_FILES = {"": "planner.html", "planner.css": "planner.css", "planner.js": "planner.js", "drawing.js": "drawing.js"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -17,7 +17,7 @@ from shuffledp.survey import Column, ShufflerSection, Task
 from shuffledp.survey import Question as SurveyQuestion
 from shuffledp.survey.questions.question_kinds import QUESTIONS, TABLES, as_written, question_type
 
-SUBJECTS = ("choices", "promise", "guesses", "bracket", "page")
+SUBJECTS = ("choices", "promise", "guesses", "bracket", "ways", "page")
 
 # Least and largest value of each number, on the page and in answers.
 LIMITS: dict[str, tuple[float, float]] = {
@@ -25,6 +25,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "epsilon0": (0.01, 20.0),
     "delta": (1e-15, 0.1),
     **{name: ends for each in QUESTIONS for name, ends in question_type(each).controls.items()},
+    "hosts": (1, 1024),
+    "colluding_hosts": (0, 1023),
     "imperfection": (0.0, 5.0),
     "alpha": (0.01, 20.0),
     "group_size": (2, 10**6),
@@ -34,6 +36,7 @@ LIMITS: dict[str, tuple[float, float]] = {
 }
 # Groups and overlays are made person by person, so fewer people are allowed.
 MOST_OF = {"groups": 10**6, "graph": 10**6, "": 10**9}
+BUFFERS = ("message", "host")
 PEOPLE_FILE = "people.csv"
 _USUAL_BATCH = 100
 _GROUP = "group"  # public column of the groups
@@ -45,7 +48,8 @@ class Question(Described):
 
     Args:
         about: "choices" (values to choose), "promise" (statements and costs), "guesses" (chances of guesses about
-            one person), "bracket" (bounds on epsilon alone) or "page" (the output of `shuffledp plan --output`).
+            one person), "bracket" (bounds on epsilon alone), "ways" (the error of all ways to a mean or a sum) or
+            "page" (the output of `shuffledp plan --output`).
         people: number of people who take part.
         epsilon0: local loss of one report, in nats; with "split-and-mix" the loss of the noisy sum.
         delta: the remainder of the central guarantee.
@@ -57,6 +61,9 @@ class Question(Described):
         dimension: dimension of vectors.
         length: letters of open answers.
         ticks: most options that a device keeps, of as many as there are categories, for randomizers of ticks.
+        hosts: of the shuffles of "split-and-mix", each of which gets as many messages.
+        colluding_hosts: of them, who may tell the analyst who sent what.
+        buffers: "message" or "host", as in the table ``[protocol]``.
         shuffler: a kind of the table ``[shuffler]``.
         imperfection: gamma of "imperfect".
         alpha: loss of the order inside groups, of "mallows" and "noisy-sort".
@@ -79,6 +86,9 @@ class Question(Described):
     dimension: int = 10
     length: int = 16
     ticks: int = 3
+    hosts: int = 1
+    colluding_hosts: int = 0
+    buffers: str = "message"
     shuffler: str = "uniform"
     imperfection: float = 0.1
     alpha: float = 1.0
@@ -91,6 +101,7 @@ class Question(Described):
         validate.one_of(SUBJECTS, about=self.about)
         validate.one_of(randomizers(), randomizer=self.randomizer)
         validate.one_of(KINDS, shuffler=self.shuffler)
+        validate.one_of(BUFFERS, buffers=self.buffers)
         for name, (least, most) in LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise invalid(f"from {least:g} to {most:g}", **{name: getattr(self, name)})
@@ -105,7 +116,7 @@ class Question(Described):
     def task(self) -> dict[str, Any]:
         """Tables of the task file, without keys at their defaults."""
         section, grouped = self._section(), KINDS[self.shuffler].about == "groups"
-        keys = section.planned(self.epsilon0, {name: getattr(self, name) for name in LIMITS})
+        keys = section.planned(self.epsilon0, {name: getattr(self, name) for name in (*LIMITS, "buffers")})
         fakes = {"fakes": self.colluders} if self.colluders else {}
         least = min(self.people, max(_USUAL_BATCH, self.colluders + 1))
         return {

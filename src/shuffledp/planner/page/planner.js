@@ -1,12 +1,14 @@
 // The planner's page. It computes nothing: every number and every sentence about one comes from the answer to a question.
 
+import { drawChart, drawn, element, rounded, sample } from "./drawing.js";
+
 // The one way out of this page. A copy without a server sets `window.shuffledpAsk`, from a question to a promise of its answer.
 const ask = window.shuffledpAsk ?? (async question => {
   const found = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) });
   return found.ok ? found.json() : { refused: `The planner answered ${found.status}: ${await found.text()}` };
 });
 
-// name, label, group of controls, scale of the slider, and of which answers or shufflers it is
+// name, label, group of controls, scale of the slider or "choice", and of which answers or randomizers it is
 const CONTROLS = [
   ["people", "People", "people", "log"],
   ["colluders", "Colluders", "people", "colluders"],
@@ -19,36 +21,25 @@ const CONTROLS = [
   ["upper", "Largest answer", "answers", null, "number"],
   ["dimension", "Coordinates", "answers", "log", "vector"],
   ["length", "Letters of a text", "answers", "log", "open"],
+  ["hosts", "Hosts of the shuffles", "answers", "log", "split-and-mix"],
+  ["colluding_hosts", "of whom collude", "answers", "linear", "split-and-mix"],
+  ["buffers", "Messages of a host", "answers", "choice", "split-and-mix"],
   ["imperfection", "imperfect: gamma", "shufflers", "linear"],
   ["alpha", "mallows, noisy-sort: alpha", "shufflers", "log"],
   ["group_size", "mallows, noisy-sort: group", "shufflers", "log"],
   ["contacts", "network: contacts", "shufflers", "log"],
 ];
-const WHOLE = ["people", "colluders", "repetitions", "categories", "ticks", "dimension", "length", "group_size", "contacts"];
-const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], contacts: [5, 1e4], group_size: [2, 1e5], repetitions: [1, 100] };
+const WHOLE = ["people", "colluders", "repetitions", "categories", "ticks", "dimension", "length", "group_size", "contacts", "hosts", "colluding_hosts"];
+const CHOICES = { buffers: { message: "apart", host: "one buffer" } };
+const SLIDERS = { people: [10, 1e7], delta: [1e-12, 1e-2], epsilon0: [0.1, 10], imperfection: [0, 2], alpha: [0.1, 10], contacts: [5, 1e4], hosts: [1, 50], colluding_hosts: [0, 20], group_size: [2, 1e5], repetitions: [1, 100] };
 const CURVE = { "": [100, 316, 1000, 3162, 10000, 31623, 100000, 316228, 1000000], groups: [100, 1000, 10000, 100000], graph: [100, 1000, 10000, 100000, 1000000] };
-const DASHES = ["", "10 5", "6 3", "12 3 2 3", "4 3", "16 4"];
 const STEPS = 1000, PATIENCE = 150, KEPT = 2000, NOTHING = "\u2013";
 const TRIES = 3;  // of a question whose answer comes too late: it waits for all others, and has more time then
 
 const byId = id => document.getElementById(id);
-let choices, generation = 0, asked = 0, answered = 0;
+let choices, ways, generation = 0, asked = 0, answered = 0;
 const promises = {}, guesses = {}, curves = {}, cache = new Map();
 let jobs = [], busy = false;
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function drawn(tag, attributes = {}, text = "") {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.textContent = text;
-  return made;
-}
 
 // ---- controls
 
@@ -73,9 +64,8 @@ function toSlider(name, scale, value) {
   return Math.round(STEPS * Math.min(Math.max(share, 0), 1));
 }
 
-const rounded = (value, digits) => Number(value.toPrecision(digits));
-
 function addControl([name, label, group, scale, only]) {
+  if (scale === "choice") return addChoice(name, label, group, only);
   const number = element("input", { id: name, type: "number", value: choices.usual[name], step: "any" });
   const control = element("p", { class: "control", "data-only": only ?? "" }, element("label", { for: name }, label), number);
   if (scale) {
@@ -94,6 +84,13 @@ function addControl([name, label, group, scale, only]) {
   number.dispatchEvent(new Event("follow"));
 }
 
+function addChoice(name, label, group, only) {
+  const select = element("select", { id: name }, ...Object.entries(CHOICES[name]).map(([value, text]) => element("option", { value }, text)));
+  select.value = choices.usual[name];
+  select.addEventListener("input", () => changed());
+  byId(`${group}-controls`).append(element("p", { class: "control", "data-only": only }, element("label", { for: name }, label), select));
+}
+
 function addRandomizers() {
   const names = { category: "Categories", number: "Numbers", vector: "Vectors", "multi-select": "Ticks" }, select = byId("randomizer");
   for (const [answers, label] of Object.entries(names)) {
@@ -108,12 +105,14 @@ function addRandomizers() {
 function fit() {
   const own = choices.randomizers.find(each => each.kind === byId("randomizer").value);
   byId("randomizer-note").textContent = own.best_for;
-  for (const each of document.querySelectorAll(".control[data-only]")) each.hidden = each.dataset.only !== "" && !each.dataset.only.split(" ").includes(own.answers);
+  for (const each of document.querySelectorAll(".control[data-only]")) each.hidden = each.dataset.only !== "" && !each.dataset.only.split(" ").some(of => of === own.answers || of === own.kind);
+  document.querySelector("label[for=epsilon0]").textContent = own.loss;
 }
 
 function question(about, shuffler, more = {}) {
-  const numbers = Object.fromEntries(CONTROLS.map(([name]) => [name, byId(name).value === "" ? null : Number(byId(name).value)]));
-  return { about, shuffler, randomizer: byId("randomizer").value, ...numbers, ...more };
+  const meant = (scale, value) => scale === "choice" ? value : value === "" ? null : Number(value);
+  const set = Object.fromEntries(CONTROLS.map(([name, , , scale]) => [name, meant(scale, byId(name).value)]));
+  return { about, shuffler, randomizer: byId("randomizer").value, ...set, ...more };
 }
 
 // ---- asking: one question after the other; what is asked anew takes the place of what still waits
@@ -129,12 +128,13 @@ function changed() {
 function askAll() {
   generation += 1;
   jobs = [];
-  for (const each of document.querySelectorAll("#numbers tbody tr, .card, #task, #legend li")) each.classList.add("stale");
+  for (const each of document.querySelectorAll("#numbers tbody tr, .card, #task, #legend li, #ways")) each.classList.add("stale");
   const kinds = choices.shufflers.map(each => each.kind);
   asked = answered = 0;
   for (const kind of kinds) add(question("promise", kind), found => { promises[kind] = found; showPromise(kind); });
   for (const kind of kinds) add(question("guesses", kind), found => { guesses[kind] = found; showGuesses(kind); });
   for (const each of choices.shufflers) addCurve(each);
+  add(question("ways", "uniform"), found => { ways = found; showWays(); });
   work();
 }
 
@@ -306,39 +306,11 @@ function foldOnNarrow() {
 // ---- curves
 
 function showCurves() {
-  const width = Math.max(byId("chart").clientWidth, 240), height = Math.min(380, Math.max(240, width * 0.5));
-  const [left, right, top, bottom] = [52, 10, 10, 40], here = question().people;
-  const known = Object.values(curves).flat().filter(each => each.epsilon_upper > 0 && Number.isFinite(each.epsilon_upper));
-  if (!known.length) return;
-  const peoples = [...known.map(each => each.people), here].map(Math.log10), least = Math.min(...peoples), most = Math.max(...peoples, least + 1);
-  const heights = known.flatMap(each => [each.epsilon_upper, each.epsilon_lower]).filter(each => each > 1e-6).map(Math.log10);
-  const low = Math.floor(Math.min(...heights)), high = Math.ceil(Math.max(...heights) + 1e-9);
-  const x = people => left + (Math.log10(people) - least) / (most - least) * (width - left - right);
-  const y = loss => top + (high - Math.log10(Math.max(loss, 10 ** low))) / (high - low) * (height - top - bottom);
-  const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Epsilon by the number of people, a line for each shuffler; the numbers are in the table below." });
-  for (let power = low; power <= high; power += 1) {
-    picture.append(drawn("line", { class: "grid", x1: left, x2: width - right, y1: y(10 ** power), y2: y(10 ** power) }));
-    picture.append(drawn("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end" }, String(rounded(10 ** power, 1))));
-  }
-  const every = width < 460 ? 2 : 1;
-  for (let power = Math.ceil(least); power <= most; power += 1) {
-    picture.append(drawn("line", { class: "grid", x1: x(10 ** power), x2: x(10 ** power), y1: top, y2: height - bottom }));
-    if (power % every === 0) picture.append(drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": power === most ? "end" : "middle" }, (10 ** power).toLocaleString("en-US")));
-  }
-  picture.append(drawn("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, "people"));
-  picture.append(drawn("text", { x: 0, y: 0, transform: `translate(11 ${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, "epsilon"));
-  picture.append(drawn("line", { class: "here", x1: x(here), x2: x(here), y1: top, y2: height - bottom }));
-  choices.shufflers.forEach(({ kind }, place) => {
-    for (const [end, look] of [["epsilon_lower", "lower"], ["epsilon_upper", ""]]) {
-      const points = (curves[kind] ?? []).map(each => each[end] > 0 && Number.isFinite(each[end]) ? `${x(each.people).toFixed(1)},${y(each[end]).toFixed(1)}` : null);
-      let path = "", pen = "M";
-      for (const point of points) { path += point ? `${pen}${point}` : ""; pen = point ? "L" : "M"; }
-      const line = { class: `curve ${look} line-${place}`, d: path };
-      if (path && !look && DASHES[place]) line["stroke-dasharray"] = DASHES[place];
-      if (path) picture.append(drawn("path", line));
-    }
-  });
-  byId("chart").replaceChildren(picture);
+  const lines = choices.shufflers.flatMap(({ kind }, place) => [["epsilon_lower", "lower"], ["epsilon_upper", ""]].map(([end, look]) => (
+    { points: (curves[kind] ?? []).map(each => [each.people, each[end]]), place, look }
+  )));
+  const label = "Epsilon by the number of people, a line for each shuffler; the numbers are in the table below.";
+  drawChart(byId("chart"), lines, { up: "epsilon", label, here: question().people });
   showCurveNumbers();
 }
 
@@ -351,6 +323,27 @@ function showCurveNumbers() {
     return element("td", {}, found?.cells?.[0] ?? NOTHING);
   })));
   byId("curves").replaceChildren(head, element("tbody", {}, ...rows));
+}
+
+// ---- ways to a mean, whatever its randomizer
+
+function showWays() {
+  const found = ways?.refused ? null : ways?.sections?.[0];
+  byId("ways").hidden = !found;
+  byId("ways").classList.remove("stale");
+  if (!found) return;
+  byId("ways-heading").textContent = found.title;
+  byId("ways-texts").replaceChildren(...found.texts.map(each => element("p", {}, each.replace(/e-(\d)/g, "e\u2060-\u2060$1"))));
+  const label = `Error by the number of people, a line for each way: ${found.curves.map(each => each.name).join(", ")}.`;
+  const lines = found.curves.map((each, place) => ({ points: each.people.map((people, one) => [people, each.values[one]]), place, look: "" }));
+  drawChart(byId("ways-chart"), lines, { up: "error", label, here: question().people });
+  byId("ways-legend").replaceChildren(...found.curves.map(({ name }, place) => element("li", {}, sample(place), name)));
+  byId("ways-caption").textContent = found.caption;
+  const head = element("tr", {}, ...found.heads.map(each => element("th", { scope: "col" }, each)));
+  const rows = found.rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(({ text, bold }, place) => (
+    element("td", { "data-head": found.heads[place + 1] }, bold ? element("b", {}, text) : text)
+  ))));
+  byId("ways-table").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
 // ---- the page
@@ -366,15 +359,13 @@ async function start() {
     byId("numbers").tBodies[0].append(element("tr", { id: `row-${kind}` }, element("th", { scope: "row" }, kind)));
     byId("cards").append(element("article", { id: `card-${kind}`, class: "card" }));
     byId("chosen").append(element("option", { value: kind }, kind));
-    const key = drawn("svg", { viewBox: "0 0 32 10", "aria-hidden": "true" });
-    key.append(drawn("line", { class: `line-${place}`, x1: 0, x2: 32, y1: 5, y2: 5, "stroke-width": 2, "stroke-dasharray": DASHES[place] || "none" }));
-    byId("legend").append(element("li", { id: `key-${kind}` }, key, kind));
+    byId("legend").append(element("li", { id: `key-${kind}` }, sample(place), kind));
   });
   byId("chosen").addEventListener("input", showTask);
   byId("copy").addEventListener("click", copyTask);
   byId("save").addEventListener("click", savePage);
   byId("controls").addEventListener("submit", event => event.preventDefault());
-  new ResizeObserver(showCurves).observe(byId("chart"));
+  new ResizeObserver(() => { showCurves(); showWays(); }).observe(byId("chart"));
   askAll();
 }
 

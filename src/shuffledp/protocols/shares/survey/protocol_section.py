@@ -8,7 +8,7 @@ import math
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -223,6 +223,13 @@ class HostedSection(ProtocolSection):
         """All keys, but those about hosts that are at their default."""
         table = super(HostedSection, self).to_dict()
         return {key: value for key, value in table.items() if key not in HOST_KEYS or value != HOST_KEYS[key]}
+
+    @classmethod
+    def planned(cls, epsilon0: float, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """Keys of the table for a range, with those about hosts that are not at their default."""
+        usual = {each.name: each.default for each in fields(HostedSection) if each.name in numbers}
+        hosts = {name: numbers[name] for name, default in usual.items() if numbers[name] != default}
+        return {**super(HostedSection, cls).planned(epsilon0, numbers), **hosts}
 
     def _check_hosts(self) -> None:
         """Refuse hosts that cannot be; the message names the table."""
