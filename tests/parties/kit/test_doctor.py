@@ -84,6 +84,7 @@ def test_nothing_is_wrong_with_a_good_service_and_a_good_relay():
         ({"/metrics": (200, "counts")}, {}, "/metrics is reached from outside"),
         ({}, {"server": "nginx/1.22.1"}, "tell the version of the proxy -> server_tokens off"),
         ({}, {"set-cookie": "a=b"}, "answers set a cookie"),
+        ({}, {"cf-ray": "7", "x-cache": "MISS"}, "another proxy (by cf-ray, x-cache), which sees what yours sees"),
         ({}, {"date": format_datetime(datetime.now(UTC) - timedelta(days=1))}, "its clock and this one differ by"),
     ],
 )
@@ -160,7 +161,7 @@ def test_a_proxy_that_refuses_long_bodies_at_once_is_found_and_one_that_waits_is
     refused, waits, passed = said(413), said(None), said(404)
     assert (refused.is_well, waits.is_well, passed.is_well) == (False, True, True)
     assert "client_max_body_size 16m" in refused.change
-    assert "wait at the proxy" in waits.seen
+    assert "is waited for" in waits.seen
     assert "passed on as they come" in passed.seen
 
 

@@ -38,6 +38,14 @@ NGINX = [
     ("proxy_http_version 1.1;", "proxy_set_header X-Forwarded-For $remote_addr;", "would learn who sends"),
     ("proxy_http_version 1.1;", "proxy_set_header X-Real-IP $remote_addr;", "would learn who sends"),
 ]
+OF_RELAY = [
+    (
+        "proxy_ssl_protocols TLSv1.2 TLSv1.3;",
+        "proxy_ssl_protocols TLSv1.2;",
+        "proxy_ssl_protocols TLSv1.2: a gateway may take TLS 1.3",
+    ),
+    ("proxy_ssl_protocols TLSv1.2 TLSv1.3;", "", "no proxy_ssl_protocols: as a client"),
+]
 CADDY = [
     ("\t\texclude http\n", "", "log: it would hold addresses and times"),
     ("\trespond /metrics 404", "\tlog\n\trespond /metrics 404", "log: it would hold addresses and times"),
@@ -49,7 +57,9 @@ CADDY = [
 
 @pytest.mark.parametrize(
     ("example", "good", "bad", "seen"),
-    [("nginx/shuffler.conf", *each) for each in NGINX] + [("caddy/shuffler.Caddyfile", *each) for each in CADDY],
+    [("nginx/shuffler.conf", *each) for each in NGINX]
+    + [("nginx/relay.conf", *each) for each in OF_RELAY]
+    + [("caddy/shuffler.Caddyfile", *each) for each in CADDY],
 )
 def test_each_flaw_is_found_alone_with_its_line(tmp_path, example, good, bad, seen):
     text = (HERE / example).read_text()

@@ -33,6 +33,8 @@ _CLOCK = timedelta(seconds=60)
 _SECONDS_OF_HEAD = 2.0  # in which a proxy refuses a length that it does not take
 _PROXIES = ("Caddyfile", "nginx.conf")  # in the folder of each party
 _FILES_ALONE = ("relay", "second-relay", "second_relay")  # which nginx or Caddy may be without a service
+# By which networks that speak TLS for others are known.
+_OF_NETWORKS = ("cf-ray", "x-served-by", "x-amz-cf-id", "x-azure-ref", "x-varnish", "x-cache", "x-vercel-id")
 _NO_COLLECTION = "/collections/none/reports"
 
 
@@ -155,6 +157,12 @@ def _of_headers(role: str, answer: httpx.Response) -> Iterator[Finding]:
         )
     if "set-cookie" in answer.headers:
         yield Finding(party=role, seen="answers set a cookie", change="take out what sets it, before the service")
+    if others := [name for name in _OF_NETWORKS if name in answer.headers]:
+        yield Finding(
+            party=role,
+            seen=f"answers come through another proxy (by {', '.join(others)}), which sees what yours sees",
+            change="let the name lead to the machine itself",
+        )
 
 
 def examine_bodies(role: str, url: str, *, ca: Path | None = None) -> Iterator[Finding]:
@@ -178,7 +186,7 @@ def examine_bodies(role: str, url: str, *, ca: Path | None = None) -> Iterator[F
             sending.sendall(head.encode())
             answer = sending.recv(64)
     except TimeoutError:
-        yield Finding(party=role, seen="slow bodies wait at the proxy")
+        yield Finding(party=role, seen="a body as long as the service takes is waited for")
         return
     except OSError:
         return  # which the other checks tell
@@ -208,6 +216,7 @@ def examine_file(file: Path) -> Iterator[Finding]:
 
 def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
     """Findings about what browsers ask of a relay before they send."""
+    host = urlsplit(url).netloc
     asked = {"origin": "https://page.example", "access-control-request-method": "POST"}
     with httpx.Client(verify=trusted(ca, name="--ca"), timeout=_SECONDS, trust_env=False) as client:
         try:
@@ -217,11 +226,11 @@ def examine_relay(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
     heard, fields = answer.headers.get("access-control-allow-origin"), answer.headers
     is_heard = heard in ("*", asked["origin"]) and answer.is_success
     if is_heard and "content-type" in fields.get("access-control-allow-headers", "").lower():
-        yield Finding(party="relay", seen="pages may send through it")
+        yield Finding(party="relay", seen=f"pages may send through {host}")
     else:
         yield Finding(
             party="relay",
-            seen=f"OPTIONS is answered by {answer.status_code}, and pages may not send",
+            seen=f"OPTIONS is answered by {answer.status_code}, and pages may not send through {host}",
             change="the lines about OPTIONS and Access-Control-Allow-Headers in its nginx.conf or Caddyfile",
         )
 
@@ -253,11 +262,14 @@ def _way(collection: Collection, through: str, ca: Path | None) -> Finding:
         return Finding(party="way of a report", seen=f"{seen}{through}", change=change)
     if is_well:
         return Finding(party="way of a report", seen=f"the shuffler answers{through}")
-    return Finding(
-        party="way of a report",
-        seen=f"the way to the shuffler{through} ends with {answer.status_code}",
-        change="the address of the gateway in the relay's file; gateway_keys and collections in shuffler.toml",
-    )
+    change = "the address of the gateway in the relay's file; gateway_keys and collections in shuffler.toml"
+    if through and answer.status_code in (httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT):
+        change = (
+            "the relay does not reach the gateway: its address, and of nginx proxy_ssl_protocols TLSv1.2 TLSv1.3; "
+            "and proxy_ssl_trusted_certificate"
+        )
+    seen = f"the way to the shuffler{through} ends with {answer.status_code}"
+    return Finding(party="way of a report", seen=seen, change=change)
 
 
 def examine_kit(folder: Path, *, ca: Path | None = None) -> Iterator[Finding]:

@@ -92,6 +92,13 @@ def _new_tls(lines: _Lines) -> Iterator[Flaw]:
     for number, value in lines.of("ssl_protocols"):
         if _OLD_TLS.search(value):
             yield Flaw(number, f"ssl_protocols {value}", "ssl_protocols TLSv1.3;")
+    outwards = list(lines.of("proxy_ssl_protocols"))
+    wanted = "proxy_ssl_protocols TLSv1.2 TLSv1.3;"
+    for number, value in outwards:
+        if "TLSv1.3" not in value.split():
+            yield Flaw(number, f"proxy_ssl_protocols {value}: a gateway may take TLS 1.3 alone", wanted)
+    if not outwards and any("https:" in value for _, value in lines.of("proxy_pass")):
+        yield Flaw(0, "no proxy_ssl_protocols: as a client some versions of nginx speak TLS 1.2 at most", wanted)
 
 
 def _bodies(lines: _Lines) -> Iterator[Flaw]:
