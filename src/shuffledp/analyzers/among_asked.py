@@ -146,7 +146,7 @@ def _among(whole: Estimate, target: tuple[str, ...], found: Quotients, ends: Flo
 
 
 def related(among: Estimate, whole: Estimate) -> Estimate:
-    """Shares among those asked as quotients of these of all people; as they are where rows are not the same, as words.
+    """Shares among those asked, with the shares of all people that they are quotients of; unchanged for other rows.
 
     Differences between `AmongAsked` shares take into account that all have one divisor.
     """

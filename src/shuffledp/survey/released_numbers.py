@@ -88,7 +88,7 @@ class ReleasedNumbers:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Rows that are worth comparing: answers that can be given, or words; one of two that are 1 together."""
+        """Rows that are worth comparing: answers that can be given, or words; of two answers, whose shares add up, one."""
         compared = (self.among or self.estimate).compared_targets
         offered = self.column.randomizer.offered
         return tuple(

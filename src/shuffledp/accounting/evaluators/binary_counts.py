@@ -128,7 +128,10 @@ class _TiltedCounts:
         return np.asarray(np.floor(ones * self.one.chance + (self.others - ones) * self.zero.chance))
 
     def chances(self, ones: Floats) -> Floats:
-        """Tilted chances: of k, of more than k with a factor of r^-i for k + i, and of k + 1 and more likewise."""
+        """Tilted chances of k ones and of more, and of k + 1 ones and of more: four rows, for each m.
+
+        Of more, each count that is i above has a factor of r^-i.
+        """
         frequencies, places, rest = self._frequencies(ones), self.places(ones), self.others - ones[-1]
         used, turns = slice(len(frequencies)), (places - places[0]).astype(np.int64)
         first = np.exp(ones[0] * self.of_one[used] + rest * self.of_zero[used] - 1j * places[0] * frequencies)
