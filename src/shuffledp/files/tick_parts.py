@@ -94,7 +94,7 @@ class TickColumn(ColumnPart):
         self._unknown = RowProblem("hold true or false, yes or no, 1 or 0, or nothing where an option is not ticked")
 
     def read(self, column: pa.Array, received: int, *, is_csv: bool) -> Read:
-        """Whether it was ticked, the mask of other answers, and the mask of missing ones."""
+        """Whether an option was ticked, the mask of other answers, and the mask of missing ones."""
         column = plain(column)
         kind = column.type
         missing = np.asarray(column.is_null(nan_is_null=True)) & (not is_csv)

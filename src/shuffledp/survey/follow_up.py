@@ -28,7 +28,7 @@ class Block(Protocol):
 
     @property
     def after(self) -> str | None:
-        """Condition under which it is asked itself."""
+        """Condition under which a question is asked itself."""
 
     @property
     def randomizer(self) -> Question:

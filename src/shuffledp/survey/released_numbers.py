@@ -88,7 +88,7 @@ class ReleasedNumbers:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Rows that are worth comparing: answers that can be given, or words; of two answers, whose shares add up, one."""
+        """Rows that are worth comparing: answers that can be given, or words; of two answers only one."""
         compared = (self.among or self.estimate).compared_targets
         offered = self.column.randomizer.offered
         return tuple(
@@ -97,7 +97,7 @@ class ReleasedNumbers:
 
     @property
     def is_table(self) -> bool:
-        """Whether they are about two answers that were randomized together."""
+        """Whether the numbers are about two answers that were randomized together."""
         return isinstance(self.estimate, CrossTable)
 
 

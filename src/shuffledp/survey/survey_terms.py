@@ -47,7 +47,7 @@ class AskedQuestion:
 
     @property
     def is_of_two(self) -> bool:
-        """Whether it has two answers, so that a sum of ones is the share of the second."""
+        """Whether the question has two answers, so that a sum of ones is the share of the second."""
         return len(self.answers) == 2
 
 

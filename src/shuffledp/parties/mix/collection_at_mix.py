@@ -101,7 +101,7 @@ class CollectionAtMix:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more answers."""
+        """Whether the collection takes no more answers."""
         if self._at_shuffler is None:
             return True
         closes = instant(closes=self.collection.closes)

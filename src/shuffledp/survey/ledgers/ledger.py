@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def is_plan(self) -> bool:
-        """Whether it is a declared plan of several releases."""
+        """Whether the entry is a declared plan of several releases."""
         return self.reserved.count > 1
 
     @property

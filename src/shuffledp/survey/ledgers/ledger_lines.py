@@ -43,7 +43,7 @@ class Charge(Described):
 
     @property
     def promises_nothing(self) -> bool:
-        """Whether it is the charge of a release without a promise, which fits into no budget."""
+        """Whether the charge is of a release without a promise, which fits into no budget."""
         return self.squared >= _MOST
 
     def __add__(self, other: "Charge") -> "Charge":

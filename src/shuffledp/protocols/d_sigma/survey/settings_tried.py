@@ -83,7 +83,7 @@ class Tried(Described):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a shuffle near an order."""
+        """Whether the setting is a shuffle near an order."""
         return self.setting.alpha is not None
 
 
