@@ -4,12 +4,14 @@ import re
 
 import pytest
 
+from shuffledp.accounting import account
 from shuffledp.documents.blocks import PAGE
 from shuffledp.documents.estimate_document import beside_section
+from shuffledp.documents.plans.plan_document import column_document
 from shuffledp.documents.provenance_document import provenance_section
 from shuffledp.documents.words import moved_by_one
 from shuffledp.protocols.shares import Hosts
-from shuffledp.survey import ColumnOutcome, DataFlow, Task
+from shuffledp.survey import ColumnOutcome, DataFlow, Task, plan
 
 PEOPLE = 400
 SPLIT = {"kind": "split-and-mix", "epsilon": 2.0, "lower": 0, "upper": 10}
@@ -73,3 +75,16 @@ def test_a_promise_about_several_releases_is_not_said_to_be_about_one():
     alone, several = (outcome_of({**VECTORS, "releases": releases}) for releases in (1, 3))
     assert "covers this release alone" in text(provenance_section(alone))
     assert "covers 3 such releases together, of which this is one" in text(provenance_section(several))
+
+
+@pytest.mark.parametrize("protocol", [BITS, VECTORS, SPLIT], ids=lambda each: each["kind"])
+def test_a_plan_says_what_is_promised_of_the_fewest_people(protocol):
+    described = {"name": "t", "value": "v", "people": {"expected": PEOPLE}, "release": {"delta": 1e-6}}
+    task = Task.from_dict({**described, "protocol": {**protocol, "dropout_fraction": 0.25}})
+    (column,) = plan(task).columns
+    limits, all_there = column_document(column).limits(PEOPLE), column.statements[0].guarantee.epsilon
+    of_fewest = account(task.column.model(300), delta=1e-6).guarantee.epsilon
+    assert all_there <= of_fewest <= 2.0
+    assert ("Of the fewest the promise is epsilon = 2 at most." in limits) == (all_there < 1.99)
+    alone = plan(Task.from_dict({**described, "protocol": protocol}))
+    assert "Of the fewest" not in column_document(alone.columns[0]).limits(PEOPLE)

@@ -1,24 +1,41 @@
 """Counted bits in words: the plan of a column, with what its buffer costs and what liars can do."""
 
 from collections.abc import Iterable
-from typing import cast
+from typing import ClassVar, cast
 
+from shuffledp.core.guarantees import DifferentialPrivacy
 from shuffledp.core.text import count_of, in_digits
 from shuffledp.documents.blocks import DETAIL, Block, Text, told
 from shuffledp.documents.plans.column_plan_document import ColumnPlanDocument
 from shuffledp.protocols.shares.survey.counted_bits_section import CountedBitsPlan
-from shuffledp.protocols.shares.survey.protocol_section import ProtocolSection
+from shuffledp.protocols.shares.survey.protocol_section import HostedPlan, ProtocolSection
+
+_AS_GOOD = 0.999  # share of the epsilon asked for from which on the two are told apart by nothing
 
 
 class SumPlanDocument(ColumnPlanDocument):
     """Words about the plan of a sum whose randomizer hides nothing before the shuffle."""
 
     __slots__ = ()
+    too_little: ClassVar[str] = "noise would be too little"
+    too_many: ClassVar[str] = ", and for more there is no room"
 
     @property
     def loss(self) -> float:
         """Epsilon that was asked for."""
         return cast(ProtocolSection, self.column.column.randomizer).epsilon
+
+    def limits(self, expected: int) -> str:
+        """Fewest people, whose noise is enough, and most; of the fewest also the promise, where it is a weaker one."""
+        least = cast(HostedPlan | CountedBitsPlan, self.column.of_question).least_people
+        numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
+        stated = self.column.statements[0].guarantee
+        weaker = least < expected and isinstance(stated, DifferentialPrivacy) and stated.epsilon < _AS_GOOD * self.loss
+        promised = f" Of the fewest the promise is epsilon = {in_digits(self.loss, 'exactly')} at most." * weaker
+        return (
+            f"{self.column.value} is released only if {numbers} people answer: with fewer the {self.too_little} "
+            f"({expected - least:,} may stay away, see dropout_fraction){self.too_many}.{promised}"
+        )
 
     def advice(self) -> Text:
         """Warning that the randomizers beside the protocol lose more or less than it."""
@@ -36,6 +53,8 @@ class CountedBitsPlanDocument(SumPlanDocument):
     """Words about the plan of a column whose answers become bits that are counted."""
 
     __slots__ = ()
+    too_little: ClassVar[str] = "coins would be too few"
+    too_many: ClassVar[str] = ""
 
     @property
     def protocol(self) -> CountedBitsPlan:
@@ -53,15 +72,6 @@ class CountedBitsPlanDocument(SumPlanDocument):
         bits = self.protocol
         coins = count_of(bits.coins, "fair coin")
         return f"{bits.num_messages:,} messages of one bit per person ({bits.value_bits:,} of the answer, {coins}),"
-
-    def limits(self, expected: int) -> str:
-        """Fewest people, whose coins are enough, and most, who were planned for."""
-        least = self.protocol.least_people
-        numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
-        return (
-            f"{self.column.value} is released only if {numbers} people answer: with fewer the coins would be too few "
-            f"({expected - least:,} may stay away, see dropout_fraction)."
-        )
 
     def further(self) -> Iterable[Block]:
         """Dangers before the shuffle, the cost of an imperfect buffer, and the reach of liars."""

@@ -92,15 +92,6 @@ class ProtocolPlanDocument(SumPlanDocument):
             "precision costs one bit a message."
         )
 
-    def limits(self, expected: int) -> str:
-        """Fewest people, whose noise is enough, and most, for whom there is room."""
-        least = self.protocol.least_people
-        numbers = f"exactly {expected:,}" if least == expected else f"{least:,} to {expected:,}"
-        return (
-            f"{self.column.value} is released only if {numbers} people answer: with fewer the noise would be too "
-            f"little ({expected - least:,} may stay away, see dropout_fraction), and for more there is no room."
-        )
-
     def further(self) -> Iterable[Block]:
         """The certificate: messages, security and guarantee."""
         found = self.protocol.certificate

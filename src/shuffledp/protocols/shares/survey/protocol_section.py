@@ -204,6 +204,7 @@ class HostedPlan(FamilyPlan):
 
     __slots__ = ()
     hosts: Hosts
+    least_people: int
 
     def to_dict(self) -> dict[str, Any]:
         """All keys, but ``hosts`` at its default."""
