@@ -16,6 +16,7 @@ import shuffledp
 from shuffledp import randomizers
 from shuffledp.core.described import keys_of
 from shuffledp.core.transitions import markdown
+from shuffledp.parties.agreement import agreement_steps
 from shuffledp.parties.relay import rounds
 from shuffledp.parties.service import batches
 from shuffledp.protocols.network.shufflers import relay_protocol
@@ -88,7 +89,9 @@ PAGES: dict[str, tuple[Callable[[], str], ...]] = {
     "randomizers.md": (randomizer_table,),
     "task-file.md": (shuffler_table,),
     "api.md": (name_table,),
-    "protocol.md": tuple(partial(markdown, each.TRANSITIONS) for each in (batches, relay_protocol, rounds)),
+    "protocol.md": tuple(
+        partial(markdown, each.TRANSITIONS) for each in (batches, agreement_steps, relay_protocol, rounds)
+    ),
 }
 
 

@@ -49,7 +49,7 @@ LEVELS = (
     Level("survey", ("survey",)),
     Level("edges", ("files", "documents")),
     Level("what parties share", ("http", "client")),
-    Level("the issuer of tokens", ("issuer",)),
+    Level("the issuer of tokens, hosts of one sum", ("issuer", "agreement")),
     Level("parties", ("service", "distributed", "planner")),
     Level("above the parties", ("relay", "demo", "organizer", "mix", "kit")),
     Level("command line", ("cli", "__main__"), siblings_may_import=True),

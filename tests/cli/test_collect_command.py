@@ -184,7 +184,7 @@ def test_a_relay_is_named_and_makes_no_number_smaller(folder):
         ({}, ["--closes", "9000-12-01", "--every", 499], "--every must be at least minimum_batch=500"),
         ({}, ["--closes", "9000-12-01", "--shuffler", "http://mixer.example"], "--shuffler must be an https address"),
         ({}, ["--closes", "9000-12-01", "--web", "https://ask.example/x?y"], "--web must be an address such as"),
-        ({}, ["--closes", "9000-12-01", "--shuffler-key", "office.pem"], "--shuffler-key must be the shuffler's"),
+        ({}, ["--closes", "9000-12-01", "--shuffler-key", "office.pem"], "must be given equally often; got 1 and 2"),
         ({}, ["--closes", "9000-12-01", "--analyzer-key", "absent"], "a public key file must be readable"),
         ({}, ["--closes", "9000-12-01", *3 * OBLIVIOUS[2:4]], "--relay must be given twice at most; got 3"),
         ({}, ["--closes", "9000-12-01", *OBLIVIOUS[:4]], "gateway_key must be given for transport='oblivious'"),

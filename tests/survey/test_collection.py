@@ -77,7 +77,7 @@ DELAYED = {"kind": "imperfect", "imperfection": 0.1, "construction": "delay", "o
                 people={"expected": 1000},
             )
             | {"randomizer": None},
-            "hosts above 1",
+            "shufflers must be as many as the hosts of the task, 2; got 1",
         ),
     ],
     ids=["none", "delays by row", "network", "people", "hosts"],

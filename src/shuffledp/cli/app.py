@@ -34,6 +34,7 @@ from shuffledp.cli.plan_command import audit, plan, planner
 from shuffledp.cli.release_command import analyze, demo, randomize, run, shuffle
 from shuffledp.cli.send_command import send
 from shuffledp.core.errors import (
+    AgreementError,
     BatchTooSmallError,
     BudgetExceededError,
     ContradictionError,
@@ -48,6 +49,7 @@ EXIT_CODES = {
     BatchTooSmallError: 4,
     InputDataError: 3,
     BudgetExceededError: 7,
+    AgreementError: 8,
     ShuffleDPError: 2,
 }
 

@@ -38,7 +38,7 @@ from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 if TYPE_CHECKING:
     from shuffledp.documents.blocks import Block
     from shuffledp.parties.relay.directory import Directory
-    from shuffledp.survey import Collection
+    from shuffledp.survey import Collection, Service
 
 collect_app = typer.Typer(
     name="collect",
@@ -59,8 +59,13 @@ def _collect() -> None:
 def new(
     task: TaskFile,
     *,
-    shuffler: Annotated[str, typer.Option(metavar="URL", help="Where reports are sent to.")],
-    shuffler_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file.")],
+    shuffler: Annotated[
+        list[str], typer.Option(metavar="URL", help="Where reports are sent to; once for each host of a sum.")
+    ],
+    shuffler_key: Annotated[
+        list[Path],
+        typer.Option(metavar="FILE", readable=False, help="The shuffler's public key file; once for each, in order."),
+    ],
     analyzer_key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The analyzer's public key file.")],
     closes: Annotated[str, typer.Option(metavar="DATE", help="In UTC: the end of a day, or 2026-12-01T12:00:00Z.")],
     output: Annotated[Path, typer.Option(metavar="COLLECTION", help="The collection file to write.")],
@@ -88,12 +93,14 @@ def new(
     from shuffledp.parties.relay.directory import Directory
     from shuffledp.survey import Collection, PartyNames, Task
 
-    _check_addresses(shuffler=shuffler, analyzer=analyzer, issuer=passage.issuer, web=web)
+    shufflers = _shufflers(shuffler, shuffler_key)
+    _check_addresses(analyzer=analyzer, issuer=passage.issuer, web=web)
     _check_pairs(issuer=passage.issuer, issuer_key=passage.issuer_key, page_name=names.page_name, web=web)
     listed = None if directory is None else Directory.read(directory)
     collection = Collection.new(
         Task.read(task),
-        shuffler=service_of(shuffler, shuffler_key),
+        shuffler=shufflers[0],
+        further_shufflers=tuple(shufflers[1:]),
         analyzer=service_of(analyzer or "", analyzer_key),
         opens=None if opens is None else written(instant(opens=opens)),
         closes=end_of_day(closes),
@@ -126,10 +133,15 @@ def show(collection: CollectionFile, *, json: Json = False) -> None:
 def close(
     collection: CollectionFile,
     *,
-    key: Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The shuffler's private key file.")],
+    key: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", readable=False, help="The shuffler's private key file; of several, one's or the analyst's."
+        ),
+    ],
     ca: Certificates = None,
 ) -> None:
-    """Close a collection before its date, which only the shuffler's key can.
+    """Close a collection before its date, which only the shuffler's key can; all hosts of a sum are told.
 
     What was taken in is shuffled and handed on if there are enough reports, and destroyed if there are not. Where there
     is an issuer, it is told, too: it signs no more, and forgets who has taken part.
@@ -139,15 +151,16 @@ def close(
     from shuffledp.files.key_files import read_key
     from shuffledp.parties.service.client import answer_to, new_client
     from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
-    from shuffledp.parties.wire.keys import ShufflerKey
+    from shuffledp.parties.wire.keys import AnalyzerKey, ShufflerKey
     from shuffledp.survey import Collection
 
     read, held = Collection.read(collection), read_key(key)
-    if not isinstance(held, ShufflerKey):
+    if not isinstance(held, (ShufflerKey, AnalyzerKey) if read.further_shufflers else ShufflerKey):
         raise InvalidParameterError(f"--key must be the shuffler's; got {key}, which is an analyzer's.")
     body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
     with new_client(certificates=ca) as client:
-        answer_to(client, "POST", f"{read.shuffler.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
+        for each in read.hosts:
+            answer_to(client, "POST", f"{each.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
         found, untold = status_of(read, ca), None
         if found["phase"] == "open":
             raise RemoteProtocolError(
@@ -182,6 +195,17 @@ def _show(collection: "Collection", written: Path | None, *, as_json: bool, ledg
         blocks = (*told(f"Its release is reserved in {ledger}, as entry {collection.id.hex()[:12]}."), *blocks)
     files = Section(anchor="files", title="Files", blocks=blocks)
     show_document(lambda: collection_document(collection).followed_by(files))
+
+
+def _shufflers(urls: list[str], keys: list[Path]) -> "list[Service]":
+    """Shufflers at these addresses with their keys, in their order."""
+    for each in urls:
+        _check_addresses(shuffler=each)
+    if len(urls) != len(keys):
+        raise InvalidParameterError(
+            f"--shuffler and --shuffler-key must be given equally often; got {len(urls)} and {len(keys)}."
+        )
+    return list(map(service_of, urls, keys))
 
 
 def _check_pairs(*, issuer: str | None, issuer_key: Path | None, page_name: str | None, web: str | None) -> None:

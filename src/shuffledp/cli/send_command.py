@@ -177,7 +177,7 @@ class _Device:
     def answer(self, values: Sequence[str], public: Sequence[str], invitation: Path | None) -> "Receipt":
         """The receipt of this answer, or of an earlier answer that was not sent yet."""
         from shuffledp.files.devices import randomize_each
-        from shuffledp.parties.service.device_memory import DeviceMemory, answer_once
+        from shuffledp.parties.service.device_memory import DeviceMemory, answer_hosts, answer_once
         from shuffledp.parties.service.device_token import DeviceToken
 
         memory = DeviceMemory(self.collection.id, self.folder)
@@ -186,6 +186,8 @@ class _Device:
         token = "" if own is None else self._token(own, invitation)
         typed = answers_typed(self.collection, values, public, ask=left is None)
         randomized = partial(randomize_each, self.collection.task, typed)
+        if self.collection.further_shufflers:
+            return answer_hosts(self.collection, randomized, memory, self.client, patience=self.patience)
         receipt = answer_once(self.collection, randomized, memory, self.client, patience=self.patience, token=token)
         if own is not None and not receipt.refused:
             own.spent()

@@ -61,5 +61,9 @@ class UndecryptableReportError(RemoteProtocolError):
     """Report that was sealed to another key, collection or column, or changed after it was sealed."""
 
 
+class AgreementError(ShuffleDPError, RuntimeError):
+    """Hosts of a sum that never agree on whose shares are complete, so that nothing is released."""
+
+
 class EngineError(ShuffleDPError, RuntimeError):
     """Failure of the cluster that runs a job, or of one of the job's tasks; the error shows no data."""

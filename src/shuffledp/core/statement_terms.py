@@ -47,6 +47,7 @@ class Trust(StrEnum):
 
     ALL_SHARES = "all-shares"
     SHARES_APART = "shares-apart"
+    HOSTS_APART = "hosts-apart"
     ALL_BITS = "all-bits"
     NOT_TOGETHER = "not-together"
     FIRST_ROUND = "first-round"
@@ -96,13 +97,15 @@ class Trust(StrEnum):
 
 _DANGERS = {
     *(Trust.ALL_SHARES, Trust.SHARES_APART, Trust.FIRST_ROUND, Trust.LOCAL_NETWORK, Trust.PAGE_AT_SHUFFLER),
-    *(Trust.ALL_BITS, Trust.NOT_TOGETHER, Trust.PAGE, Trust.ONE_ANSWER, Trust.BLANKET),
+    *(Trust.HOSTS_APART, Trust.ALL_BITS, Trust.NOT_TOGETHER, Trust.PAGE, Trust.ONE_ANSWER, Trust.BLANKET),
 }
 _TRUST_IN_WORDS = {
     Trust.ALL_SHARES: "nobody but the shuffler has all messages of one person, for whoever has them reads the answer; "
     "and no device lies, for a single one moves the mean by any amount",
     Trust.SHARES_APART: "nobody has all messages of one person, for whoever has them reads the answer, as an operator "
     "does who plays all hosts; and no device lies, for a single one moves the mean by any amount",
+    Trust.HOSTS_APART: "no more hosts work with the analyst than the plan counts on, for beyond that nothing is left "
+    "of what is promised, and all of them together read each answer",
     Trust.ALL_BITS: "nobody but the shuffler has all messages of one person, for whoever has them counts the ones and "
     "all but reads the answer",
     Trust.NOT_TOGETHER: "the shuffler and the analyst never work together, for then nothing is left: together they "
@@ -145,6 +148,7 @@ _TRUST_IN_WORDS = {
 _TRUSTED = {
     Trust.ALL_SHARES: "messages only at the shuffler",
     Trust.SHARES_APART: "messages of a person never in one place",
+    Trust.HOSTS_APART: "no more hosts together than planned",
     Trust.ALL_BITS: "bits only at the shuffler",
     Trust.NOT_TOGETHER: "shuffler and analyst apart",
     Trust.FIRST_ROUND: "first receivers",

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
-from shuffledp.core import validate
 from shuffledp.core.described import Described, canonical_json
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.core.instants import instant, written
@@ -24,10 +23,11 @@ from shuffledp.core.validate import invalid
 from shuffledp.parties.wire.keys import Role, from_text, in_text
 from shuffledp.parties.wire.published_keys import KeyState, PublishedKey
 from shuffledp.parties.wire.tokens import BLIND_RSA, TokenChallenge
-from shuffledp.survey.addresses import check_address, same_host
+from shuffledp.survey.addresses import check_address
 from shuffledp.survey.bound_directory import BoundDirectory
 from shuffledp.survey.data_flow import Provenance
-from shuffledp.survey.parties import PartyNames, Service, check_behind_relays
+from shuffledp.survey.parties import HOSTS, PartyNames, Service, check_parties, host_role
+from shuffledp.survey.pools import Pool
 from shuffledp.survey.section import read_whole
 from shuffledp.survey.solved_models import solved_models, without_models
 from shuffledp.survey.task import Task, require_service
@@ -46,8 +46,8 @@ _UNSAID: dict[str, Any] = {  # defaults that the file leaves out
     **dict.fromkeys(("ready_made", "demonstration", "local", "reminders"), False),
     "transport": "direct",
     "names": {},
+    "further_shufflers": [],
 }
-TRANSPORTS = ("direct", "token", "oblivious")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,7 @@ class Collection(Described):
         local: whether one operator runs all of it inside a local network over plain http, for which browsers do not
             encrypt; then all that comes of it says so.
         reminders: whether the issuer tells the analyst, three times at most, which invitations gave no token yet.
+        further_shufflers: the other hosts of a sum, after ``shuffler``, each of whom gets a share of every answer.
         version: of the protocol.
 
     Raises:
@@ -114,6 +115,7 @@ class Collection(Described):
     demonstration: bool = False
     local: bool = False
     reminders: bool = False
+    further_shufflers: tuple[Service, ...] = ()
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -140,64 +142,16 @@ class Collection(Described):
                 raise invalid(f"the {role}'s", **{f"{role}_key": f"the {key.role}'s"})
         if self.result is not None:
             check_address(result=self.result)
-        self._check_fetching()
-        self._check_transport()
-        self._check_local()
+        check_parties(self)
 
-    def _check_local(self) -> None:
-        """Refuse plain http of a network unless the collection is local, and a local one with several operators."""
-        for role, url in self.addresses.items():
-            if url:
-                check_address(self.local, **{role: url})
-        if not self.local:
-            return
-        if self.transport != "direct" or not self.analyzer.fetches:
-            raise invalid(
-                "left out but for one operator: transport direct, and an analyzer without address", local=True
-            )
-        for column in self.task.columns:
-            if column.randomizer.needs_apart:
-                raise invalid(
-                    f"left out for {column.randomizer.kind!r} reports: without a shuffler apart from the analyst they "
-                    "tell nearly everything",
-                    local=True,
-                )
-        if self.page is not None and not same_host(self.page.url, self.shuffler.url):
-            raise invalid("on the shuffler's host where one operator runs all in a local network", page=self.page.url)
+    @property
+    def hosts(self) -> tuple[Service, ...]:
+        """Shufflers of the collection, in their order: one, or the hosts of a sum."""
+        return (self.shuffler, *self.further_shufflers)
 
-    def _check_fetching(self) -> None:
-        """Refuse an analyzer without an address in a walk, or without a date until which batches wait."""
-        if self.analyzer.fetches and self.directory is not None:
-            raise invalid("an address where members pass reports on", analyzer=self.analyzer.url)
-        if self.analyzer.fetches == (self.fetch_by is None):
-            raise invalid("given for an analyzer without an address, and for no other", fetch_by=self.fetch_by)
-        if self.fetch_by is not None and instant(fetch_by=self.fetch_by) <= instant(closes=self.closes):
-            raise invalid(f"after closes={self.closes}", fetch_by=self.fetch_by)
-
-    def _check_transport(self) -> None:
-        """Refuse a relay, gateway key or issuer that is missing for the transport, or that it does not need."""
-        validate.one_of(TRANSPORTS, transport=self.transport)
-        if self.directory is not None and self.transport != "direct":
-            raise invalid("direct where members pass reports on", transport=self.transport)
-        wanted = "given" if self.is_oblivious else "absent"
-        for name, given in (("relay", self.relay), ("gateway_key", self.gateway)):
-            if (given is None) == self.is_oblivious:
-                raise InvalidParameterError(f"{name} must be {wanted} for transport={self.transport!r}.")
-        needed = {"direct": False, "token": True}.get(self.transport, self.issuer is not None)
-        if needed != (self.issuer is not None):
-            wanted = "given" if needed else "absent"
-            raise InvalidParameterError(f"issuer must be {wanted} for transport={self.transport!r}.")
-        if self.ready_made and self.issuer is None:
-            raise invalid("left out without an issuer, who makes tokens", ready_made=self.ready_made)
-        if self.reminders and (self.issuer is None or self.ready_made or self.every is not None):
-            raise invalid("left out but for one batch, and an issuer that signs blindly", reminders=self.reminders)
-        for name in ("relay", "issuer"):
-            if getattr(self.names, name) is not None and getattr(self, name) is None:
-                raise InvalidParameterError(f"{name}_name must be left out where there is no {name}.")
-        if self.second_relay is not None and self.relay is None:
-            raise invalid("absent without a relay", second_relay=self.second_relay)
-        if self.relays:
-            check_behind_relays(self.shuffler, self.addresses)
+    def pools_at(self, host: int) -> tuple[Pool, ...]:
+        """Pools of one shuffler, by its number from 0, in the order of a person's messages."""
+        return tuple(pool for pool in self.task.pools if pool.host == host)
 
     @property
     def keys(self) -> dict[Role, PublishedKey]:
@@ -326,7 +280,8 @@ class Collection(Described):
         page = None if self.page is None else self.page.url
         served = {"shuffler": self.shuffler.url, "analyzer": self.analyzer.url or None}
         second = {} if self.second_relay is None else {"second_relay": self.second_relay}
-        return {**served, "issuer": issuer, "page": page, "relay": self.relay, **second}
+        further = {host_role(number): each.url for number, each in enumerate(self.further_shufflers, 1)}
+        return {**served, "issuer": issuer, "page": page, "relay": self.relay, **second, **further}
 
     @property
     def relays(self) -> tuple[str, ...]:
@@ -344,9 +299,11 @@ class Collection(Described):
 
     def parties(self, *, fingerprints: bool = True) -> tuple[Party, ...]:
         """Parties that people must trust: names, addresses and key fingerprints; for walks there is no shuffler."""
-        served = {} if self.directory is not None else {"shuffler": self.shuffler}
+        served = {} if self.directory is not None or self.further_shufflers else {"shuffler": self.shuffler}
         served |= {"analyzer": self.analyzer} | ({} if self.issuer is None else {"issuer": self.issuer})
         known = {role: each.words if fingerprints or each.fetches else each.url for role, each in served.items()}
+        if self.further_shufflers:
+            known = {HOSTS: "; ".join(each.words if fingerprints else each.url for each in self.hosts)} | known
         known |= {"relay": " or ".join(self.relays)} if self.relays else {}
         known |= {} if self.page is None else {"page": self.page.words}
         told = {"analyzer": "analyst"}

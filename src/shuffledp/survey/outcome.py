@@ -175,8 +175,9 @@ class ColumnOutcome(WithFiles):
     @property
     def how_answered(self) -> tuple[str, ...]:
         """Warnings about how reports came: from a demonstration, or to parties with one operator."""
-        shown = (*((DEMONSTRATION,) if self.demonstration else ()), *self.model.local.played_by_one)
         trust = self.release.statements[0].trust
+        played = () if Trust.HOSTS_APART in trust and Trust.OPERATOR not in trust else self.model.local.played_by_one
+        shown = (*((DEMONSTRATION,) if self.demonstration else ()), *played)
         if Trust.LOCAL_NETWORK in trust:
             return (*shown, LOCAL_NETWORK)
         alone = self.flow.collected is not None and Trust.OPERATOR in trust

@@ -1,4 +1,4 @@
-"""The parties of a collection: addresses, keys and names, and which parties share an address."""
+"""The parties of a collection: addresses, keys and names, which share an address, and who must be apart from whom."""
 
 import socket
 import threading
@@ -7,15 +7,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from shuffledp.core import validate
 from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.instants import instant
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.parties.wire.keys import Role
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey.addresses import LOCAL, check_address, host_of, same_host
 
+if TYPE_CHECKING:
+    from shuffledp.survey.collection import Collection
+
+HOSTS = "hosts of the shuffles"  # role of several shufflers together, in statements
+TRANSPORTS = ("direct", "token", "oblivious")
 _LONGEST_NAME = 80
 _SECONDS_TO_LOOK_UP = 2.0  # limit for all names together
 
@@ -106,8 +113,18 @@ class PartyNames(Described):
             >>> PartyNames(shuffler="University of X").beside("shuffler", "https://mixer.example.org")
             '"University of X", https://mixer.example.org'
         """
-        name = getattr(self, role)
+        name = getattr(self, role, None)  # further shufflers have no name
         return address if name is None else f'"{name}", {address}'
+
+
+def host_role(number: int) -> str:
+    """Role of a shuffler by its number from 0: the first has no number, and the others are counted from 2.
+
+    Example:
+        >>> host_role(0), host_role(2)
+        ('shuffler', 'shuffler_3')
+    """
+    return "shuffler" if number == 0 else f"shuffler_{number + 1}"
 
 
 def check_behind_relays(shuffler: Service, addresses: Mapping[str, str | None]) -> None:
@@ -168,3 +185,105 @@ def _look_up(host: str, found: dict[str, set[str]]) -> None:
     """Add the network addresses of a host, if there are any."""
     with suppress(OSError, UnicodeError):
         found[host] = {str(each[4][0]) for each in socket.getaddrinfo(host, None)}
+
+
+# ---- checks of a collection's parties --------------------------------------------------------------------------------
+
+
+def check_parties(collection: "Collection") -> None:
+    """Refuse parties that are missing, that nobody needs, or that are not apart.
+
+    Raises:
+        InvalidParameterError: with the first fault.
+    """
+    _check_fetching(collection)
+    _check_transport(collection)
+    _check_local(collection)
+    _check_hosts(collection)
+
+
+def _check_hosts(collection: "Collection") -> None:
+    """Refuse another number of shufflers than the task has hosts, and hosts that are not apart from each other."""
+    wanted = {
+        1 + max(pool.host for pool in collection.task.pools if pool.column is each) for each in collection.task.columns
+    }
+    if len(wanted) > 1:
+        raise invalid("the same for all columns of a collection", hosts=sorted(wanted))
+    if wanted != {len(collection.hosts)}:
+        raise InvalidParameterError(
+            f"shufflers must be as many as the hosts of the task, {max(wanted)}; got {len(collection.hosts)}."
+        )
+    if not collection.further_shufflers:
+        return
+    if collection.directory is not None or collection.every is not None or collection.local or collection.is_oblivious:
+        raise InvalidParameterError(
+            "several shufflers must go without a directory, every, local and a relay: they agree once, at the close."
+        )
+    if not collection.analyzer.fetches:
+        raise invalid(
+            "left out with several shufflers: who fetches carries their agreement", analyzer=collection.analyzer.url
+        )
+    for each in collection.further_shufflers:
+        if each.key.role is not Role.SHUFFLER:
+            raise invalid("the shuffler's", shuffler_key=f"the {each.key.role}'s")
+    for one, other in combinations(collection.hosts, 2):
+        if set(one.key.several) & set(other.key.several):
+            raise InvalidParameterError("the keys of several shufflers must be different; two are the same.")
+        if one.url == other.url or (same_host(one.url, other.url) and not (one.is_local and collection.demonstration)):
+            raise invalid("of different hosts, since two on one host are one operator", shufflers=[one.url, other.url])
+
+
+def _check_local(collection: "Collection") -> None:
+    """Refuse plain http of a network unless the collection is local, and a local one with several operators."""
+    for role, url in collection.addresses.items():
+        if url:
+            check_address(collection.local, **{role: url})
+    if not collection.local:
+        return
+    if collection.transport != "direct" or not collection.analyzer.fetches:
+        raise invalid("left out but for one operator: transport direct, and an analyzer without address", local=True)
+    for column in collection.task.columns:
+        if column.randomizer.needs_apart:
+            raise invalid(
+                f"left out for {column.randomizer.kind!r} reports: without a shuffler apart from the analyst they "
+                "tell nearly everything",
+                local=True,
+            )
+    if collection.page is not None and not same_host(collection.page.url, collection.shuffler.url):
+        raise invalid("on the shuffler's host where one operator runs all in a local network", page=collection.page.url)
+
+
+def _check_fetching(collection: "Collection") -> None:
+    """Refuse an analyzer without an address in a walk, or without a date until which batches wait."""
+    if collection.analyzer.fetches and collection.directory is not None:
+        raise invalid("an address where members pass reports on", analyzer=collection.analyzer.url)
+    if collection.analyzer.fetches == (collection.fetch_by is None):
+        raise invalid("given for an analyzer without an address, and for no other", fetch_by=collection.fetch_by)
+    if collection.fetch_by is not None and instant(fetch_by=collection.fetch_by) <= instant(closes=collection.closes):
+        raise invalid(f"after closes={collection.closes}", fetch_by=collection.fetch_by)
+
+
+def _check_transport(collection: "Collection") -> None:
+    """Refuse a relay, gateway key or issuer that is missing for the transport, or that it does not need."""
+    validate.one_of(TRANSPORTS, transport=collection.transport)
+    if collection.directory is not None and collection.transport != "direct":
+        raise invalid("direct where members pass reports on", transport=collection.transport)
+    wanted = "given" if collection.is_oblivious else "absent"
+    for name, given in (("relay", collection.relay), ("gateway_key", collection.gateway)):
+        if (given is None) == collection.is_oblivious:
+            raise InvalidParameterError(f"{name} must be {wanted} for transport={collection.transport!r}.")
+    needed = {"direct": False, "token": True}.get(collection.transport, collection.issuer is not None)
+    if needed != (collection.issuer is not None):
+        wanted = "given" if needed else "absent"
+        raise InvalidParameterError(f"issuer must be {wanted} for transport={collection.transport!r}.")
+    if collection.ready_made and collection.issuer is None:
+        raise invalid("left out without an issuer, who makes tokens", ready_made=collection.ready_made)
+    if collection.reminders and (collection.issuer is None or collection.ready_made or collection.every is not None):
+        raise invalid("left out but for one batch, and an issuer that signs blindly", reminders=collection.reminders)
+    for name in ("relay", "issuer"):
+        if getattr(collection.names, name) is not None and getattr(collection, name) is None:
+            raise InvalidParameterError(f"{name}_name must be left out where there is no {name}.")
+    if collection.second_relay is not None and collection.relay is None:
+        raise invalid("absent without a relay", second_relay=collection.second_relay)
+    if collection.relays:
+        check_behind_relays(collection.shuffler, collection.addresses)

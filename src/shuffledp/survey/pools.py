@@ -18,7 +18,7 @@ class Pool:
             sealed for.
         column: what the messages are about.
         messages: of each person.
-        host: number of the shuffler that mixes it.
+        host: number of the shuffler that mixes it; hosts take turns, so that each has as many of every value.
     """
 
     number: int
@@ -44,5 +44,12 @@ def pools_of(columns: Sequence[Column]) -> tuple[Pool, ...]:
         [(0, 4)]
     """
     models = [(column, column.randomizer.randomizer().model) for column in columns]
-    several = [(column, model.messages_per_round) for column, model in models for _ in range(model.num_pools)]
-    return tuple(Pool(number=number, column=column, messages=each) for number, (column, each) in enumerate(several))
+    several = [
+        (column, model.messages_per_round, number % model.num_hosts)
+        for column, model in models
+        for number in range(model.num_pools)
+    ]
+    return tuple(
+        Pool(number=number, column=column, messages=each, host=host)
+        for number, (column, each, host) in enumerate(several)
+    )

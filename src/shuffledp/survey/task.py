@@ -260,6 +260,11 @@ class Task:
         return pools_of(self.columns)
 
     @property
+    def num_hosts(self) -> int:
+        """Number of shufflers that pools are spread over."""
+        return 1 + max(pool.host for pool in self.pools)
+
+    @property
     def messages(self) -> tuple[Pool, ...]:
         """The pool of each message that one person sends, in their order."""
         return tuple(pool for pool in self.pools for _ in range(pool.messages))
@@ -333,9 +338,6 @@ def require_service(task: Task, *, relayed: bool) -> None:
     reasons = {
         f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
-        "hosts above 1 in [protocol]": "one shuffler takes all shares, and several are not served yet"
-        if any(column.randomizer.randomizer().model.num_hosts > 1 for column in task.columns)
-        else None,
         "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
         "id in [people]": "a report that names a person hides nobody" if task.people.id else None,
     }

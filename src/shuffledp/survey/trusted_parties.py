@@ -22,7 +22,8 @@ def trust_of(collection: "Collection") -> tuple[Trust, ...]:
     at_shuffler = serves_page(collection)
     losses = (column.randomizer.randomizer().model.epsilon0 for column in collection.task.columns)
     more = {
-        Trust.NOT_TOGETHER: any(map(math.isinf, losses)),
+        Trust.HOSTS_APART: bool(collection.further_shufflers),
+        Trust.NOT_TOGETHER: not collection.further_shufflers and any(map(math.isinf, losses)),
         Trust.PAGE_AT_SHUFFLER: at_shuffler,
         Trust.PAGE: collection.page is not None and not at_shuffler,
         Trust.READY_MADE_TOKENS: collection.ready_made,
@@ -53,12 +54,14 @@ def serves_page(collection: "Collection") -> bool:
 
     Not of a collection of one operator in a local network, who is named for everything.
     """
-    return collection.page is not None and not collection.local and _is_at(collection.page.url, collection.shuffler.url)
+    page = None if collection.local else collection.page
+    return page is not None and any(_is_at(page.url, each.url) for each in collection.hosts)
 
 
 def gives_tokens(collection: "Collection") -> bool:
     """Whether the shuffler is the issuer of the tokens, too."""
-    return collection.issuer is not None and _is_at(collection.issuer.url, collection.shuffler.url)
+    issuer = collection.issuer
+    return issuer is not None and any(_is_at(issuer.url, each.url) for each in collection.hosts)
 
 
 def _is_at(url: str, shuffler: str) -> bool:

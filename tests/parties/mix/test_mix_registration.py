@@ -446,7 +446,7 @@ def test_a_registration_whose_store_the_disk_did_not_take_goes_on_when_it_comes_
                 raise StorageError("full")
 
             with monkeypatch.context() as disk:
-                disk.setattr(collection_at_mix, "ReportStore", full)
+                disk.setattr(collection_at_mix, "store_of", full)
                 refused = kind(await mix.register(survey.collection))
             again = kind(await mix.register(survey.collection))
             return refused, again, (await mix.page(survey.collection)).content == survey.html

@@ -15,7 +15,8 @@ from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.service.analyzer_app import analyzer_app
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.service.forwarder import Forwarder
 from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.shuffler_app import shuffler_app

@@ -11,13 +11,17 @@ from contracts.transition_tables import by_step, by_table
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.parties.service.batches import (
     TRANSITIONS,
+    Agreed,
     Clean,
     CloseAsked,
     Delivered,
     Destroy,
+    Disagreed,
     Drained,
     End,
     Event,
+    Freeze,
+    Keep,
     MakeBatch,
     Phase,
     ReleaseRule,
@@ -30,6 +34,8 @@ from shuffledp.parties.service.batches import (
 AT_CLOSE = ReleaseRule(closes=100.0, minimum=10)
 EVERY = ReleaseRule(closes=100.0, minimum=10, every=20)
 FETCHED = ReleaseRule(closes=100.0, minimum=10, fetch_by=200.0)
+HOST = ReleaseRule(closes=100.0, minimum=10, fetch_by=200.0, agrees=True)
+RULES = [AT_CLOSE, EVERY, FETCHED, HOST]
 ORDER = list(Phase)
 
 
@@ -79,6 +85,18 @@ def test_batches_that_nobody_has_fetched_in_time_are_destroyed():
     assert step(Phase.RELEASED, Tick(200.0), FETCHED) == (Phase.RELEASED, ())
 
 
+def test_a_host_makes_no_batch_before_all_have_agreed():
+    assert step(Phase.CLOSING, Drained(12, 0), HOST) == (Phase.AGREEING, (Freeze(),))
+    assert step(Phase.CLOSING, Drained(9, 0), HOST) == (Phase.DESTROYED, (End(),))
+    assert step(Phase.AGREEING, Tick(199.9), HOST) == (Phase.AGREEING, ())
+    assert step(Phase.AGREEING, Agreed(11, 0), HOST) == (Phase.CLOSED, (Keep(), MakeBatch(11), End()))
+    assert step(Phase.AGREEING, Agreed(11, 1), HOST) == (Phase.CLOSED, (End(),))  # after a crash between the two
+    assert step(Phase.AGREEING, Disagreed(), HOST) == (Phase.DESTROYED, (End(),))
+    assert step(Phase.AGREEING, Tick(200.0), HOST) == (Phase.DESTROYED, (End(), Destroy(), Clean()))
+    for phase in set(Phase) - {Phase.AGREEING}:
+        assert step(phase, Agreed(11, 0), HOST) == step(phase, Disagreed(), HOST) == (phase, ())
+
+
 @pytest.mark.parametrize("phase", ORDER[2:])
 def test_nothing_is_stored_after_the_close(phase):
     with pytest.raises(LocalProtocolError, match="while a collection is open"):
@@ -98,13 +116,15 @@ EVENTS = st.lists(
         st.just(CloseAsked()),
         st.integers(0, 30).map(Stored),
         st.builds(Drained, st.integers(0, 30), st.integers(0, 2)),
+        st.builds(Agreed, st.integers(10, 30), st.integers(0, 1)),
+        st.just(Disagreed()),
         st.integers(0, 2).map(Delivered),
     ),
     max_size=12,
 )
 
 
-@given(EVENTS, st.sampled_from([AT_CLOSE, EVERY, FETCHED]))
+@given(EVENTS, st.sampled_from(RULES))
 def test_whatever_happens_phases_never_go_back_and_no_batch_is_too_small(events, rule):
     phases, phase = [Phase.OPEN], Phase.OPEN
     for event in events:
@@ -122,11 +142,13 @@ EVENTS = [
     CloseAsked(),
     *(Stored(waiting) for waiting in (0, 9, 10, 19, 20, 45)),
     *(Drained(waiting, made) for waiting in (0, 9, 10, 45) for made in (0, 1, 3)),
+    *(Agreed(11, made) for made in (0, 1)),
+    Disagreed(),
     *(Delivered(left) for left in (0, 1, 2)),
 ]
 
 
-@pytest.mark.parametrize("rule", [AT_CLOSE, EVERY, FETCHED], ids=["at the close", "every 20", "fetched"])
+@pytest.mark.parametrize("rule", RULES, ids=["at the close", "every 20", "fetched", "one of several hosts"])
 @pytest.mark.parametrize("phase", Phase)
 def test_the_table_says_of_every_phase_and_event_what_the_step_does(phase, rule):
     assert {type(each) for each in EVENTS} == set(get_args(Event))
@@ -140,7 +162,7 @@ def test_every_row_of_the_table_is_reached():
     reached = {
         each
         for each in TRANSITIONS
-        for rule in (AT_CLOSE, EVERY, FETCHED)
+        for rule in RULES
         for event in EVENTS
         if by_table([each], each.state, event, None, rule=rule) is not None
     }

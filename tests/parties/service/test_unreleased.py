@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -171,8 +170,8 @@ def test_a_demonstration_does_not_take_such_a_statement_for_a_release(tmp_path, 
     (tmp_path / "releases").mkdir()
     (tmp_path / "release").rename(tmp_path / "releases" / Path(demonstration.COLLECTION_FILE).stem)
     (tmp_path / "analyzer.log").write_text("".join(log.lines))
-    enough = httpx.Response(200, json={"at_least_minimum": True})
-    monkeypatch.setattr(demonstration, "answer_to", lambda *_, **__: enough)
+    monkeypatch.setattr(demonstration, "status_of", lambda *_, **__: {"at_least_minimum": True})
+    monkeypatch.setattr(demonstration, "answer_to", lambda *_, **__: None)
     shown = demonstration.Demonstration(parties.collection, parties.shuffler_key, tmp_path)
     with pytest.raises(RemoteProtocolError, match=r"must write a release; its log says: .*seen-not-released"):
         shown.release()

@@ -15,7 +15,7 @@ import pytest
 from parties.service.given import Parties
 from parties.wire import page_client
 from shuffledp.parties.service.batches import Phase
-from shuffledp.parties.service.collection_at_shuffler import terms_of
+from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.service.intake import refusal
 from shuffledp.parties.wire.grammar import UploadRequest
 from shuffledp.parties.wire.hpke import Opener

@@ -63,7 +63,7 @@ def _dangers(collection: Collection) -> Iterator[str]:
     if collection.local:
         yield LOCAL_NETWORK
     elif roles := collection.one_operator:
-        who = [f"the {_CALLED.get(role, role)} ({collection.addresses[role]})" for role in roles]
+        who = [f"the {_CALLED.get(role, role).replace('_', ' ')} ({collection.addresses[role]})" for role in roles]
         said = f"One operator runs {listed(who)}, as far as their addresses tell: it could see who sent which report."
         yield said_of_one_operator(collection.promised(), said)
         for column in collection.task.columns if {"shuffler", "analyzer"} <= set(roles) else ():
@@ -97,7 +97,10 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
         rule = f"whenever there are {collection.every:,}, and the rest {rule}"
     asked = "; ".join(_question(column) for column in task.columns)
     bound = collection.directory
-    shuffler: tuple[tuple[str, str], ...] = (("Shuffler", _party(collection, "shuffler")),)
+    shuffler: tuple[tuple[str, str], ...] = (
+        ("Shuffler", _party(collection, "shuffler")),
+        *((f"Shuffler {number}", _words(each)) for number, each in enumerate(collection.further_shufflers, 2)),
+    )
     if bound is not None:
         rule = "when more than half of all have voted that they saw the same rounds"
         shuffler = (
@@ -160,8 +163,12 @@ def _issuer(collection: Collection) -> str:
 def _party(collection: Collection, role: str) -> str:
     """A party with a key, by name, address and fingerprint."""
     party: Service = getattr(collection, role)
+    return collection.named(role, known_by=_words(party))
+
+
+def _words(party: Service) -> str:
     more = len(party.key.successors)
-    return collection.named(role, known_by=party.words) + (f", and {count_of(more, 'successor')}" if more else "")
+    return party.words + (f", and {count_of(more, 'successor')}" if more else "")
 
 
 def key_document(key: PublishedKey, now: datetime, *paths: str) -> Document:
@@ -233,6 +240,7 @@ def handed_in_document(collection: Collection, refused: int) -> Document:
 def next_steps(collection: Collection, file: Path) -> tuple[Block, ...]:
     """Next steps with the written files of a collection."""
     parties = "both parties" if collection.issuer is None else "all three parties"
+    parties = "all parties" if collection.further_shufflers else parties
     if collection.page is None:
         return told(f"\nWritten: {file}. Send it to {parties} and to all who answer.", role=Role.PATH)
     page = collection.page

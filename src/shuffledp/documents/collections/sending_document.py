@@ -1,6 +1,6 @@
 """Texts for a device or a simulated crowd after sending, and about the state of a collection."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +8,25 @@ from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits, printable
 from shuffledp.documents.blocks import DETAIL, Block, Column, Role, Table, told
 from shuffledp.documents.document import Document, Promise, Section
+from shuffledp.documents.words import listed
 from shuffledp.survey import DEMONSTRATION, Collection, Task, WebPage
 
 _PHASES = {
     "open": "open",
     "closing": "closing",
+    "agreeing": "closed; its hosts agree on whose shares are complete",
+    "no answer": "in a state that not all of its hosts tell",
     "closed": "closed; what it had is on its way to the analyzer",
     "released": "closed; all batches are with the analyzer",
     "destroyed": "closed below its minimum; everything was destroyed",
+}
+_STEPS = {
+    "open": "takes shares.",
+    "frozen": "has frozen what it has (step 1 of 4), and waits for {}.",
+    "revealed": "has shown whose shares it has (2 of 4), and waits for {}.",
+    "signed": "has signed whose are complete (3 of 4), and waits for {}.",
+    "agreed": "releases what all have signed (4 of 4).",
+    "refused": "releases nothing, and has destroyed what it had.",
 }
 
 
@@ -28,9 +39,10 @@ def sent_document(
     for_show = DEMONSTRATION * collection.demonstration
     made_up = "The people are simulated: nothing of this may be released as if people had answered." * simulated
     dropped = f"{count_of(left_out, 'person', 'people')} left a question out, and sent nothing."
+    where = listed([each.url for each in collection.hosts])
     blocks = (
         *told(for_show, made_up, role=Role.DANGER),
-        *told(f"{count_of(stored, 'answer', 'answers')} stored by {collection.shuffler.url}, each randomized here."),
+        *told(f"{count_of(stored, 'answer', 'answers')} stored by {where}, each randomized here."),
         *told(dropped if left_out else ""),
         *told(*(f"Refused {each}." for each in refused), role=Role.DANGER),
         *told(f"Randomized by {losses}. The collection closes at {shown(collection.closes)}.", on=DETAIL),
@@ -120,6 +132,8 @@ def fetched_document(
     """
     left_out = f"The shuffler made {count_of(missing, 'batch', 'batches')} that it did not hand over."
     later = "The collection is not closed yet: run the same command again later."
+    if collection.further_shufflers:
+        later = "Not all hosts have closed and agreed yet: run the same command again later; collect status says more."
     blocks = (
         *told(DEMONSTRATION if collection.demonstration else "", left_out if missing else "", role=Role.DANGER),
         *told("" if has_ended else later),
@@ -199,4 +213,13 @@ def status_document(collection: Collection, status: Mapping[str, object]) -> Doc
         f"{enough.capitalize()} {collection.minimum:,} reports wait to be shuffled. It closes at "
         f"{shown(collection.closes)}." * (status["phase"] == "open"),
     )
-    return Document(sections=(Section(anchor="status", title="", blocks=told(*filter(None, lines))),))
+    hosts = _hosts(status.get("hosts", ()), [each.url for each in collection.hosts])
+    return Document(sections=(Section(anchor="status", title="", blocks=told(*filter(None, (*lines, *hosts)))),))
+
+
+def _hosts(told_by: Any, urls: Sequence[str]) -> Iterator[str]:
+    """A line for each host of a sum: which of the four steps it has done, and for whom it waits."""
+    for each in told_by:
+        waited = listed([urls[number] for number in each.get("waits_for", ()) if number < len(urls)])
+        said = _STEPS.get(str(each.get("step")), "does not answer.")
+        yield f"{each['url']} {said.format(waited)}"

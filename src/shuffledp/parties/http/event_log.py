@@ -19,6 +19,7 @@ class Happened(StrEnum):
     CLOSING = "closing"
     BATCH_MADE = "batch-made"
     BATCH_FAILED = "batch-failed"
+    DISAGREED = "disagreed"
     NOT_RELEASED = "not-released"
     SEEN_NOT_RELEASED = "seen-not-released"
     DELIVERED = "delivered"

@@ -128,6 +128,8 @@ def _seconds(length: int) -> float:
 async def check_closing(request: Request, collection: Collection, *further: bytes) -> None:
     """Refuse a request to close that the collection's shuffler did not sign within the last five minutes.
 
+    Of several shufflers each may close it, and the analyst who fetches: at one of them it would only lose people.
+
     Args:
         request: the request.
         collection: collection to close.
@@ -138,8 +140,9 @@ async def check_closing(request: Request, collection: Collection, *further: byte
         Refused: if the signature or the time is wrong, or the media type is another.
     """
     body = await whole_body(request.scope, request.receive, media_type=CLOSE_TYPE, most=_LONGEST_CLOSING)
-    asked, party = CloseRequest.decode(body), collection.shuffler.key
-    keys = [from_text(key, name="key") for key in (party.key, *party.successors)]
+    asked, keys = CloseRequest.decode(body), [key for each in collection.hosts for key in each.key.several]
+    if collection.further_shufflers and collection.analyzer.key.request_key is not None:
+        keys.append(from_text(collection.analyzer.key.request_key, name="request_key"))
     try:
         asked.verify([*keys, *further], collection_id=collection.id, now=datetime.now(UTC))
     except RemoteProtocolError:

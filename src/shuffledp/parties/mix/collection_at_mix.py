@@ -18,8 +18,8 @@ from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.mix.mix_folder import Registered
 from shuffledp.parties.mix.registration_rules import most_answers
 from shuffledp.parties.service.batches import Phase
-from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
-from shuffledp.parties.service.report_store import ReportStore
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.collection_terms import host_of, store_of
 from shuffledp.parties.service.served_collections import ServedCollections
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.parties.wire.keys import ShufflerKey, from_text, in_text
@@ -29,7 +29,7 @@ from shuffledp.parties.wire.published_result import MOST_RESULTS, PublishedResul
 
 BY_OPERATOR = "ended_by_operator"
 _SECONDS_TO_CANCEL = 0.5
-_STATUS = ("phase", "at_least_minimum")
+_STATUS = ("phase", "at_least_minimum", "step", "waits_for")
 
 
 class CollectionAtMix:
@@ -55,6 +55,8 @@ class CollectionAtMix:
         log: EventLog,
     ) -> None:
         self.registered, self.collection, self.registrant = registered, registered.collection, registered.registrant
+        pools = self.collection.pools_at(host_of(self.collection, key))
+        self._messages = sum(pool.messages for pool in pools)  # of each person
         self._terms, self._key, self._issued, self._served, self._log = terms, key, issued, served, log
         self._one_at_a_time = asyncio.Lock()
         self._ended = registered.ended()
@@ -70,11 +72,10 @@ class CollectionAtMix:
             self.registered.forget()  # if an earlier process did not get to it
             return
         collection = self.collection
-        store = ReportStore(
+        store = store_of(
+            collection,
+            host_of(collection, self._key),
             self.registered.reports,
-            pools=[pool.messages for pool in collection.task.pools],
-            remembers=collection.every is not None,
-            longest=max(terms_of(collection).lengths),
             most=most_answers(collection, self._terms),
         )
         self._at_shuffler = CollectionAtShuffler(
@@ -111,9 +112,8 @@ class CollectionAtMix:
     def status(self) -> dict[str, Any]:
         """Phase, and whether enough have answered."""
         if self._at_shuffler is None:
-            return {name: (self._ended or {})[name] for name in _STATUS}
-        phase, enough = self._at_shuffler.status
-        return {"phase": phase.value, "at_least_minimum": enough}
+            return {name: value for name, value in (self._ended or {}).items() if name in _STATUS}
+        return self._at_shuffler.told
 
     def refuse_late(self, body: bytes) -> bytes:
         """Answer to an upload after the end: each submission is refused as too late.
@@ -124,7 +124,7 @@ class CollectionAtMix:
         """
         if not body:
             raise Refused(Problem.NOT_AUTHORIZED)
-        request = UploadRequest.decode(body, num_columns=len(self.collection.task.messages))
+        request = UploadRequest.decode(body, num_columns=self._messages)
         late = tuple(ReportStatus(each.id, ReportError.TASK_EXPIRED) for each in request.submissions)
         return UploadResponse.to(request, late).encode()
 

@@ -30,7 +30,7 @@ from shuffledp.parties.issuer.issuer_app import LONGEST_TOKEN_REQUEST
 from shuffledp.parties.mix.collection_at_mix import CollectionAtMix
 from shuffledp.parties.mix.mix_host import MixHost
 from shuffledp.parties.service.served_collections import MOST_BYTES
-from shuffledp.parties.service.shuffler_app import GATEWAY
+from shuffledp.parties.service.shuffler_app import GATEWAY, status_response
 from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import in_text
@@ -43,7 +43,6 @@ from shuffledp.parties.wire.tokens import ISSUANCE_REQUEST, ISSUANCE_RESPONSE
 MOST_COLLECTION_BYTES = 1 << 18  # of a collection file
 _MOST_LIST_BYTES = 1 << 22  # of a list of invitations
 _BESIDE = 1 << 10  # bytes of an organizer's request besides its content
-_LENGTH_OF_STATUS = 64
 _TOKENS, _CREATED, _HTML = "token-request", 201, "text/html"
 _GONE = b"<!DOCTYPE html><title>Ended</title><p>The operator of this mix has ended this survey. Nothing is released.\n"
 _LATER = b"<!DOCTYPE html><title>Later</title><p>The result of this survey will be here. People answer elsewhere.\n"
@@ -82,7 +81,8 @@ class MixApp:
             Route(one, self._status, methods=["GET"]),
             Route(f"{one}/close", self._close, methods=["POST"]),
             Route(f"{one}/{UPLOADS}", self._late, methods=["POST"]),
-            Route(f"{one}/fetch", self._fetch, methods=["POST"]),
+            Route(f"{one}/fetch", self._of_shuffler, methods=["POST"]),
+            Route(f"{one}/{Asked.AGREE}", self._of_shuffler, methods=["POST"]),
             Route(f"{one}/{_TOKENS}", self._token, methods=["POST"]),
             Route(f"{one}/{Asked.INVITED}", self._invited, methods=["POST"]),
             Route(f"{one}/{Asked.ABSENT}", self._absent, methods=["POST"]),
@@ -147,8 +147,7 @@ class MixApp:
         return Response(page or _LATER, 200, HEADERS, _HTML)
 
     async def _status(self, request: Request) -> Response:
-        text = json.dumps(self._of(request).status)
-        return ok_response(text.ljust(_LENGTH_OF_STATUS).encode(), MIX_TYPE)
+        return status_response(self._of(request).status)
 
     async def _late(self, request: Request) -> Response:
         at = self._of(request)
@@ -162,7 +161,7 @@ class MixApp:
             raise Refused(Problem.NOT_AUTHORIZED)
         return ok_response(await at.at_issuer.sign(authorization(request.scope), body), ISSUANCE_RESPONSE)
 
-    async def _fetch(self, request: Request) -> Response:
+    async def _of_shuffler(self, request: Request) -> Response:
         if self._of(request).has_ended:
             raise Refused(Problem.COLLECTION_ENDED)
         return _Passed(self._shuffler)

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from shuffledp.core.instants import instant
 from shuffledp.parties.http.http_messages import Problem
-from shuffledp.parties.service.collection_at_shuffler import terms_of
+from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.survey import Collection
 from shuffledp.survey.addresses import is_below, same_host
@@ -23,8 +23,8 @@ def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem
 def _is_of(collection: Collection, terms: MixTerms) -> bool:
     """Whether the collection names this mix, by its own keys, and asks only for what a mix does."""
     task, issuer = collection.task, collection.issuer
-    keys = collection.shuffler.key == terms.shuffler and collection.gateway in (None, terms.gateway)
-    own = collection.shuffler.url == terms.url and keys and not collection.local
+    is_host = any(each.url == terms.url and each.key == terms.shuffler for each in collection.hosts)
+    own = is_host and collection.gateway in (None, terms.gateway) and not collection.local
     one = all(each.is_kept_by_uniform for each in (task.shuffler, *(of.shuffler for of in task.columns)))
     tokens = issuer is None or not same_host(issuer.url, terms.url) or (terms.tokens and issued_here(collection, terms))
     return own and one and tokens and collection.analyzer.fetches and collection.directory is None
@@ -62,7 +62,8 @@ def _beyond(collection: Collection, terms: MixTerms, now: datetime) -> Problem |
 
 def most_answers(collection: Collection, terms: MixTerms) -> int:
     """Most answers that the mix takes in for a collection: people and bytes of its policy, and its own limit."""
-    own = terms.policy.bytes // sum(terms_of(collection).lengths)
+    host = next((number for number, each in enumerate(collection.hosts) if each.url == terms.url), 0)
+    own = terms.policy.bytes // sum(terms_of(collection, host).lengths)
     return min(terms.policy.people, own, int(min(collection.most, own)))
 
 

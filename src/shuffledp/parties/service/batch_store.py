@@ -153,9 +153,14 @@ class BatchStore(Database):
         super().try_to_store()
 
     def _check_precedes_last(self, manifest: BatchManifest) -> None:
-        """Refuse a batch behind the empty batch that ends its column."""
-        last = {each.number for each in self._last(manifest.collection_id)}
-        if last and (manifest.num_reports or manifest.number not in last):
+        """Refuse a batch behind the empty batch that ends its column, or of a number that no column had.
+
+        Columns end one after the other, where several shufflers have them.
+        """
+        last = {each.column: each.number for each in self._last(manifest.collection_id)}
+        ends_otherwise = not manifest.num_reports and bool(last) and manifest.number not in last.values()
+        is_beyond = manifest.num_reports > 0 and manifest.number >= min(last.values(), default=manifest.number + 1)
+        if manifest.column in last or ends_otherwise or is_beyond:
             raise RemoteProtocolError(
                 "a batch must come before the last of its collection, without reports; it is late."
             )

@@ -23,6 +23,7 @@ from shuffledp.parties.http.certificates import trusted
 from shuffledp.parties.http.oblivious_transport import ObliviousTransport
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.public_columns import extensions_of
+from shuffledp.parties.service.share_uploads import shares_of
 from shuffledp.parties.wire.grammar import (
     UPLOAD_TYPE,
     HpkeConfig,
@@ -37,6 +38,8 @@ from shuffledp.parties.wire.report_bytes import ReportLayout
 from shuffledp.survey import Collection
 
 SECONDS_OF_PATIENCE = 60.0
+NO_ANSWER = "no answer"
+_PHASES = (NO_ANSWER, "open", "closing", "agreeing", "closed", "released", "destroyed")
 _AT_A_TIME = 500  # submissions in a request
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0  # seconds
 _IN_WORDS = {
@@ -151,6 +154,8 @@ def _parts(sent: Sent) -> Iterator[Sent]:
 
 
 def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float, token: str) -> Receipt:
+    if collection.further_shufflers:
+        return _send_shares(collection, part, client, patience)
     receipt = Receipt()
     *others, last = configs_of(collection, datetime.now(UTC))
     for config in (*others, last):
@@ -167,34 +172,68 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
     return receipt
 
 
+def _send_shares(collection: Collection, part: Sent, client: httpx.Client, patience: float) -> Receipt:
+    """Receipt for the shares of several people, who count as stored if every host has stored theirs."""
+    config = configs_of(collection, datetime.now(UTC))[0]
+    people = [shares_of(collection, each) for each in sealed(collection, part, config)]
+    refused: dict[int, ReportError] = {}
+    for host, theirs in enumerate(zip(*people, strict=True)):
+        answer = upload(collection, UploadRequest(theirs).encode(), client, patience=patience, host=host)
+        places = {each.id: place for place, each in enumerate(theirs)}
+        refused |= {places[each.id]: each.error for each in answer.refused if each.id in places}
+    return Receipt(len(people) - len(refused), dict(Counter(refused.values())))
+
+
 def upload(
-    collection: Collection, body: bytes, client: httpx.Client, *, patience: float, token: str = ""
+    collection: Collection, body: bytes, client: httpx.Client, *, patience: float, token: str = "", host: int = 0
 ) -> UploadResponse:
-    """Shuffler's answer to an encoded request, which is repeated with the same bytes and token until it comes.
+    """Answer of a shuffler to an encoded request, which is repeated with the same bytes and token until it comes.
 
     Raises:
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
     """
-    url = f"{collection.shuffler.url}{collection.path}/reports"
+    shuffler = collection.hosts[host].url
+    url = f"{shuffler}{collection.path}/reports"
     answer = answer_to(client, "POST", url, patience, body=body, authorization=token)
     try:
         return UploadResponse.decode(answer.content)
     except MalformedMessageError:
         pass
-    raise RemoteProtocolError(f"the shuffler must answer an upload as the protocol says; {_named(collection)} did not.")
+    raise RemoteProtocolError(f"the shuffler must answer an upload as the protocol says; {shuffler} did not.")
 
 
 def status_of(collection: Collection, client: httpx.Client, *, patience: float) -> dict[str, Any]:
     """Shuffler's answer about the state of a collection: its phase, and whether a smallest batch waits.
 
+    Of several shufflers it is that of the one which is least far, with the answers of all as ``hosts``: the ``step`` of
+    their agreement that each has done, and the numbers of those that it ``waits_for``.
+
     Raises:
-        RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
+        RemoteProtocolError: if the only shuffler does not answer in time, or one breaks the protocol.
     """
-    answer = answer_to(client, "GET", f"{collection.shuffler.url}{collection.path}", patience)
+    if not collection.further_shufflers:
+        return _status_at(collection.shuffler.url, collection, client, patience)
+    found = []
+    for each in collection.hosts:
+        try:
+            told = _status_at(each.url, collection, client, patience)
+        except RemoteProtocolError:
+            told = {"phase": NO_ANSWER, "at_least_minimum": False}
+        found.append({"url": each.url, **told})
+    least = min(found, key=lambda told: _PHASES.index(told["phase"]) if told["phase"] in _PHASES else 0)
+    enough = all(told["at_least_minimum"] for told in found)
+    return {"phase": least["phase"], "at_least_minimum": enough, "hosts": found}
+
+
+def _status_at(url: str, collection: Collection, client: httpx.Client, patience: float) -> dict[str, Any]:
+    answer = answer_to(client, "GET", f"{url}{collection.path}", patience)
     with suppress(ValueError, KeyError, TypeError):
         said = answer.json()
-        return {"phase": str(said["phase"]), "at_least_minimum": bool(said["at_least_minimum"])}
-    raise RemoteProtocolError(f"the shuffler must say how a collection stands; {_named(collection)} does not.")
+        found = {"phase": str(said["phase"]), "at_least_minimum": bool(said["at_least_minimum"])}
+        if collection.further_shufflers:
+            found |= {"step": str(said["step"]), "waits_for": [int(each) for each in said["waits_for"]]}
+        return found
+    raise RemoteProtocolError(f"the shuffler must say how a collection stands; {url} does not.")
 
 
 def try_way(collection: Collection, client: httpx.Client, *, patience: float) -> None:

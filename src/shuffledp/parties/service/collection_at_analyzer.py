@@ -17,7 +17,7 @@ from shuffledp.parties.wire.grammar import (
     BatchManifest,
     SignedManifest,
 )
-from shuffledp.parties.wire.keys import AnalyzerKey, from_text, verify
+from shuffledp.parties.wire.keys import AnalyzerKey, verify
 from shuffledp.survey import Collection, read_earlier
 
 _AT_ONCE = 2  # batches being received at once
@@ -108,9 +108,10 @@ class CollectionAtAnalyzer:
             if len(head) >= LONGEST_MANIFEST:
                 break
         signed, at = SignedManifest.read(head, 0, len(head))
-        party = self.collection.shuffler.key
-        manifest = verify(signed, [from_text(key, name="key") for key in (party.key, *party.successors)])
-        if manifest.collection_id != self.collection.id or manifest.column >= len(self.collection.task.pools):
+        pools = self.collection.task.pools
+        host = pools[signed.manifest.column].host if signed.manifest.column < len(pools) else 0
+        manifest = verify(signed, self.collection.hosts[host].key.several)
+        if manifest.collection_id != self.collection.id or manifest.column >= len(pools):
             raise RemoteProtocolError("a batch must be of this collection; it is of another.")
         if manifest.num_reports and manifest.number and self.collection.every is None:
             raise RemoteProtocolError("a batch must be the only one of its collection; there is another before it.")

@@ -8,25 +8,31 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from secrets import token_bytes
+from typing import Any
 
 from shuffledp._version import __version__
 from shuffledp.core.errors import MalformedMessageError, RemoteProtocolError, ShuffleDPError
 from shuffledp.core.instants import instant
+from shuffledp.core.table import Integers
+from shuffledp.parties.agreement.agreement_steps import Stage
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.http_messages import Problem, Refused
 from shuffledp.parties.service.batch_order import draw_for, encoded
 from shuffledp.parties.service.batches import (
+    Agreed,
     Clean,
     CloseAsked,
     Decision,
     Delivered,
     Destroy,
+    Disagreed,
     Drained,
     End,
     Event,
+    Freeze,
+    Keep,
     MakeBatch,
     Phase,
     ReleaseRule,
@@ -35,28 +41,27 @@ from shuffledp.parties.service.batches import (
     Tick,
     step,
 )
-from shuffledp.parties.service.intake import Count, Row, Terms, counted_as, refusal
-from shuffledp.parties.service.public_columns import shapes_of
+from shuffledp.parties.service.collection_terms import host_of, terms_of
+from shuffledp.parties.service.host_agreement import HostAgreement
+from shuffledp.parties.service.intake import Count, Row, counted_as, refusal
 from shuffledp.parties.service.report_queue import ReportQueue
 from shuffledp.parties.service.report_store import Made, Outgoing, ReportStore
+from shuffledp.parties.service.share_store import ShareStore
 from shuffledp.parties.service.upload_layout import UploadLayouts
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.grammar import (
     ID_BYTES,
     BatchManifest,
-    HpkeConfig,
     ReportError,
     ReportStatus,
     Submission,
     UploadRequest,
     UploadResponse,
 )
-from shuffledp.parties.wire.hpke import sealed_lengths
-from shuffledp.parties.wire.keys import ShufflerKey, from_text
+from shuffledp.parties.wire.keys import ShufflerKey
 from shuffledp.parties.wire.tokens import Token, TokenCheck
 from shuffledp.survey import Collection
 
-KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, since clocks differ
 _SECONDS_OF_TICK = 1.0
 _LONGEST_PAUSE = 60.0  # seconds after a failure
 _Clock = Callable[[], float]
@@ -84,11 +89,16 @@ class CollectionAtShuffler:
         log: EventLog,
         clock: _Clock = time.time,
     ) -> None:
-        self.collection, self.terms = collection, terms_of(collection)
+        host = host_of(collection, key)
+        self.collection, self.terms = collection, terms_of(collection, host)
         self._store, self._key, self._log, self._clock = store, key, log, clock
         self._layouts = UploadLayouts(self.terms)
         self._queue = ReportQueue(store, stored=self._stored)
+        self._pools = [pool.number for pool in collection.pools_at(host)]
         self._draw = draw_for(collection.task, beside)
+        self._agreement = None
+        if isinstance(store, ShareStore):
+            self._agreement = HostAgreement(collection, host, store, self._queue, key)
         issuer = collection.issuer
         self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
         self._rule = ReleaseRule(
@@ -96,6 +106,7 @@ class CollectionAtShuffler:
             minimum=collection.minimum,
             every=collection.every,
             fetch_by=None if collection.fetch_by is None else instant(fetch_by=collection.fetch_by).timestamp(),
+            agrees=self._agreement is not None,
         )
         self._wake, self._one_at_a_time = asyncio.Event(), asyncio.Lock()
         self._is_clean, self._phase, self._waiting = False, store.phase, store.waiting
@@ -177,6 +188,13 @@ class CollectionAtShuffler:
         enough = self._waiting >= self.collection.minimum or self._store.batches > 0
         return self._phase, enough or self._phase is Phase.RELEASED
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """Answer to anybody: the phase, whether enough have answered, and where an agreement with others stands."""
+        phase, enough = self.status
+        agreeing = {} if self._agreement is None else self._agreement.told(phase)
+        return {"phase": phase.value, "at_least_minimum": enough, **agreeing}
+
     async def counts(self) -> dict[Count, int]:
         """Counts of submissions so far."""
         return dict(await self._queue.do(self._store.counts))
@@ -230,8 +248,35 @@ class CollectionAtShuffler:
             if self._phase is Phase.CLOSING:
                 await self._queue.drain()
                 await self._happened(Drained(self._store.waiting, self._store.batches))
+            if self._phase is Phase.AGREEING and self._agreement is not None:
+                await self._happen_agreed(self._agreement)
             if self._phase in (Phase.CLOSED, Phase.DESTROYED) and not self._is_clean:
                 await self._happened(Delivered(len(await self.outgoing())))
+
+    async def _happen_agreed(self, agreement: HostAgreement) -> None:
+        """Go on if the agreement of the hosts has an end."""
+        await agreement.freeze()  # if an earlier process was killed before it did
+        if agreement.stage is Stage.REFUSED:
+            self._log(Happened.DISAGREED)
+            await self._happened(Disagreed())
+        elif agreement.stage is Stage.AGREED:
+            await self._happened(Agreed(len(agreement.complete), self._store.batches))
+
+    async def agree(self, body: bytes) -> bytes:
+        """Answer to the analyst, who carries a message of another host, or asks where this one stands.
+
+        Raises:
+            MalformedMessageError: if the body is no such request.
+            RemoteProtocolError: if the message is not signed by its host, or too early.
+            Refused: if the collection has one shuffler, or the analyst has not signed the request.
+            StorageError: if the disk did not take the step.
+        """
+        if self._agreement is None:
+            raise Refused(Problem.UNRECOGNIZED_COLLECTION)
+        async with self._one_at_a_time:
+            answer = await self._agreement.answer(body, self._phase)
+        self._wake.set()
+        return answer
 
     async def outgoing(self) -> list[Outgoing]:
         """Batches on their way to the analyzer."""
@@ -258,7 +303,7 @@ class CollectionAtShuffler:
             if not self._is_clean:
                 self._phase = Phase.DESTROYED  # from now on, submissions are late
                 await self._queue.drain()
-                if self._store.phase in (Phase.OPEN, Phase.CLOSING):
+                if self._store.phase in (Phase.OPEN, Phase.CLOSING, Phase.AGREEING):
                     await self._queue.do(self._store.end, Phase.DESTROYED, self._signed)
                 await self._queue.do(self._store.destroy_batches)
                 await self._carry_out(Clean(), Phase.DESTROYED)
@@ -285,8 +330,13 @@ class CollectionAtShuffler:
                 await self._queue.do(self._store.enter, phase)
                 self._phase = phase  # from now on, submissions are late
                 self._log(Happened.CLOSING)
+            case Freeze() if self._agreement is not None:
+                await self._queue.do(self._store.enter, phase)
+                await self._agreement.freeze()
+            case Keep() if self._agreement is not None:
+                await self._agreement.keep()
             case MakeBatch(size):
-                await self._queue.do(self._store.release, size, self._draw, self._signed)
+                await self._queue.do(self._store.release, size, self._draw_own, self._signed)
                 self._log(Happened.BATCH_MADE, size)
                 self.batch_made.set()
             case End():
@@ -301,11 +351,17 @@ class CollectionAtShuffler:
                 await self._queue.do(self._store.clean, phase)
                 self._is_clean = True
 
+    def _draw_own(
+        self, pool: int, count: int, size: int, extensions: Callable[[], list[bytes]]
+    ) -> tuple[Integers, Integers]:
+        """Draw for a pool, by its place among those of this shuffler."""
+        return self._draw(self._pools[pool], count, size, extensions)
+
     def _signed(self, made: Made) -> bytes:
         counts = {name: min(made.counts.get(name, 0), (1 << 32) - 1) for name in Count}
         manifest = BatchManifest(
             collection_id=self.collection.id,
-            column=made.column,
+            column=self._pools[made.column],
             batch_id=token_bytes(ID_BYTES),
             number=made.number,
             num_reports=made.num_reports,
@@ -317,20 +373,6 @@ class CollectionAtShuffler:
             library_version=__version__.encode(),
         )
         return self._key.sign(manifest).encode()
-
-
-def terms_of(collection: Collection) -> Terms:
-    """Terms of a collection that decide on its submissions."""
-    key = collection.analyzer.key
-    configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
-    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + KEY_OUTLIVES
-    return Terms(
-        opens=instant(opens=collection.opens).timestamp(),
-        closes=instant(closes=collection.closes).timestamp(),
-        columns=shapes_of(collection.task, configs[0]),
-        encapsulated={config.id: sealed_lengths(config, 0)[0] for config in configs},
-        outdated={} if ends is None else {configs[0].id: ends.timestamp()},
-    )
 
 
 def _rows(submission: Submission) -> list[Row]:

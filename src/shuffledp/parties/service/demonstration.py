@@ -27,13 +27,14 @@ from shuffledp.parties.client.respondents_page import with_page
 from shuffledp.parties.http.event_log import Happened
 from shuffledp.parties.http.web_pages import PLACE
 from shuffledp.parties.issuer.invitations import Invitation, new_invitations
-from shuffledp.parties.service.client import Receipt, answer_to, new_client, send
+from shuffledp.parties.service.client import Receipt, answer_to, new_client, send, status_of
 from shuffledp.parties.service.device_token import DeviceToken
 from shuffledp.parties.service.loopback_relay import run_relay
 from shuffledp.parties.wire.closing import CLOSE_TYPE, CloseRequest
 from shuffledp.parties.wire.keys import AnalyzerKey, GatewayKey, IssuerKey, PrivateKey, ShufflerKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, Task, WebPage
+from shuffledp.survey.parties import host_role
 
 COLLECTION_FILE = "demo.collection"
 LIFE = timedelta(days=1)
@@ -104,14 +105,15 @@ class Demonstration:
             BatchTooSmallError: if there are fewer reports than the task's smallest batch.
         """
         request = CloseRequest.by(self._key, self.collection.id, datetime.now(UTC)).encode()
-        url = f"{self.collection.shuffler.url}{self.collection.path}"
         with new_client() as client:
-            if not answer_to(client, "GET", url, _PATIENCE).json()["at_least_minimum"]:
+            if not status_of(self.collection, client, patience=_PATIENCE)["at_least_minimum"]:
                 raise BatchTooSmallError(
                     f"a release needs at least minimum_batch = {self.collection.minimum} reports; there are fewer. "
                     "Nothing was released."
                 )
-            answer_to(client, "POST", f"{url}/close", _PATIENCE, body=request, media_type=CLOSE_TYPE)
+            for each in self.collection.hosts:
+                url = f"{each.url}{self.collection.path}/close"
+                answer_to(client, "POST", url, _PATIENCE, body=request, media_type=CLOSE_TYPE)
         release = self._folder / "releases" / Path(COLLECTION_FILE).stem
         until = time.monotonic() + _SECONDS_TO_RELEASE + self._num_sent / _REPORTS_PER_SECOND
         while not (release / RELEASE_PAGE).exists():  # only a release has this page
@@ -139,15 +141,24 @@ def demonstration(
         InvalidParameterError: for a task that services or the page do not support.
         RemoteProtocolError: if a service does not start.
     """
-    now, key = datetime.now(UTC), ShufflerKey.generate()
-    ports = dict(zip(("shuffler", "analyzer", "issuer", "relay"), free_ports(4), strict=True))
-    mixer, office = (party(folder, each, ports[each.role], now) for each in (key, AnalyzerKey.generate()))
+    now, key, hosts = datetime.now(UTC), ShufflerKey.generate(), task.num_hosts
+    roles = (*map(host_role, range(hosts)), "analyzer", "issuer", "relay")
+    ports = dict(zip(roles, free_ports(len(roles)), strict=True))
+    analyst = AnalyzerKey.generate()
+    mixer, office = (party(folder, each, ports[each.role], now) for each in (key, analyst))
     further: dict[str, Any] = {}
+    if hosts > 1:
+        others = [
+            party(folder, ShufflerKey.generate(), ports[role], now, name=role)
+            for role in map(host_role, range(1, hosts))
+        ]
+        office = Service(key=PublishedKey.of(analyst, active_from=written(now)))  # who carries their agreement
+        further = {"further_shufflers": tuple(others), "fetch_by": written(now + 2 * LIFE)}
     if transport == "token":
-        further = {"issuer": party(folder, IssuerKey.generate(), ports["issuer"], now)}
+        further |= {"issuer": party(folder, IssuerKey.generate(), ports["issuer"], now)}
     elif transport == "oblivious":
         gateway = party(folder, GatewayKey.generate(), ports["shuffler"], now).key
-        further = {"gateway": gateway, "relay": f"http://127.0.0.1:{ports['relay']}/relay"}
+        further |= {"gateway": gateway, "relay": f"http://127.0.0.1:{ports['relay']}/relay"}
     closes = written(now + LIFE)
     collection = Collection.new(
         task,
@@ -174,7 +185,9 @@ def demonstration(
 @contextmanager
 def _at_work(collection: Collection, folder: Path, ports: Mapping[str, int]) -> Iterator[None]:
     """Context in which the processes of all parties run from their configurations."""
-    further = {"shuffler": 'key = "shuffler.key"\n', "analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
+    names = [host_role(number) for number in range(len(collection.hosts))]
+    further = {name: f'key = "{name}.key"\n' for name in names}
+    further |= {"analyzer": 'keys = ["analyzer.key"]\nreleases = "releases"\n'}
     if collection.is_oblivious:
         further["shuffler"] += 'gateway_keys = ["gateway.key"]\n'
     if collection.issuer is not None:
@@ -185,7 +198,8 @@ def _at_work(collection: Collection, folder: Path, ports: Mapping[str, int]) -> 
         running: list[subprocess.Popen[bytes]] = []
         stack.callback(end, running)
         for role, own in further.items():
-            running.append(started(["serve", role], folder / f"{role}.toml", ports[role], own))
+            command = ["serve", "shuffler" if role in names else role]
+            running.append(started(command, folder / f"{role}.toml", ports[role], own))
         for process in running:
             wait_for(process)
         yield
@@ -205,10 +219,10 @@ def _relay_at_work(collection: Collection, port: int) -> Iterator[None]:
         process.join()
 
 
-def party(folder: Path, key: PrivateKey, port: int, now: datetime) -> Service:
-    """Address and public key of a party; the files of its keys are written."""
+def party(folder: Path, key: PrivateKey, port: int, now: datetime, *, name: str = "") -> Service:
+    """Address and public key of a party; the files of its keys are written, under the name of its role or this one."""
     published = PublishedKey(role=key.role, key=in_text(key.public), active_from=written(now))
-    write_key(folder / f"{key.role}.key", key, published)
+    write_key(folder / f"{name or key.role}.key", key, published)
     return Service(url=f"http://127.0.0.1:{port}", key=published)
 
 

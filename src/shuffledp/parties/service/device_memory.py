@@ -14,12 +14,16 @@ from pathlib import Path
 
 import httpx
 
-from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.core.errors import InvalidParameterError, LocalProtocolError, RemoteProtocolError
 from shuffledp.files.devices import Sent
 from shuffledp.parties.service.client import OTHER_KEY, Receipt, configs_of, sealed, upload
+from shuffledp.parties.service.share_uploads import kept, requests_in, shares_of
 from shuffledp.parties.store.private_files import write_private
 from shuffledp.parties.wire.grammar import UploadRequest, UploadResponse
+from shuffledp.randomness.permutations import random_permutation
 from shuffledp.survey import Collection
+
+_AT_HOST = "at-host-"
 
 
 def state_folder() -> Path:
@@ -56,6 +60,7 @@ class DeviceMemory:
     """
 
     def __init__(self, collection_id: bytes, folder: Path) -> None:
+        self._folder, self._name = folder, collection_id.hex()
         self._pending, self._done = (folder / f"{collection_id.hex()}.{end}" for end in ("pending", "answered"))
         with state_written_to(folder):
             pass
@@ -81,6 +86,19 @@ class DeviceMemory:
         """Remember only that the shuffler has stored the request."""
         self._done.touch(mode=0o600)
         self._pending.unlink(missing_ok=True)
+        for each in self._folder.glob(f"{self._name}.{_AT_HOST}*"):
+            each.unlink(missing_ok=True)
+
+    def stored_at(self, host: int) -> None:
+        """Remember that one of several hosts has stored its request."""
+        self._at(host).touch(mode=0o600)
+
+    def is_stored_at(self, host: int) -> bool:
+        """Whether one of several hosts has stored its request."""
+        return self._at(host).exists()
+
+    def _at(self, host: int) -> Path:
+        return self._folder / f"{self._name}.{_AT_HOST}{host}"
 
     def outdated(self) -> None:
         """Forget a request that can never be opened, so that the answer is sealed anew."""
@@ -122,6 +140,60 @@ def answer_once(
         if not set(receipt.refused) & set(OTHER_KEY):
             break
     return receipt
+
+
+def answer_hosts(
+    collection: Collection,
+    randomized: Callable[[], Sent],
+    memory: DeviceMemory,
+    client: httpx.Client,
+    *,
+    patience: float,
+    token: Callable[[int], str] = lambda _: "",
+) -> Receipt:
+    """Receipt for one person's answer to several hosts, or for what was left unsent the last time.
+
+    A share that a host has stored is not sent again; one whose host is away is kept, and sent by the next call, as the
+    same bytes. Hosts are tried in an order of chance.
+
+    Args:
+        collection: collection with several hosts.
+        randomized: as in `answer_once`.
+        memory: memory of this device.
+        client: made by `shuffledp.parties.service.client.new_client`.
+        patience: seconds for which requests without an answer are repeated, at each host.
+        token: function for the token to show to a host, by its number.
+
+    Raises:
+        LocalProtocolError: if this device has answered already.
+        RemoteProtocolError: if a host does not answer; its share stays to be sent.
+    """
+    left = memory.pending()
+    if left is None:
+        config = configs_of(collection, datetime.now(UTC))[0]
+        (submission,) = sealed(collection, randomized(), config)
+        left = kept(shares_of(collection, submission))
+        memory.about_to_send(left)
+    requests, refused, away = requests_in(left), Receipt(), list[RemoteProtocolError]()
+    for host in random_permutation(len(requests)).tolist():
+        if memory.is_stored_at(host):
+            continue
+        try:
+            answer = upload(collection, requests[host], client, patience=patience, token=token(host), host=host)
+        except RemoteProtocolError as error:
+            away.append(error)
+            continue
+        if answer.refused:
+            refused += Receipt(0, {answer.refused[0].error: 1})
+        else:
+            memory.stored_at(host)
+    if away:
+        had = len(requests) - len(away)
+        raise RemoteProtocolError(f"{away[0]} Its share is kept for the next time; {had} of {len(requests)} answered.")
+    if refused.refused:
+        return refused
+    memory.stored()
+    return Receipt(1)
 
 
 def _is_outdated(collection: Collection, body: bytes) -> bool:

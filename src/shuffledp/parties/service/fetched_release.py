@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from shuffledp.core.errors import BatchTooSmallError, InputDataError, RemoteProtocolError
+from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.batch_release import release_folders, says_released, statement_in
@@ -67,6 +68,7 @@ async def fetch_release(
     Raises:
         InvalidParameterError: if the keys are not the collection's, or ``earlier`` does not fit the task.
         BatchTooSmallError: if fewer answered than make a batch.
+        AgreementError: if the hosts of a sum never agree.
         InputDataError: if reports were opened, and a release of them is not possible or could not be written; or if
             the batches were fetched into another folder, or not in time.
         RemoteProtocolError: if the shuffler refuses, or what it sends is no batch of the collection.
@@ -81,11 +83,15 @@ async def fetch_release(
         await at_analyzer.release()  # of batches that an earlier process took
         has_ended = await at_analyzer.has_ended()
         async with party_client(certificates, name="ca") as client:
-            fetcher = Fetcher(at_analyzer, key, client, log=happened)
+            fetchers = [
+                Fetcher(at_analyzer, key, client, log=happened, host=host) for host in range(len(collection.hosts))
+            ]
             if has_ended:
-                await _acknowledge(fetcher)
-            else:
-                has_ended = await _fetched(fetcher, once=once, waiting=waiting) is Fetched.ENDED
+                for each in fetchers:
+                    await _acknowledge(each)
+            elif await _agreed(collection, key, client, once=once, waiting=waiting):
+                found_all = [await _fetched(each, once=once, waiting=waiting) is Fetched.ENDED for each in fetchers]
+                has_ended = all(found_all)
         found = _released(collection, folder / RELEASE)
         if has_ended and not found:
             if await store.thread.do(store.is_empty, collection.id):
@@ -109,6 +115,24 @@ class _Happened(EventLog):
     def __call__(self, event: Happened, count: int = 1) -> None:
         """Add to the count of an event."""
         self.counts[event] += count
+
+
+async def _agreed(
+    collection: Collection,
+    key: AnalyzerKey,
+    client: httpx.AsyncClient,
+    *,
+    once: bool,
+    waiting: Callable[[bool], None],
+) -> bool:
+    """Whether the shufflers have agreed on whose shares are complete; of one alone nothing is to agree on."""
+    if not collection.further_shufflers:
+        return True
+
+    def told(standings: Sequence[HostStanding]) -> None:
+        waiting(all(each.stage is not None for each in standings))
+
+    return await Courier(collection, key, client).carry(once=once, waiting=told)
 
 
 async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None]) -> Fetched:

@@ -7,7 +7,8 @@ from enum import Enum
 
 import httpx
 
-from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
+from shuffledp.core.errors import AgreementError, BatchTooSmallError, InvalidParameterError, RemoteProtocolError
+from shuffledp.parties.agreement.agreement_courier import Courier
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.pauses import Pauses
 from shuffledp.parties.service.collection_at_analyzer import LONGEST_MANIFEST, CollectionAtAnalyzer
@@ -40,13 +41,21 @@ class Fetcher:
         key: private key whose request key the collection names.
         client: client made by `shuffledp.parties.service.forwarder.party_client`.
         log: log of failed attempts, without reasons, which may hold addresses.
+        host: number of the shuffler, from 0.
     """
 
     def __init__(
-        self, at_analyzer: CollectionAtAnalyzer, key: AnalyzerKey, client: httpx.AsyncClient, *, log: EventLog
+        self,
+        at_analyzer: CollectionAtAnalyzer,
+        key: AnalyzerKey,
+        client: httpx.AsyncClient,
+        *,
+        log: EventLog,
+        host: int = 0,
     ) -> None:
         self._at_analyzer, self._key, self._client, self._log = at_analyzer, key, client, log
-        self._url = f"{at_analyzer.collection.shuffler.url}{at_analyzer.collection.path}/fetch"
+        self._shuffler = at_analyzer.collection.hosts[host].url
+        self._url = f"{self._shuffler}{at_analyzer.collection.path}/fetch"
         self._taken = b""
 
     async def run(self) -> None:
@@ -87,13 +96,38 @@ class Fetcher:
             if answer.is_server_error:  # also of a proxy before a shuffler that starts again
                 answer.raise_for_status()
             if answer.status_code != httpx.codes.OK or answer.headers.get("content-type") != BATCH_TYPE:
-                raise _refusal(self._at_analyzer.collection, answer.status_code)
+                raise _refusal(self._shuffler, answer.status_code)
             head = bytearray()
             await self._at_analyzer.take(_kept(answer.aiter_raw(), head))
         signed, _ = SignedManifest.read(bytes(head), 0, len(head))
         self._taken = batch_digest(signed.encode())
         await self._at_analyzer.release()
         return Fetched.BATCH
+
+
+async def run_fetching(
+    at_analyzer: CollectionAtAnalyzer, key: AnalyzerKey, client: httpx.AsyncClient, *, log: EventLog
+) -> None:
+    """Fetch a collection until it has ended, from several shufflers after they have agreed; failures are repeated.
+
+    Args:
+        at_analyzer: collection at the analyzer.
+        key: private key whose request key the collection names.
+        client: client for the shufflers.
+        log: log of events.
+    """
+    hosts, pauses = range(len(at_analyzer.collection.hosts)), Pauses(FIRST_PAUSE, LONGEST_PAUSE)
+    while len(hosts) > 1:
+        try:
+            await Courier(at_analyzer.collection, key, client).carry()
+            break
+        except (AgreementError, BatchTooSmallError):
+            log(Happened.DISAGREED)
+            return
+        except Exception:  # for any error, such as an unknown address, other collections go on
+            log(Happened.FETCH_FAILED)
+            await asyncio.sleep(pauses.next())
+    await asyncio.gather(*(Fetcher(at_analyzer, key, client, log=log, host=host).run() for host in hosts))
 
 
 def fetching_key(keys: Sequence[AnalyzerKey], collection: Collection) -> AnalyzerKey:
@@ -108,14 +142,14 @@ def fetching_key(keys: Sequence[AnalyzerKey], collection: Collection) -> Analyze
     raise InvalidParameterError("the analyzer's key must be the one that the collection names; it is another.")
 
 
-def _refusal(collection: Collection, status: int) -> RemoteProtocolError:
+def _refusal(url: str, status: int) -> RemoteProtocolError:
     if status == httpx.codes.FORBIDDEN:
         why = "it refuses the request. Is the clock of this machine right to five minutes?"
     elif status == httpx.codes.NOT_FOUND:
         why = "it does not know the collection."
     else:
         why = f"it answers with status {status}."
-    return RemoteProtocolError(f"the shuffler at {collection.shuffler.url} must give batches to their analyzer; {why}")
+    return RemoteProtocolError(f"the shuffler at {url} must give batches to their analyzer; {why}")
 
 
 async def _kept(parts: AsyncIterator[bytes], head: bytearray) -> AsyncIterator[bytes]:

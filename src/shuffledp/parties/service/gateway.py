@@ -12,7 +12,7 @@ from starlette.responses import Response
 from shuffledp.core.errors import MalformedMessageError
 from shuffledp.core.instants import instant
 from shuffledp.parties.http.http_messages import Problem, Refused
-from shuffledp.parties.service.collection_at_shuffler import KEY_OUTLIVES
+from shuffledp.parties.service.collection_terms import KEY_OUTLIVES
 from shuffledp.parties.wire.binary_http import BinaryRequest, BinaryResponse, field
 from shuffledp.parties.wire.grammar import HpkeConfig
 from shuffledp.parties.wire.keys import GatewayKey

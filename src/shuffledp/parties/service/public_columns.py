@@ -1,8 +1,9 @@
-"""Public columns beside a report, for shufflers that keep them: encoded in one length, checked on arrival."""
+"""Public data beside a report: columns that shufflers keep, in one length, and the set id, where there are several."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,19 +13,22 @@ from shuffledp.core.errors import InputDataError, MalformedMessageError
 from shuffledp.core.table import Table
 from shuffledp.core.text import is_misleading
 from shuffledp.parties.service.intake import Shape
+from shuffledp.parties.wire.agreeing import SET_ID, SET_ID_BYTES
 from shuffledp.parties.wire.grammar import Extension, HpkeConfig
 from shuffledp.parties.wire.hpke import sealed_lengths
 from shuffledp.parties.wire.report_bytes import ReportLayout
-from shuffledp.survey import Column, Task
+from shuffledp.survey import Collection, Column
 
 PUBLIC_COLUMNS = 1  # type of the extension
 _BYTES_OF_COLUMN = 128  # of each public column; blanks fill it up, so that all have one length
 
 
-def shapes_of(task: Task, config: HpkeConfig) -> tuple[Shape, ...]:
-    """Form of each message of a person, sealed to this key."""
-    shapes = {pool.number: _shape(pool.column, config) for pool in task.pools}
-    return tuple(shapes[pool.number] for pool in task.messages)
+def shapes_of(collection: Collection, config: HpkeConfig, host: int) -> tuple[Shape, ...]:
+    """Form of each message of a person to one shuffler, sealed to this key; of several, the first has the set id."""
+    shapes = [_shape(pool.column, config) for pool in collection.pools_at(host) for _ in range(pool.messages)]
+    if collection.further_shufflers:
+        shapes[0] = replace(shapes[0], extensions=((SET_ID, SET_ID_BYTES),), is_sound=bool)
+    return tuple(shapes)
 
 
 def _shape(column: Column, config: HpkeConfig) -> Shape:

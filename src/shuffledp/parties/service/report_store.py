@@ -11,7 +11,7 @@ from contextlib import suppress
 from hashlib import sha256
 from itertools import accumulate, chain, pairwise, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from shuffledp.core.errors import LocalProtocolError
 from shuffledp.core.table import Integers
@@ -106,6 +106,7 @@ class ReportStore(Database):
 
     file, owner = "reports.sqlite", "a collection"
     in_use = "reports must belong to one process; another one has them open."
+    beside: ClassVar[tuple[str, ...]] = (_SPENT,)  # tables that older files may lack
     pragmas = (*Database.pragmas, "temp_store = MEMORY", f"journal_size_limit = {_MOST_BYTES_OF_LOG}")
 
     def __init__(
@@ -115,11 +116,12 @@ class ReportStore(Database):
         self._folder, self._remembers, self._messages = folder, remembers, tuple(pools)
         self._pools = [slice(*ends) for ends in pairwise(accumulate(self._messages, initial=0))]  # places of rows
         self._unwritten = Counter[Count]()
-        self.check_known((*_TABLES, _SPENT))
+        self.check_known((*_TABLES, *self.beside))
         if not self.finds("SELECT 1 FROM sqlite_master"):
             self._create()
-        self.run(_SPENT)  # a table that older folders without tokens lack
-        self.check_tables((*_TABLES, _SPENT))
+        for table in self.beside:
+            self.run(table)
+        self.check_tables((*_TABLES, *self.beside))
         ((phase, self.batches),) = self.rows("SELECT phase, batches FROM state")
         self.phase = Phase(phase)
         self.waiting = self.rows("SELECT count(*) FROM reports WHERE column = 0")[0][0] // self._messages[0]
@@ -136,11 +138,10 @@ class ReportStore(Database):
 
     def _read_key(self) -> bytes | None:
         """Key of the digests; None, with the file destroyed, once no more reports are stored."""
-        path = self._folder / _KEY
         if self.phase in (Phase.OPEN, Phase.CLOSING):
-            return read_key(path)
-        if path.exists():
-            destroy_key(path)
+            return read_key(self._folder / _KEY)
+        if (self._folder / _KEY).exists():
+            destroy_key(self._folder / _KEY)
         return None
 
     # ---- taking reports in ------------------------------------------------------------------------------------------
@@ -271,10 +272,7 @@ class ReportStore(Database):
         self.phase = phase
 
     def release(self, size: int, draw: Draw, sign: Sign) -> None:
-        """Move reports of ``size`` people in each pool, drawn by lot, from the waiting ones to a batch on its way.
-
-        Drawing, permuting, sending and deleting are one transaction.
-        """
+        """Move reports of ``size`` people in each pool, drawn by lot, to a batch on its way, in one transaction."""
         with self.transaction():
             for column, messages in enumerate(self._messages):
                 self._move(column, size * messages, draw, sign)

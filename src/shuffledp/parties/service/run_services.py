@@ -17,12 +17,12 @@ from shuffledp.parties.issuer.issuer_store import IssuerStore
 from shuffledp.parties.service.analyzer_app import analyzer_app
 from shuffledp.parties.service.batch_store import BatchStore
 from shuffledp.parties.service.collection_at_analyzer import CollectionAtAnalyzer
-from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler, terms_of
+from shuffledp.parties.service.collection_at_shuffler import CollectionAtShuffler
+from shuffledp.parties.service.collection_terms import host_of, store_of
 from shuffledp.parties.service.config import AnalyzerConfig, IssuerConfig, ListeningConfig, ShufflerConfig, named_keys
-from shuffledp.parties.service.fetcher import Fetcher, fetching_key
+from shuffledp.parties.service.fetcher import fetching_key, run_fetching
 from shuffledp.parties.service.forwarder import Forwarder, party_client
 from shuffledp.parties.service.local_intake import LocalIntake
-from shuffledp.parties.service.report_store import ReportStore
 from shuffledp.parties.service.shuffler_app import metrics_app, shuffler_app
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import IssuerKey, in_text
@@ -53,16 +53,11 @@ async def run_shuffler(config: ShufflerConfig, *, log: EventLog, ready: Callable
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(party_client(config.analyzer_certificates))
         for collection, beside in collections:
-            named_keys([key], collection.shuffler.key)
+            named_keys([key], collection.hosts[host_of(collection, key)].key)
             if collection.gateway is not None:
                 named_keys(gateway_keys, collection.gateway)
-            store = ReportStore(
-                Path(config.state) / collection.id.hex(),
-                pools=[pool.messages for pool in collection.task.pools],
-                remembers=collection.every is not None,
-                longest=max(terms_of(collection).lengths),
-                most=collection.most,
-            )
+            host, place = host_of(collection, key), Path(config.state) / collection.id.hex()
+            store = store_of(collection, host, place, most=collection.most)
             served.append(CollectionAtShuffler(collection, store, key, beside=beside, log=log))
             stack.push_async_callback(served[-1].close)
         app = LocalIntake(shuffler_app(served, log=log, gateway_keys=gateway_keys), served, log=log)
@@ -97,7 +92,7 @@ async def run_analyzer(config: AnalyzerConfig, *, log: EventLog, ready: Callable
         left = [each.release() for each in served]  # left when an earlier process ended
         async with party_client(config.shuffler_certificates, name="shuffler_certificates") as client:
             fetching = [
-                Fetcher(each, fetching_key(keys, each.collection), client, log=log).run()
+                run_fetching(each, fetching_key(keys, each.collection), client, log=log)
                 for each in served
                 if each.collection.analyzer.fetches
             ]

@@ -2,7 +2,8 @@
 
 ``POST /collections/ID/reports`` takes an upload; ``GET /collections/ID`` tells the collection's phase; ``POST
 /collections/ID/close`` closes it for the holder of the shuffler's key; ``POST /collections/ID/fetch`` gives batches to
-an analyzer without an address. Uploads of collections with a relay come sealed to ``POST /gateway``, and only there;
+an analyzer without an address, and ``POST /collections/ID/agree`` takes what that one carries between the hosts of a
+sum. Uploads of collections with a relay come sealed to ``POST /gateway``, and only there;
 ``GET /ohttp-keys`` shows the keys. Counts are on an address of their own.
 """
 
@@ -42,9 +43,11 @@ from shuffledp.parties.wire.fetching import FETCH_TYPE
 from shuffledp.parties.wire.grammar import UPLOAD_ERRORS_TYPE, UPLOAD_TYPE
 from shuffledp.parties.wire.keys import GatewayKey
 from shuffledp.parties.wire.oblivious_http import LONGER_BY, OHTTP_KEYS, OHTTP_REQUEST, OHTTP_RESPONSE, padded_length
+from shuffledp.parties.wire.organizing import ORGANIZER_TYPE
 
 _LENGTH_OF_STATUS = 64
 _LONGEST_FETCH = 1 << 10  # bytes of a request for a batch
+_LONGEST_AGREEMENT = (1 << 24) + (1 << 10)  # bytes of a request that carries a message between hosts
 _MOST_AROUND = 1024  # bytes of a sealed request besides its content
 GATEWAY = "/gateway"
 _FAILURES = (Refused, RemoteProtocolError, StorageError)
@@ -72,13 +75,12 @@ def shuffler_app(
         4. After a good answer to a close request, the closing phase is on the disk.
         5. Sealed requests get sealed answers, and are handled like direct ones; each collection has one way.
         6. Batches are fetched by the analyzer's key alone, and of collections whose analyzer has no address.
+        7. Hosts of a sum hear of each other by the analyzer's requests alone.
     """
     here = served if isinstance(served, ServedCollections) else ServedCollections(served)
 
     async def status(request: Request) -> Response:
-        phase, enough = of_collection(request, here.known).status
-        text = json.dumps({"phase": phase.value, "at_least_minimum": enough})
-        return ok_response(text.ljust(_LENGTH_OF_STATUS).encode(), "application/json")
+        return status_response(of_collection(request, here.known).told)
 
     async def close(request: Request) -> Response:
         at_shuffler = of_collection(request, here.known)
@@ -91,6 +93,11 @@ def shuffler_app(
         body = await whole_body(request.scope, request.receive, media_type=FETCH_TYPE, most=_LONGEST_FETCH)
         return await batches.answer(body, known=when_trusted(request.scope))
 
+    async def agree(request: Request) -> Response:
+        at_shuffler = of_collection(request, here.known)
+        body = await whole_body(request.scope, request.receive, media_type=ORGANIZER_TYPE, most=_LONGEST_AGREEMENT)
+        return ok_response(await at_shuffler.agree(body), ORGANIZER_TYPE)
+
     async def keys(_: Request) -> Response:
         return ok_response(gateway.published(), OHTTP_KEYS)
 
@@ -99,10 +106,17 @@ def shuffler_app(
         Route("/collections/{id}", status, methods=["GET"]),
         Route("/collections/{id}/close", close, methods=["POST"]),
         Route("/collections/{id}/fetch", fetch, methods=["POST"]),
+        Route("/collections/{id}/agree", agree, methods=["POST"]),
         Route("/ohttp-keys", keys, methods=["GET"]),
     ]
     of_each = [each.try_to_store for each in here] if tries is None else tries
     return _Uploads(here, application(routes, log=log, tries=of_each), log, gateway)
+
+
+def status_response(told: Mapping[str, object]) -> Response:
+    """Response that says how a collection stands, filled up so that its length says less."""
+    text = json.dumps(told)
+    return ok_response(text.ljust(-(-len(text) // _LENGTH_OF_STATUS) * _LENGTH_OF_STATUS).encode(), "application/json")
 
 
 class _Uploads:

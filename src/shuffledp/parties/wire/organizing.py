@@ -22,13 +22,15 @@ class Asked(StrEnum):
     INVITED = "invited"
     ABSENT = "absent"
     RESULT = "result"
+    AGREE = "agree"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OrganizerRequest(Message):
     """Collection, time in seconds since 1970, content, and the signature of all of it and of what is asked for.
 
-    The content is a list of invitations (`Asked.INVITED`), nothing (`Asked.ABSENT`), or the result (`Asked.RESULT`).
+    The content is a list of invitations (`Asked.INVITED`), nothing (`Asked.ABSENT`), the result (`Asked.RESULT`), or
+    what the analyst carries between hosts (`Asked.AGREE`).
     """
 
     collection_id: CollectionId

@@ -1,0 +1,196 @@
+"""Courier of an agreement: the analyst, who asks each host for its messages and hands them to the others.
+
+A courier can keep messages back, and forge none. It keeps nothing: after an interruption it asks again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import httpx
+
+from shuffledp.core.errors import AgreementError, BatchTooSmallError, MalformedMessageError, RemoteProtocolError
+from shuffledp.core.instants import instant
+from shuffledp.parties.agreement.agreement_rules import Reason, Refusal, rules_of
+from shuffledp.parties.agreement.agreement_steps import WAITED_FOR, Held, Stage, step
+from shuffledp.parties.http.pauses import Pauses
+from shuffledp.parties.wire.agreeing import Agreeing, Handed, Kind, Standing, decoded
+from shuffledp.parties.wire.keys import AnalyzerKey
+from shuffledp.parties.wire.organizing import ORGANIZER_TYPE, Asked, OrganizerRequest
+from shuffledp.survey import Collection
+
+_STAGES = list(Stage)
+_SECONDS = httpx.Timeout(60.0)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 15.0
+_KINDS = (Kind.COMMITMENT, Kind.REVEAL, Kind.AGREEMENT)
+_OVER = (Stage.AGREED, Stage.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class HostStanding:
+    """Standing of a host in an agreement, as it says itself.
+
+    Args:
+        stage: its stage; None if it does not answer.
+        waits_for: numbers of the hosts whose next message it lacks.
+        refusal: why it will never release, if it says so.
+    """
+
+    stage: Stage | None = None
+    waits_for: tuple[int, ...] = ()
+    refusal: Refusal | None = None
+
+
+class Courier:
+    """Courier between the hosts of one collection.
+
+    Args:
+        collection: collection with several hosts.
+        key: private key whose request key the collection names.
+        client: HTTP client for the hosts.
+    """
+
+    def __init__(self, collection: Collection, key: AnalyzerKey, client: httpx.AsyncClient) -> None:
+        self._collection, self._key, self._client = collection, key, client
+        self._rules, self._held = rules_of(collection), Held(me=None)
+
+    async def carry(
+        self, *, once: bool = False, waiting: Callable[[Sequence[HostStanding]], None] = lambda _: None
+    ) -> bool:
+        """Carry messages until all hosts have agreed; with ``once``, until no host has anything new.
+
+        Args:
+            once: end in place of waiting for hosts that are not there, or still open.
+            waiting: called with the standing of each host before each pause.
+
+        Returns:
+            Whether all hosts have agreed.
+
+        Raises:
+            AgreementError: if a host has lied, or did not come back in time.
+            BatchTooSmallError: if the hosts have every share of too few people.
+        """
+        pauses, before = Pauses(_FIRST_PAUSE, _LONGEST_PAUSE), list[HostStanding]()
+        while True:
+            now = await self.round()
+            if all(each.stage is Stage.AGREED for each in now):
+                return True
+            self._refuse(now)
+            if datetime.now(UTC) >= instant(fetch_by=self._collection.fetch_by or self._collection.closes):
+                raise AgreementError(
+                    "all hosts must agree before what they have is destroyed; that time is over, and not all did. "
+                    "Nothing was released."
+                )
+            if now != before:
+                pauses.begin_anew()
+                before = now
+                continue
+            if once:
+                return False
+            waiting(now)
+            await asyncio.sleep(pauses.next())
+
+    async def round(self) -> list[HostStanding]:
+        """Standing of each host, after all that it waits for and others show is handed over once."""
+        found = [await self._ask(host) for host in self._rules.hosts]
+        if all(each.stage in (None, *_OVER) for each in found):
+            return found
+        await self._collect()
+        for host, standing in enumerate(found):
+            kind = WAITED_FOR.get(standing.stage or Stage.OPEN, Kind.NONE)
+            for other in standing.waits_for:
+                message = self._held.messages.get((kind, other))
+                if message is not None:
+                    found[host] = await self._ask(host, message)
+        return found
+
+    async def _collect(self) -> None:
+        """Ask hosts for the messages that were not seen yet, each kind when all of the kind before are there."""
+        for kind in _KINDS:
+            for host in self._held.lacks(kind, self._rules):
+                message = await self._shown(host, kind)
+                if message is not None:
+                    self._held, _ = await asyncio.to_thread(step, self._held, message, self._rules, None)
+            if self._held.lacks(kind, self._rules) or self._held.refusal is not None:
+                return
+
+    async def _shown(self, host: int, kind: Kind) -> Agreeing | None:
+        answer = await self._answer(host, Handed.of(wanted=kind))
+        if answer is None or not answer.message:
+            return None
+        message = decoded(kind, answer.message)
+        if message.host != host:
+            raise RemoteProtocolError("a host must show its own message; it has shown another's.")
+        return message
+
+    async def _ask(self, host: int, message: Agreeing | None = None) -> HostStanding:
+        """Standing of a host, after a message is handed to it."""
+        answer = await self._answer(host, Handed.of(message))
+        if answer is None:
+            return HostStanding()
+        stage = _STAGES[min(answer.stage, len(_STAGES) - 1)]
+        named = answer.named if answer.named in self._rules.hosts else None
+        known = answer.reason if answer.reason in list(Reason) else Reason.NONE
+        refusal = Refusal(Reason(known), named) if stage is Stage.REFUSED else None
+        return HostStanding(stage, tuple(each for each in answer.hosts if each in self._rules.hosts), refusal)
+
+    async def _answer(self, host: int, handed: Handed) -> Standing | None:
+        """Answer of a host; None if it does not answer now.
+
+        Raises:
+            RemoteProtocolError: if it answers otherwise than the protocol says.
+        """
+        request = OrganizerRequest.by(
+            self._key, Asked.AGREE, self._collection.id, datetime.now(UTC), content=handed.encode()
+        )
+        service = self._collection.hosts[host]
+        try:
+            answer = await self._client.post(
+                f"{service.url}{self._collection.path}/{Asked.AGREE}",
+                content=request.encode(),
+                headers={"content-type": ORGANIZER_TYPE},
+                timeout=_SECONDS,
+            )
+        except httpx.TransportError:
+            return None
+        if answer.status_code == httpx.codes.GONE:  # it has handed everything over
+            return Standing(_STAGES.index(Stage.AGREED), 0, len(self._rules.keys), b"", b"")
+        if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            return None
+        if answer.status_code == httpx.codes.OK:
+            try:
+                return Standing.decode(answer.content)
+            except MalformedMessageError:
+                pass
+        raise RemoteProtocolError(
+            f"{service.url} must answer as a host of the collection; it answers with status {answer.status_code}. Is "
+            "its collection file the same, and the clock of this machine right to five minutes?"
+        )
+
+    def _refuse(self, standings: Sequence[HostStanding]) -> None:
+        """Raise the error of an agreement that will never be, by own evidence first, then by what hosts say."""
+        urls = [each.url for each in self._collection.hosts]
+        own = self._held.refusal
+        if own is not None and own.reason is not Reason.TOO_FEW:
+            raise AgreementError(f"{in_words(own, urls)} Nothing was released.")
+        for url, each in zip(urls, standings, strict=True):
+            if each.refusal is not None:
+                said = f"{url} releases nothing: {in_words(each.refusal, urls)} Nothing was released."
+                few = each.refusal.reason in (Reason.NONE, Reason.TOO_FEW)
+                raise BatchTooSmallError(said) if few else AgreementError(said)
+
+
+def in_words(refusal: Refusal, urls: Sequence[str]) -> str:
+    """A refusal in words, with the addresses of the hosts.
+
+    Example:
+        >>> in_words(Refusal(Reason.LIES, 1), ["https://a.example", "https://b.example"])[:33]
+        'https://b.example has signed two '
+    """
+    named = "a host" if refusal.host is None else urls[refusal.host]
+    return {
+        Reason.NONE: "too few people answered there, or the time to fetch is over.",
+        Reason.TOO_FEW: "all hosts must have every share of enough people, whose noise is needed; they have of fewer.",
+        Reason.LIES: f"{named} has signed two things that contradict each other, which is a proof that it lies.",
+    }[refusal.reason]

@@ -1,0 +1,58 @@
+"""Terms of a collection at one of its shufflers: who the shuffler is, what it takes in, and where it stores it."""
+
+import math
+from datetime import timedelta
+from pathlib import Path
+
+from shuffledp.core.instants import instant
+from shuffledp.parties.service.intake import Terms
+from shuffledp.parties.service.public_columns import shapes_of
+from shuffledp.parties.service.report_store import ReportStore
+from shuffledp.parties.service.share_store import ShareStore
+from shuffledp.parties.wire.agreeing import MOST_SETS
+from shuffledp.parties.wire.grammar import HpkeConfig
+from shuffledp.parties.wire.hpke import sealed_lengths
+from shuffledp.parties.wire.keys import ShufflerKey, from_text
+from shuffledp.survey import Collection
+
+KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, since clocks differ
+
+
+def host_of(collection: Collection, key: ShufflerKey) -> int:
+    """Number of the shuffler that has this key, from 0; 0 where the collection has one alone."""
+    return next((number for number, each in enumerate(collection.hosts) if key.public in each.key.several), 0)
+
+
+def store_of(collection: Collection, host: int, folder: Path, *, most: float = math.inf) -> ReportStore:
+    """Store of a collection at a shuffler, in a folder that is made if it is not there.
+
+    Args:
+        collection: the collection.
+        host: number of the shuffler.
+        folder: folder of the store.
+        most: most submissions that are ever stored.
+    """
+    kind = ReportStore
+    if collection.further_shufflers:
+        kind, most = ShareStore, min(most, MOST_SETS)
+    return kind(
+        folder,
+        pools=[pool.messages for pool in collection.pools_at(host)],
+        remembers=collection.every is not None,
+        longest=max(terms_of(collection, host).lengths),
+        most=most,
+    )
+
+
+def terms_of(collection: Collection, host: int = 0) -> Terms:
+    """Terms of a collection that decide on its submissions to a shuffler."""
+    key = collection.analyzer.key
+    configs = [HpkeConfig.decode(from_text(text, name="key")) for text in (key.key, *key.successors)]
+    ends = None if key.expires is None or not key.successors else instant(expires=key.expires) + KEY_OUTLIVES
+    return Terms(
+        opens=instant(opens=collection.opens).timestamp(),
+        closes=instant(closes=collection.closes).timestamp(),
+        columns=shapes_of(collection, configs[0], host),
+        encapsulated={config.id: sealed_lengths(config, 0)[0] for config in configs},
+        outdated={} if ends is None else {configs[0].id: ends.timestamp()},
+    )

@@ -1,0 +1,230 @@
+"""Messages by which the hosts of a sum agree on the people of whom all of them have every share.
+
+Each host commits itself to the sets that it has, reveals them when all have committed, and signs which ones all have.
+Hosts never connect to each other: the analyst carries these messages, and can forge none.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from typing import Annotated, Self
+
+from shuffledp.core.errors import InvalidParameterError, MalformedMessageError
+from shuffledp.core.validate import invalid
+from shuffledp.parties.wire.grammar import SIGNATURE_BYTES, CollectionId, Extension, UInt8, UInt16
+from shuffledp.parties.wire.keys import ShufflerKey, is_signed_by
+from shuffledp.parties.wire.presentation import Fixed, Integer, Message, Opaque
+from shuffledp.parties.wire.presentation import Sequence as Several
+
+SET_ID = 2  # type of the extension of an upload's first report that tells the person's set of shares
+SET_ID_BYTES, DIGEST_BYTES, NONCE_BYTES = 16, 32, 32
+MOST_SETS = ((1 << 24) - 256) // DIGEST_BYTES  # whose digests fit into one message
+_SET, _COMPLETE = b"shuffledp-1 set", b"shuffledp-1 complete sets"
+_CONTEXTS = (b"shuffledp-1 commitment", b"shuffledp-1 reveal", b"shuffledp-1 agreement")
+
+Digest = Annotated[bytes, Fixed(DIGEST_BYTES)]
+Signature = Annotated[bytes, Fixed(SIGNATURE_BYTES)]
+
+
+class Kind(IntEnum):
+    """Kind of a message of an agreement, in the order in which they are sent."""
+
+    NONE = 0
+    COMMITMENT = 1
+    REVEAL = 2
+    AGREEMENT = 3
+
+
+def set_extension(set_id: bytes) -> Extension:
+    """Extension with a person's set id, the same at every host."""
+    return Extension(SET_ID, set_id)
+
+
+def set_digest(collection_id: bytes, set_id: bytes) -> bytes:
+    """Digest by which hosts and analyst name a set; only who has the set id knows which one it is.
+
+    Example:
+        >>> set_digest(bytes(32), bytes(16)).hex()[:8]
+        '1b6f5166'
+    """
+    return hashlib.sha256(_SET + collection_id + set_id).digest()
+
+
+def complete_digest(collection_id: bytes, digests: Iterable[bytes]) -> bytes:
+    """Digest of the sets that all hosts have, whose digests may come in any order."""
+    return hashlib.sha256(_COMPLETE + collection_id + b"".join(sorted(digests))).digest()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Commitment(Message):
+    """Commitment of a host to the sets that it has: SHA-256(nonce || digests) of the reveal that follows, signed."""
+
+    collection_id: CollectionId
+    host: UInt16
+    revealed_sha256: Digest
+    signature: Signature
+
+    def is_by(self, keys: Iterable[bytes]) -> bool:
+        """Whether one of these keys has signed it."""
+        return is_signed_by(keys, self.signature, _signed(Kind.COMMITMENT, self, self.revealed_sha256))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reveal(Message):
+    """Sets of a host: their digests, ascending, behind the nonce that hid them in the commitment; signed."""
+
+    collection_id: CollectionId
+    host: UInt16
+    nonce: Annotated[bytes, Fixed(NONCE_BYTES)]
+    digests: Annotated[bytes, Opaque(3)]
+    signature: Signature
+
+    def check(self) -> None:
+        """Refuse digests of another length, out of order, or twice."""
+        several = self.sets
+        if len(self.digests) % DIGEST_BYTES or any(a >= b for a, b in pairwise(several)):
+            raise invalid(f"of {DIGEST_BYTES} bytes each, ascending", digests=f"{len(self.digests)} bytes")
+
+    @property
+    def sets(self) -> list[bytes]:
+        """Digests of the sets, one by one."""
+        return [self.digests[at : at + DIGEST_BYTES] for at in range(0, len(self.digests), DIGEST_BYTES)]
+
+    @property
+    def sha256(self) -> bytes:
+        """Digest that the host has committed itself to."""
+        return hashlib.sha256(self.nonce + self.digests).digest()
+
+    def is_by(self, keys: Iterable[bytes]) -> bool:
+        """Whether one of these keys has signed it."""
+        return is_signed_by(keys, self.signature, _signed(Kind.REVEAL, self, self.sha256))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Agreement(Message):
+    """Statement of a host which sets all hosts have, by all commitments that it has seen; signed once, for ever."""
+
+    collection_id: CollectionId
+    host: UInt16
+    commitments: Annotated[tuple[Commitment, ...], Several(3, Commitment, least=2)]
+    complete: Digest
+    signature: Signature
+
+    def check(self) -> None:
+        """Refuse commitments of another collection, or out of the order of the hosts."""
+        if any(each.collection_id != self.collection_id for each in self.commitments):
+            raise InvalidParameterError("commitments must be of the agreement's collection; one is of another.")
+        if [each.host for each in self.commitments] != list(range(len(self.commitments))):
+            raise InvalidParameterError("commitments must be one of each host, in their order; they are not.")
+
+    def is_by(self, keys: Iterable[bytes]) -> bool:
+        """Whether one of these keys has signed it."""
+        message = _signed(Kind.AGREEMENT, self, _joined(self.commitments) + self.complete)
+        return is_signed_by(keys, self.signature, message)
+
+
+Agreeing = Commitment | Reveal | Agreement
+_KINDS: dict[Kind, type[Agreeing]] = {Kind.COMMITMENT: Commitment, Kind.REVEAL: Reveal, Kind.AGREEMENT: Agreement}
+
+
+def kind_of(message: Agreeing) -> Kind:
+    """Kind of a message."""
+    return next(kind for kind, each in _KINDS.items() if isinstance(message, each))
+
+
+def decoded(kind: Kind, data: bytes) -> Agreeing:
+    """Message of a kind.
+
+    Raises:
+        MalformedMessageError: for anything else.
+    """
+    if kind is Kind.NONE:
+        raise MalformedMessageError("a message of an agreement must be of a kind; it is of none.")
+    return _KINDS[kind].decode(data)
+
+
+class Signer:
+    """Signer of a host's own messages.
+
+    Args:
+        key: key of the host.
+        collection_id: id of the collection.
+        host: number of the host, from 0.
+    """
+
+    def __init__(self, key: ShufflerKey, collection_id: bytes, host: int) -> None:
+        self._key, self._about = key, (collection_id, host)
+
+    def reveal(self, nonce: bytes, digests: Iterable[bytes]) -> Reveal:
+        """Reveal of these sets, which must stay with the host until all have committed themselves."""
+        joined = b"".join(sorted(set(digests)))
+        content = hashlib.sha256(nonce + joined).digest()
+        return Reveal(*self._about, nonce, joined, self._signature(Kind.REVEAL, content))
+
+    def commitment(self, reveal: Reveal) -> Commitment:
+        """Commitment to a reveal."""
+        return Commitment(*self._about, reveal.sha256, self._signature(Kind.COMMITMENT, reveal.sha256))
+
+    def agreement(self, commitments: Sequence[Commitment], complete: bytes) -> Agreement:
+        """Agreement to the sets of this digest, of all hosts that have committed themselves."""
+        content = _joined(commitments) + complete
+        return Agreement(*self._about, tuple(commitments), complete, self._signature(Kind.AGREEMENT, content))
+
+    def _signature(self, kind: Kind, content: bytes) -> bytes:
+        return self._key.signature(_message(kind, *self._about, content))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Handed(Message):
+    """Request to a host in an agreement: which of its own messages is wanted, and one of another host for it.
+
+    ``kind`` is that of ``message``; both are empty where nothing is handed over.
+    """
+
+    wanted: Annotated[Kind, Integer(1, Kind)]
+    kind: Annotated[Kind, Integer(1, Kind)]
+    message: Annotated[bytes, Opaque(3)]
+
+    @classmethod
+    def of(cls, message: Agreeing | None = None, *, wanted: Kind = Kind.NONE) -> Self:
+        """Request that hands a message over, if there is one."""
+        return cls(wanted, Kind.NONE, b"") if message is None else cls(wanted, kind_of(message), message.encode())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Standing(Message):
+    """Answer of a host in an agreement: where it stands, for whom it waits, and its own message that was wanted.
+
+    ``stage`` is the number of the host's stage, ``reason`` that of its refusal and ``named`` the host that it names, if
+    any, else 65535; ``waits_for`` has the numbers of hosts, of two bytes each; ``message`` is empty if it is not there.
+    """
+
+    stage: UInt8
+    reason: UInt8
+    named: UInt16
+    waits_for: Annotated[bytes, Opaque(2)]
+    message: Annotated[bytes, Opaque(3)]
+
+    def check(self) -> None:
+        """Refuse half a number."""
+        if len(self.waits_for) % 2:
+            raise invalid("numbers of two bytes each", waits_for=f"{len(self.waits_for)} bytes")
+
+    @property
+    def hosts(self) -> list[int]:
+        """Numbers of the hosts whose message the host waits for."""
+        return [int.from_bytes(self.waits_for[at : at + 2], "big") for at in range(0, len(self.waits_for), 2)]
+
+
+def _joined(commitments: Iterable[Commitment]) -> bytes:
+    return b"".join([each.encode() for each in commitments])
+
+
+def _signed(kind: Kind, message: Agreeing, content: bytes) -> bytes:
+    return _message(kind, message.collection_id, message.host, content)
+
+
+def _message(kind: Kind, collection_id: bytes, host: int, content: bytes) -> bytes:
+    return _CONTEXTS[kind - 1] + collection_id + host.to_bytes(2, "big") + content
