@@ -180,6 +180,8 @@ def _on_terminal(column: ColumnAudit, confidence: float) -> Iterable[Text]:
         yield from _verdict(_traced(column.tracers), column.tracers)
     if column.household is not None:
         yield from _verdict(_named(column.household), column.household)
+    if column.common is not None:
+        yield from _verdict(_in_common(column.common), column.common)
 
 
 def _verdict(short: tuple[str, str], finding: Any) -> Iterable[Text]:
@@ -236,6 +238,7 @@ def _claims(column: ColumnAudit) -> Table:
         *(() if column.leakage is None else (_leakage_row(column.leakage),)),
         *(() if column.tracers is None else (_tracers_row(column.tracers),)),
         *(() if column.household is None else (_household_row(column.household),)),
+        *(() if column.common is None else (_common_row(column.common),)),
     )
     heads = tuple(map(Column, ("Guarantee", "Claimed", "Shown")))
     caption = "What is claimed, and what the strongest attack shows"
@@ -287,6 +290,21 @@ def _household_row(found: Any) -> tuple[Cell, ...]:
     shown = f"chance at least {number(found.success_limits[0], 'at least')}"
     note = f"The attack named {found.at_least} or more of {len(found.targets)} in {found.measured}."
     return Cell(text="household", note="slots of people together", code=True), claim, _shown(found, shown, note)
+
+
+def _in_common(found: Any) -> tuple[str, str]:
+    """The verdict on an answer of a household in one line: chance claimed, and limits."""
+    claimed = f"claimed chance of guessing a common answer <= {in_digits(found.claimed, 'at most', digits=3)}"
+    least, most = (f"{limit:.3f}" for limit in found.success_limits)
+    return claimed, f"guessing: {least} to {most}{_could_not(found)}"
+
+
+def _common_row(found: Any) -> tuple[Cell, ...]:
+    """The claim that guesses of a common answer were held against, as a row."""
+    claim = Cell(text=f"chance at most {number(found.claimed, 'at most')}", note="of guessing right between two")
+    shown = f"chance at least {number(found.success_limits[0], 'at least')}"
+    note = f"The attack guessed what {len(found.people)} had in common in {found.measured}."
+    return Cell(text="household", note="one answer in common", code=True), claim, _shown(found, shown, note)
 
 
 def _leakage_row(finding: LeakageFinding) -> tuple[Cell, ...]:

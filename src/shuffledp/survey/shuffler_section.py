@@ -233,6 +233,14 @@ class ShufflerSection(Section):
         del column, pipeline, num_users, options
         return None
 
+    def guessed_household(self, column: "Column", pipeline: Any, num_users: int, **options: Any) -> Any:
+        """Audit of how well an answer that a household has in common is guessed; None if nothing is stated of it.
+
+        Options are those of `named_household`.
+        """
+        del column, pipeline, num_users, options
+        return None
+
     @property
     def is_drawn(self) -> bool:
         """Whether the shuffle is about a graph that is drawn at random, another one for each number of people."""

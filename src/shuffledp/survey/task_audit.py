@@ -84,6 +84,7 @@ class ColumnAudit:
     leakage: LeakageFinding | None = None
     tracers: Any = None  # a `shuffledp.attacks.findings.Success` that says whether it is weak
     household: Any = None  # another one
+    common: Any = None  # and one of an answer that the household has in common
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
@@ -99,7 +100,7 @@ class ColumnAudit:
     @property
     def _others(self) -> list[Any]:
         """Findings about something else than statements."""
-        return [each for each in (self.leakage, self.tracers, self.household) if each is not None]
+        return [each for each in (self.leakage, self.tracers, self.household, self.common) if each is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -219,6 +220,7 @@ class TaskAudit(Shown):
                     **({} if column.leakage is None else {"leakage": column.leakage.to_dict()}),
                     **({} if column.tracers is None else {"tracers": column.tracers.to_dict()}),
                     **({} if column.household is None else {"household": column.household.to_dict()}),
+                    **({} if column.common is None else {"common_answer": column.common.to_dict()}),
                 }
                 for column in self.columns
             ],
@@ -269,7 +271,7 @@ def audit_task(
     task = task.expecting(num_users)
     follow = _tracers_of(task)
     at_home = isinstance(task.people.household, int)
-    audits = len(task.columns) * (1 + leakage + at_home) + (follow is not None)
+    audits = len(task.columns) * (1 + leakage + 2 * at_home) + (follow is not None)
     each = 1 - (1 - confidence) / audits
     if not each < 1:  # rounded to 1; the attacks' own error would show a number the user never gave
         raise validate.invalid(f"far enough below 1 to be shared by {audits} audits", confidence=confidence)
@@ -291,12 +293,20 @@ def audit_task(
         if follow is not None and not columns:  # all columns are shuffled alike
             tracing = {"trials": trials, "confidence": each, "source": source, "progress": partial(told, "tracing")}
             tracers = follow(pipeline.shuffler, **tracing)
-        household = None
+        household = common = None
         if at_home:
             naming = {"trials": trials, "confidence": each, "source": source, "progress": partial(told, "naming")}
             household = column.shuffler.named_household(column, pipeline, model.num_users, **naming)
+            common = column.shuffler.guessed_household(column, pipeline, model.num_users, **naming)
         columns.append(
-            ColumnAudit(value=column.value, report=report, leakage=guessed, tracers=tracers, household=household)
+            ColumnAudit(
+                value=column.value,
+                report=report,
+                leakage=guessed,
+                tracers=tracers,
+                household=household,
+                common=common,
+            )
         )
     return TaskAudit(task=task, num_users=int(num_users), columns=tuple(columns), confidence=float(confidence))
 

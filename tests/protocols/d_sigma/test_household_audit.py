@@ -1,12 +1,18 @@
 """Naming a household in an audit: an honest shuffler is consistent with what is stated, and a broken one refuted."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cli.running import shuffledp
 from shuffledp import FrequencyAnalyzer, Groups, KaryRandomizedResponse, NoisySortShuffler, Pipeline
 from shuffledp.attacks import Verdict
-from shuffledp.protocols.d_sigma.survey.household_audit import name_household
+from shuffledp.core.local_models import ProtocolModel
+from shuffledp.protocols.d_sigma.files.hidden_people import hidden_households
+from shuffledp.protocols.d_sigma.planning.each_person import common_each
+from shuffledp.protocols.d_sigma.survey.household_audit import guess_household, name_household
 from shuffledp.testing import SeededSource
 
 PEOPLE = 150
@@ -36,7 +42,10 @@ class Broken(NoisySortShuffler):
     """A sort that claims its positions and shuffles by far larger gaps."""
 
     def rank_parts(self, *, source=None):
-        real = NoisySortShuffler(groups=self.groups, alpha=400.0, order=ORDER)
+        people = self.groups.num_users
+        real = NoisySortShuffler(
+            groups=self.groups, alpha=float(400 * (people // PEOPLE) ** 4), order=np.arange(people)
+        )
         yield from real.rank_parts(source=source)
 
 
@@ -55,6 +64,58 @@ def named(shuffler, trials=150):
     )
     assert found is None or told == [(0, trials), (trials, trials)]
     return found
+
+
+def guessed(shuffler, trials=150, domain_size=2, epsilon0=0.5):
+    randomizer = KaryRandomizedResponse(epsilon0=epsilon0, domain_size=domain_size)
+    pipeline = Pipeline(randomizer=randomizer, shuffler=shuffler, analyzer=FrequencyAnalyzer())
+    options = {"trials": trials, "confidence": 0.99, "source": SeededSource(2), "progress": lambda *_: None}
+    return guess_household(pipeline, shuffler.groups.num_users, 3, delta=1e-6, **options)
+
+
+def test_a_release_states_what_a_common_answer_of_neighbors_loses():
+    shuffler = NoisySortShuffler(groups=GROUPS, alpha=0.05, order=ORDER)
+    (stated,) = hidden_households(_model(shuffler), shuffler, 3, 1e-6)
+    each = common_each(shuffler, 3, 0.5, 1e-6)
+    assert (stated.common, stated.common_median) == (each.max(), pytest.approx(np.median(each)))
+    assert 0.3 < stated.common < 3 * 0.5
+    assert set(stated.to_dict()) - set(replace(stated, common=None, common_median=None).to_dict()) == {
+        "common",
+        "common_median",
+    }
+
+
+@pytest.mark.deep
+def test_the_chance_of_guessing_a_common_answer_follows_from_what_a_release_states():
+    shuffler = NoisySortShuffler(groups=GROUPS, alpha=0.05, order=ORDER)
+    found = guessed(shuffler, 20)
+    (stated,) = hidden_households(_model(shuffler), shuffler, 3, 1e-6)
+    assert found.claimed == pytest.approx(1 / (1 + math.exp(-stated.common)), abs=1e-6)
+    assert stated.common_median <= stated.common < 3 * 0.5
+    assert "one of which 3 neighbors have in common" in str(found)
+
+
+@pytest.mark.deep
+def test_a_common_answer_is_guessed_no_better_than_stated_unless_the_shuffler_is_broken():
+    """Of 1,024 people, since among few a household promises hardly more than without a shuffle."""
+    everybody = Groups.from_radius(np.arange(1024), 400)
+    shuffler = NoisySortShuffler(groups=everybody, alpha=0.05, order=np.arange(1024))
+    assert guessed(shuffler, 300, epsilon0=2.0).verdict is Verdict.CONSISTENT
+    broken = guessed(Broken(groups=everybody, alpha=0.05, order=np.arange(1024)), 300, epsilon0=2.0)
+    assert broken.claimed < 0.83
+    assert broken.verdict is Verdict.REFUTED
+
+
+def test_of_more_answers_and_of_gaussian_noise_nothing_is_stated_of_a_common_one():
+    assert guessed(NoisySortShuffler(groups=GROUPS, alpha=1.0, order=ORDER), domain_size=3) is None
+    gaussian = NoisySortShuffler(groups=GROUPS, alpha=1.0, order=ORDER, noise="gaussian", delta=1e-6)
+    assert guessed(gaussian) is None
+    assert hidden_households(_model(gaussian), gaussian, 3, 1e-6) == ()
+
+
+def _model(shuffler) -> ProtocolModel:
+    local = KaryRandomizedResponse(epsilon0=0.5, domain_size=2).model
+    return ProtocolModel(local=local, shuffle=shuffler.model(PEOPLE))
 
 
 def test_an_honest_shuffler_is_consistent_and_a_broken_one_is_refuted():

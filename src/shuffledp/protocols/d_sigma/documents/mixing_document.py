@@ -69,7 +69,7 @@ def groups_section(outcome: ColumnOutcome) -> Section | None:
         _alone(mixing),
         _table_of_shuffles(outcome, mixing, section),
         *told(_chosen(mixing), on=PAGE),
-        *([] if outcome.seeded else (*_losses_by_size(regional), *_odds(regional))),
+        *([] if outcome.seeded else (*_losses_by_size(regional), *_odds(regional), *_common_answers(regional))),
     )
     return Section(anchor="groups", title="Who is mixed with whom", blocks=blocks)
 
@@ -238,6 +238,21 @@ def _household_rows(regional: Regional) -> list[tuple[str, str]]:
             (each.size, "where it is likeliest", each.all_slots),
         )
     ]
+
+
+def _common_answers(regional: Regional) -> Iterable[Block]:
+    """Central loss of an answer that a whole household holds in common."""
+    for each in regional.households:
+        if each.common is not None and each.common_median is not None:
+            most, half = (in_digits(value, "at most") for value in (each.common, each.common_median))
+            yield Text(
+                f"Where {each.size} people next to each other hold one yes or no in common, changing it for all of "
+                f"them changes the probability of anything released by a factor of at most e^epsilon, epsilon = {most} "
+                f"(in half of the cases {half}), apart from the remainder delta: whoever lives together is not hidden "
+                "as well as one person.",
+                Role.NOTE,
+                on=PAGE,
+            )
 
 
 def _odds(regional: Regional) -> Iterable[Block]:

@@ -1,5 +1,7 @@
 """Chances with which a release lets somebody name whose report lies in a slot: for people, and for households."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,7 +10,7 @@ from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Integers
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.households import HouseholdOdds, household_odds
-from shuffledp.protocols.d_sigma.planning.personal_promises import named_spread
+from shuffledp.protocols.d_sigma.planning.personal_promises import common_spread, named_spread
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.regional_result import Hidden
 from shuffledp.protocols.d_sigma.theorems.meehan22 import ReidentificationBound, reidentification_bound
@@ -42,18 +44,24 @@ def people_alone(shuffler: SlotShuffler) -> NDArray[np.bool_]:
 
 
 def hidden_households(
-    model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None
+    model: ProtocolModel, shuffler: SlotShuffler, household: int | str | None, delta: float
 ) -> tuple[HouseholdOdds, ...]:
     """Chances of naming the slots of households of this many people; empty where none are asked for, or known.
+
+    With the central epsilon, at ``delta``, of one answer that all of them hold in common, where it is known.
 
     Who lives together, which a column says, is nothing that a release may tell of.
     """
     if not isinstance(household, int) or household > model.num_users:
         return ()
     try:
-        return household_odds(shuffler, model, household)
+        found = household_odds(shuffler, model, household)
     except (HypothesisError, UnsupportedModelError):
         return ()
+    common = common_spread(shuffler, model, household, delta)
+    if common is None:
+        return found
+    return tuple(replace(each, common=common.most, common_median=common.half) for each in found)
 
 
 def _odds(model: ProtocolModel, shuffler: SlotShuffler, sizes: Integers) -> dict[str, ReidentificationBound]:

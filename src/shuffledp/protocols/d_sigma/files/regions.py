@@ -113,7 +113,9 @@ class PlacesInParts:
             hidden=hidden_people(self._model, shuffler, groups),
             laws=laws_of(shuffler),
             losses=losses_by_size(shuffler, delta=shuffler.prepare().model.delta or self._column.release.delta),
-            households=hidden_households(self._model, shuffler, self._column.people.household),
+            households=hidden_households(
+                self._model, shuffler, self._column.people.household, self._column.release.delta
+            ),
             sharpened=sharpened_places(
                 summary,
                 displaced.blur,

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from shuffledp.core import validate
-from shuffledp.core.described import Described
+from shuffledp.core.described import Described, without_none
 from shuffledp.core.errors import InvalidParameterError, UnsupportedModelError
 from shuffledp.core.local_models import ProtocolModel
 from shuffledp.core.table import Floats, Integers
@@ -33,6 +34,9 @@ class HouseholdOdds(Described):
         more_than_half_median: the chance that half of the households do not exceed.
         all_slots: the largest chance of naming all of them.
         all_slots_median: the chance of that which half of the households do not exceed.
+        common: central epsilon of one yes or no that all of them hold in common, the largest; None where that is not
+            stated.
+        common_median: the epsilon that half of the households do not exceed.
     """
 
     size: int
@@ -43,6 +47,12 @@ class HouseholdOdds(Described):
     more_than_half_median: float
     all_slots: float
     all_slots_median: float
+    common: float | None = None
+    common_median: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields; without a common answer where nothing is stated of one."""
+        return without_none(without_none(super(HouseholdOdds, self).to_dict(), "common"), "common_median")
 
 
 def household_odds(

@@ -165,6 +165,7 @@ def promises_of(
     else:
         found = _of_households(shuffler, model, households)
     central = central_each(shuffler, uniform_of(local, prepared.order.size, delta), local.epsilon0)[mixed]
+    shared = None if common is None else common_spread(shuffler, model, common, delta)
     return Promises(
         epsilon0=float(local.epsilon0),
         delta=delta,
@@ -173,18 +174,22 @@ def promises_of(
         households={size: Spread.of(each) for size, each in found.items()},
         central=Spread.of(central),
         regions=_regions(shuffler, groups, prepared.order) if with_regions else (),
-        common={} if common is None else _in_common(shuffler, local, common, delta, mixed),
+        common={} if shared is None else {str(common): shared},
     )
 
 
-def _in_common(
-    shuffler: SlotShuffler, local: LocalModel, people: int, delta: float, mixed: NDArray[np.bool_]
-) -> dict[str, Spread]:
-    """Central epsilon of a common answer of this number of people; nothing where that is open."""
-    if local.kind != "k-rr" or getattr(local, "domain_size", 0) != 2:
-        return {}
+def common_spread(shuffler: SlotShuffler, model: ProtocolModel, people: int, delta: float) -> Spread | None:
+    """Central epsilons of one yes or no that this number of neighbors hold in common, over people; None where open.
+
+    They are of randomized response to two answers, and of people who are not alone in a block; colluding people hide
+    nobody, and of a shuffle with some of them nothing is said.
+    """
+    local, mixed = model.local, _mixed(shuffler)
+    two = local.kind == "k-rr" and getattr(local, "domain_size", 0) == 2
+    if not two or not mixed.any() or people > model.num_users or model.shuffle.num_honest < model.num_users:
+        return None
     each = common_each(shuffler, people, local.epsilon0, delta)
-    return {} if each is None else {str(people): Spread.of(each[mixed])}
+    return None if each is None else Spread.of(each[mixed])
 
 
 def _of_households(shuffler: SlotShuffler, model: ProtocolModel, households: Sequence[Integers]) -> dict[str, Floats]:

@@ -145,6 +145,13 @@ class GroupedSection(ShufflerSection):
         people = column.people.household
         return name_household(pipeline, num_users, people, **options) if isinstance(people, int) else None
 
+    def guessed_household(self, column: Column, pipeline: Any, num_users: int, **options: Any) -> Any:
+        """Guessing of one answer that the least hidden people who stand together have in common."""
+        from shuffledp.protocols.d_sigma.survey.household_audit import guess_household
+
+        people, delta = column.people.household, column.release.delta
+        return guess_household(pipeline, num_users, people, delta=delta, **options) if isinstance(people, int) else None
+
     def could_have_made(self, view: View) -> bool:
         """Whether each slot has one report; groups are compared where they are made."""
         return view.labels is not None and len(view) == view.shuffle.num_users
