@@ -122,7 +122,7 @@ def _question(
         raise ValueError
     levels, shares = (
         {_number(each["level"]) for each in rows},
-        [each for each in rows if each["statistic"] in (_SHARE, _AMONG)],
+        [each for each in rows if _is_share(column, each)],
     )
     decimals = decimals_for(_POINTS * _number(each["standard_error"]) for each in shares)
     level = f"{100 * min(levels):.4g}%"
@@ -133,7 +133,7 @@ def _question(
             TableColumn("Estimate"),
             TableColumn("Interval", brief=f"{level} interval"),
         ),
-        tuple(_row(each, decimals) for each in rows),
+        tuple(_row(each, decimals if _is_share(column, each) else None) for each in rows),
     )
     asked = " & ".join(column.inputs) if column.question is None else column.question
     is_outside = any(not 0 <= each["estimate"] <= 1 for each in shares)
@@ -145,15 +145,21 @@ def _question(
     )
 
 
-def _row(row: Mapping[str, Any], decimals: int) -> tuple[str, str, str]:
-    """Name, estimate and interval of one row; shares with this number of digits after the point."""
+def _is_share(column: Column, row: Mapping[str, Any]) -> bool:
+    """Whether a row is the share of an answer, also as the mean of two answers that count as 0 and 1."""
+    is_mean = bool(column.randomizer.categories_of_answers) and row["statistic"] == "mean"
+    return is_mean or row["statistic"] in (_SHARE, _AMONG)
+
+
+def _row(row: Mapping[str, Any], decimals: int | None) -> tuple[str, str, str]:
+    """Name, estimate and interval of one row; a share in percent with so many digits after the point."""
     target = row["target"]
     if not isinstance(target, str | int | float | bool):
         raise ValueError
     lower, estimate, upper = (_number(row[name]) for name in ("lower", "estimate", "upper"))
     if not lower <= upper:
         raise ValueError
-    written = partial(_percent, decimals=decimals) if row["statistic"] in (_SHARE, _AMONG) else _plain
+    written = _plain if decimals is None else partial(_percent, decimals=decimals)
     among = " (among those asked)" * (row["statistic"] == _AMONG)
     return f"{printable(str(target))}{among}", written(estimate), f"{written(lower)} to {written(upper)}"
 
