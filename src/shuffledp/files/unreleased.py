@@ -76,7 +76,9 @@ def write_unreleased(
     outcome = Unreleased(
         task=task,
         reason=reason,
-        num_reports=[seen[column.value] for column in task.columns],
+        num_reports=[
+            seen[each.value] * model.local.num_messages for each, model in zip(task.columns, models, strict=True)
+        ],
         flows=[collected[each.value].flow(each, seen[each.value], released=0) for each in task.columns],
         models=models,
         statements=composed_with(task, releases, columns, models),

@@ -1,6 +1,7 @@
 """Sums through a mix in a process of its own, which is killed: the sum is exact, or nothing is released."""
 
 import asyncio
+import json
 import os
 import secrets
 import signal
@@ -13,11 +14,13 @@ import pytest
 from parties.client.answering import asking
 from parties.mix.mixing import Survey
 from parties.mix.test_mix_processes import place, send
-from shuffledp.core.errors import BatchTooSmallError
+from parties.service.test_sums_collected import tampered
+from shuffledp.core.errors import BatchTooSmallError, InputDataError
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
 from shuffledp.parties.service.client import configs_of, sealed
 from shuffledp.parties.service.fetched_release import fetch_release
+from shuffledp.survey import EarlierRelease
 
 pytestmark = [pytest.mark.usefixtures("without_a_page"), pytest.mark.deep]
 
@@ -94,6 +97,24 @@ def test_one_less_than_the_planned_share_and_the_mix_destroys_all(tmp_path, come
         with pytest.raises(BatchTooSmallError, match=f"the reports of at least {LEAST} people"):
             asyncio.run(fetch_release(survey.collection, [survey.key], tmp_path / "office"))
         assert not (tmp_path / "office" / "release").exists()
+
+
+def test_a_spoilt_share_is_told_by_name_when_the_batches_are_fetched_and_again_later(tmp_path):
+    with place(tmp_path) as (where, mix, http):
+        where.start()
+        survey = survey_of(mix.terms())
+        mix.register(survey.collection)
+        people = submissions_of(survey.collection, [50] * (LEAST + 2))
+        assert send(http, survey.collection, tampered(survey.collection, people, "of another round"))
+        mix.close(survey.collection, survey.key)
+        for _ in range(2):
+            with pytest.raises(InputDataError, match=r"needs every message of everybody once.*--earlier"):
+                asyncio.run(fetch_release(survey.collection, [survey.key], tmp_path / "office"))
+        said = json.loads((tmp_path / "office" / "release" / "statement.json").read_bytes())
+        local = survey.collection.task.columns[0].randomizer.randomizer().model
+        assert said["columns"][0]["num_reports"] == (LEAST + 1) * local.num_messages
+        assert said["statements"][0]["guarantee"]["epsilon"] <= 1.0
+        assert EarlierRelease.read(tmp_path / "office" / "release" / "statement.json").headline.guarantee.epsilon <= 1.0
 
 
 def kill_soon(where):

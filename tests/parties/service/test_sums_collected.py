@@ -21,7 +21,7 @@ from shuffledp.parties.service.forwarder import Forwarder
 from shuffledp.parties.service.message_joining import joined_messages
 from shuffledp.parties.wire.grammar import ReportError, Submission, UploadRequest
 from shuffledp.parties.wire.hpke import Sealer
-from shuffledp.survey import Task
+from shuffledp.survey import EarlierRelease, Task
 
 pytestmark = pytest.mark.usefixtures("without_a_page")
 
@@ -50,10 +50,10 @@ def statement(folder):
     return json.loads((folder / "release" / "statement.json").read_text())
 
 
-def resealed(parties, report, plaintext, *, column):
+def resealed(collection, report, plaintext, *, column):
     """A report in the place of another one, which its device has made up."""
-    config = configs_of(parties.collection, datetime.now(UTC))[0]
-    sealer = Sealer.to(config, collection_id=parties.collection.id, column=column)
+    config = configs_of(collection, datetime.now(UTC))[0]
+    sealer = Sealer.to(config, collection_id=collection.id, column=column)
     return type(report).of(sealer.seal(plaintext))
 
 
@@ -95,6 +95,31 @@ def test_a_service_states_what_a_run_over_the_same_reports_states(tmp_path, bloc
     assert {"not-together", "no-collusion", "shuffler"} <= set(trust)
 
 
+def test_single_reports_of_an_imperfect_shuffle_state_the_gamma_that_is_promised(tmp_path):
+    randomizer = {"kind": "k-rr", "epsilon0": 2.0, "categories": ["No", "Yes"]}
+    task = {"name": "s", "value": "wage", "randomizer": randomizer, "shuffler": IMPERFECT}
+    parties = Parties(Task.from_dict(task | {"release": {"delta": 1e-6, "minimum_batch": 10}}))
+    run(collected, tmp_path, parties, submissions_of(parties, ["No", "Yes"] * 50))
+    own = parties.collection.task.run({"wage": ["No", "Yes"] * 50}).to_dict()
+    guarantee = statement(tmp_path)["statements"][0]["guarantee"]
+    assert guarantee == own["statements"][0]["guarantee"]
+    assert statement(tmp_path)["model"]["shuffle"] == own["model"]["shuffle"]
+
+
+def test_responses_under_a_blanket_are_one_pool_and_state_what_a_run_states(tmp_path):
+    randomizer = {"kind": "k-rr", "epsilon0": 4.0, "categories": ["a", "b", "c"], "blanket": True}
+    task = {"name": "s", "value": "wage", "randomizer": randomizer | {"blanket_messages": 2.5}}
+    parties = Parties(Task.from_dict(task | {"release": {"delta": 1e-6, "minimum_batch": 10}}))
+    submissions = submissions_of(parties, ["a", "b"] * 30)
+    assert {len(each.reports) for each in submissions} == {4}
+    run(collected, tmp_path, parties, submissions)
+    own = parties.collection.task.run({"wage": ["a", "b"] * 30}).to_dict()
+    said = statement(tmp_path)
+    assert said["statements"][0]["guarantee"] == own["statements"][0]["guarantee"]
+    assert said["num_reports"] == own["num_reports"] == 240
+    assert said["statements"][0]["trust"][:2] == ["one-answer", "blanket"]
+
+
 @pytest.mark.deep
 def test_vectors_go_the_same_way(tmp_path):
     task = asked(VECTORS)
@@ -112,21 +137,21 @@ def test_vectors_go_the_same_way(tmp_path):
 # ---- or nothing -----------------------------------------------------------------------------------------------------
 
 
-def tampered(parties, submissions, how):
+def tampered(collection, submissions, how):
     """Submissions of which the first has one share that was spoilt by its device."""
-    (first, *others), task = submissions, parties.collection.task
-    model = task.column.randomizer.randomizer().model
+    first, *others = submissions
+    model = collection.task.columns[0].randomizer.randomizer().model
     shares = list(first.reports)
     if how == "undecryptable":
         sealed_to = shares[3].ciphertext
         flipped = bytes([sealed_to.payload[0] ^ 1]) + sealed_to.payload[1:]
         shares[3] = type(shares[3]).of(replace(sealed_to, payload=flipped))
     elif how == "of another round":
-        shares[3] = resealed(parties, shares[3], _encoded(model, residue=1, number=2), column=3)
+        shares[3] = resealed(collection, shares[3], _encoded(model, residue=1, number=2), column=3)
     elif how == "malformed":
-        shares[3] = resealed(parties, shares[3], b"\xff" * len(_encoded(model, residue=1, number=2)), column=3)
+        shares[3] = resealed(collection, shares[3], b"\xff" * len(_encoded(model, residue=1, number=2)), column=3)
     elif how == "for another pool":
-        shares[3] = resealed(parties, shares[3], _encoded(model, residue=1, number=3), column=2)
+        shares[3] = resealed(collection, shares[3], _encoded(model, residue=1, number=3), column=2)
     return [Submission(tuple(shares)), *others]
 
 
@@ -145,22 +170,23 @@ IN_ROUNDS = [(SHARES, how) for how in ("undecryptable", "of another round", "mal
 )
 def test_one_spoilt_share_releases_nothing_and_the_others_are_counted(tmp_path, block, how):
     parties = Parties(asked(block))
-    submissions = tampered(parties, submissions_of(parties, [5] * 20), how)
+    submissions = tampered(parties.collection, submissions_of(parties, [5] * 20), how)
     _, log = run(collected, tmp_path, parties, submissions)
     assert ("seen-not-released", 1) in log.events
     said = statement(tmp_path)
     assert [each.name for each in (tmp_path / "release").iterdir()] == ["statement.json"]
     assert "the sum would be noise: nothing was released" in said["not_released"]
     assert said["estimates"] == []
-    assert said["num_reports"] == 19
+    assert said["num_reports"] == 19 * parties.collection.task.column.randomizer.randomizer().model.num_messages
+    assert EarlierRelease.read(tmp_path / "release" / "statement.json").headline.guarantee.epsilon <= 1.0
     assert 0.9 < said["statements"][0]["guarantee"]["epsilon"] <= 1.0
 
 
 def test_where_too_few_are_left_whose_noise_came_whole_nothing_is_promised_for_the_sum_that_was_not_released(tmp_path):
     parties = Parties(asked(POURED))
-    run(collected, tmp_path, parties, tampered(parties, submissions_of(parties, [5] * 15), "undecryptable"))
+    run(collected, tmp_path, parties, tampered(parties.collection, submissions_of(parties, [5] * 15), "undecryptable"))
     said = statement(tmp_path)
-    assert said["num_reports"] == 14
+    assert said["num_reports"] == 14 * parties.collection.task.column.randomizer.randomizer().model.num_messages
     assert said["statements"][0]["guarantee"]["epsilon"] == "inf"
 
 
