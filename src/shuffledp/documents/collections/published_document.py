@@ -152,7 +152,7 @@ def _is_share(column: Column, row: Mapping[str, Any]) -> bool:
 
 
 def _row(row: Mapping[str, Any], decimals: int | None) -> tuple[str, str, str]:
-    """Name, estimate and interval of one row; a share in percent with so many digits after the point."""
+    """Name, estimate and interval of one row; a share in percent, with this number of digits after the point."""
     target = row["target"]
     if not isinstance(target, str | int | float | bool):
         raise ValueError
