@@ -68,10 +68,10 @@ def test_ways_to_a_mean_are_those_of_the_page_of_the_plan():
     assert ways["title"] == "Ways to this mean"
     for piece in (ways["title"], ways["caption"], *ways["texts"]):
         assert piece in page
-    rows = {row[0]: [cell["text"] for cell in row[1:]] for row in ways["rows"]}
+    rows = {row[0]["text"]: [row[0]["note"], *(cell["text"] for cell in row[1:])] for row in ways["rows"]}
     assert list(rows) == [curve["name"] for curve in ways["curves"]]
     assert all(text in page for row in rows.values() for text in row)
-    assert [row[0] for row in ways["rows"] if any(cell["bold"] for cell in row[1:])] == ["split and mix"]
+    assert [row[0]["text"] for row in ways["rows"] if any(cell["bold"] for cell in row)] == ["split and mix"]
     (counted,) = (curve for curve in ways["curves"] if curve["name"] == "counted bits")
     assert all(error > 0 for error in counted["values"])
 

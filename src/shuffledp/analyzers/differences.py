@@ -137,8 +137,9 @@ def compared(
 
     Guarantees:
         1. Where the errors of a contrast are normal and it is known how they go together, its intervals are those of
-           its largest error (max |t|), with probability 1 - (1 - ``level``) K_c / K for its K_c of all K comparisons,
-           the ``p_values`` of other tests counted. All others have coverage 1 - (1 - ``level``) / K each (Bonferroni).
+           its largest error (``max |t|``), with probability 1 - (1 - ``level``) K_c / K for its K_c of all K
+           comparisons, the ``p_values`` of other tests counted. All others have coverage 1 - (1 - ``level``) / K each
+           (Bonferroni).
         2. Of the pairs that do not differ, one is said to with chance 1 - ``level`` at most: step by step, those are
            told apart whose interval holds no 0 where intervals are made for what is not decided so yet (Holm; of
            contrasts that are decided, the others take the share).
@@ -148,7 +149,7 @@ def compared(
 
     References:
         Newcombe 1998, Zou and Donner 2008 (intervals of differences from those of both); Hothorn, Bretz, Westfall 2008
-        (max |t|); Holm 1979; Goeman and Solari 2010 (step by step).
+        (``max |t|``); Holm 1979; Goeman and Solari 2010 (step by step).
     """
     validate.open_probability(level=level)
     total = sum(len(each.target) for each in contrasts) + len(p_values)

@@ -168,7 +168,7 @@ def _drawn_anew(section: Section) -> Answer:
             for name, line in zip(names, lines, strict=True)
         ],
         "heads": [column.head for column in table.columns],
-        "rows": [[row[0].text, *({"text": each.text, "bold": each.bold} for each in row[1:])] for row in table.cells],
+        "rows": [[{"text": each.text, "note": each.note, "bold": each.bold} for each in row] for row in table.cells],
     }
 
 

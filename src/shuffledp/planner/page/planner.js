@@ -340,7 +340,7 @@ function showWays() {
   byId("ways-legend").replaceChildren(...found.curves.map(({ name }, place) => element("li", {}, sample(place), name)));
   byId("ways-caption").textContent = found.caption;
   const head = element("tr", {}, ...found.heads.map(each => element("th", { scope: "col" }, each)));
-  const rows = found.rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map(({ text, bold }, place) => (
+  const rows = found.rows.map(([{ text, note }, ...cells]) => element("tr", {}, element("th", { scope: "row" }, text, element("span", { class: "note" }, note)), ...cells.map(({ text, bold }, place) => (
     element("td", { "data-head": found.heads[place + 1] }, bold ? element("b", {}, text) : text)
   ))));
   byId("ways-table").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));

@@ -16,7 +16,6 @@ from shuffledp.survey import ColumnPlan, Plan, Question
 _HEADS = (
     Column("way", left=True),
     *map(Column, ("error", "messages", "bytes", "1% who lie")),
-    Column("trusted", left=True),
 )
 
 
@@ -85,9 +84,10 @@ def _blocks(asked: _Asked, wanted: Wanted, ways: tuple[WayToSum, ...]) -> Iterab
 
 
 def _row(way: WayToSum, unit: float) -> tuple[str | Cell, ...]:
+    name = Cell(text=way.name, note=f"trusted: {way.trusted}")
     if not way.messages:
-        return (way.name, "–", "–", "–", "–", way.trusted)
+        return (name, *["–"] * (len(_HEADS) - 1))
     limited = not math.isinf(way.moved)
     moved = in_digits(unit * way.moved, "at most", digits=3) if limited else Cell(text="anything", bold=True)
     error = in_digits(unit * way.error, "about", digits=3)
-    return (way.name, error, f"{way.messages:,}", f"{way.size:,}", moved, way.trusted)
+    return (name, error, f"{way.messages:,}", f"{way.size:,}", moved)
