@@ -237,7 +237,7 @@ def _nothing_certified(model: SplitAndMixModel, delta: float, imperfection: floa
 
 
 def through_rounds(local: HostedShareModel, honest: int, imperfection: float) -> ProtocolModel:
-    """Protocol of ``people`` who are honest, whose shares go through independent rounds of this imperfection."""
+    """Protocol of this number of ``honest`` people, whose shares go through independent rounds of this imperfection."""
     shuffle: ShuffleModel = UniformShuffleModel(num_users=honest)
     if imperfection > 0:
         shuffle = ImperfectShuffleModel(
