@@ -63,7 +63,9 @@ AUDIT = ["audit", "small.toml", "--trials", 3, "--statistics"]
 NO_PICTURE = {"matplotlib", "jinja2"}
 # For each command the most modules of this library that it may import, and what it must not.
 # Folders that are a docstring, and the doors of families, which are names.
-FLOORS = re.compile(r"shuffledp\.(protocols(\.\w+){0,2}|documents\.(charts|plans|collections)|survey\.ledgers)")
+FLOORS = re.compile(
+    r"shuffledp\.(protocols(\.\w+){0,2}|documents\.(charts|plans|collections)|survey\.(ledgers|planning))"
+)
 LEAN = {
     "help": (["--help"], 30, {*HEAVY, "shuffledp.accounting", "shuffledp.survey"}),
     "account": (ACCOUNT, 147, {"scipy", "numba", "pyarrow", *NO_PICTURE, "shuffledp.attacks", "shuffledp.files"}),

@@ -6,6 +6,7 @@ import pytest
 
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.survey import Task
+from shuffledp.survey.planning.task_planning import plan
 from shuffledp.survey.survey_terms import (
     AskedQuestion,
     SurveyTerms,
@@ -13,7 +14,6 @@ from shuffledp.survey.survey_terms import (
     minimum_for,
     questions_in,
 )
-from shuffledp.survey.task_planning import plan
 
 COPIED = AskedQuestion("Have you copied homework this year?", ("No", "Yes"))
 

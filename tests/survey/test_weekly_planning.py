@@ -12,7 +12,8 @@ import pytest
 from cli.running import shuffledp, task_with, toml, write_task
 from shuffledp.accounting import compose_releases, epsilon_of
 from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
-from shuffledp.survey import Task, plan_weeks, weekly_planning
+from shuffledp.survey import Task, plan_weeks
+from shuffledp.survey.planning import weekly_planning
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "questions.json").read_text(encoding="utf-8"))
 NUMBER = {"kind": "one-bit-mean", "epsilon0": 0.5, "lower": 0, "upper": 60}

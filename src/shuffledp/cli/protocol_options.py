@@ -91,7 +91,7 @@ class Asked(ProtocolOptions):
         if self.task is None or self.read is None:
             return self.model()
         from shuffledp.cli.progress_bars import watching
-        from shuffledp.survey.task_planning import planned_people
+        from shuffledp.survey.planning.task_planning import planned_people
 
         self._require_only_a_task()
         task, column = self.read, self._column(self.read)

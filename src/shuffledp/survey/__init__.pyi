@@ -47,14 +47,14 @@ from .outcome import StageOutcome as StageOutcome
 from .outcome import Unreleased as Unreleased
 
 # before a collection
-from .task_planning import ColumnPlan as ColumnPlan
-from .task_planning import Plan as Plan
-from .task_planning import column_plan as column_plan
-from .task_planning import people_for_error as people_for_error
-from .task_planning import plan as plan
-from .weekly_planning import WeeklyErrors as WeeklyErrors
-from .weekly_planning import WeeksPlan as WeeksPlan
-from .weekly_planning import plan_weeks as plan_weeks
+from .planning.task_planning import ColumnPlan as ColumnPlan
+from .planning.task_planning import Plan as Plan
+from .planning.task_planning import column_plan as column_plan
+from .planning.task_planning import people_for_error as people_for_error
+from .planning.task_planning import plan as plan
+from .planning.weekly_planning import WeeklyErrors as WeeklyErrors
+from .planning.weekly_planning import WeeksPlan as WeeksPlan
+from .planning.weekly_planning import plan_weeks as plan_weeks
 from .task_audit import ColumnAudit as ColumnAudit
 from .task_audit import TaskAudit as TaskAudit
 from .task_audit import audit_task as audit_task

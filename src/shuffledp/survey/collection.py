@@ -256,7 +256,7 @@ class Collection(Described):
         Where members pass reports on it is of all of them, none of whom is away. More reports than the smallest batch
         never hurt.
         """
-        from shuffledp.survey.task_planning import plan
+        from shuffledp.survey.planning.task_planning import plan
 
         if self.task.shuffler.needs_groups:
             return ()

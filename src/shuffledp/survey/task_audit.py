@@ -28,8 +28,8 @@ from shuffledp.planning.guaranteed_leakage import guaranteed_vulnerability
 from shuffledp.protocols.family import family_of
 from shuffledp.randomness.sources import RandomSource
 from shuffledp.shufflers import IdentityShuffler, UniformShuffler
+from shuffledp.survey.planning.task_planning import planned_people, require_planned
 from shuffledp.survey.task import Task
-from shuffledp.survey.task_planning import planned_people, require_planned
 
 _POWER = 0.9  # wanted probability of finding a break
 

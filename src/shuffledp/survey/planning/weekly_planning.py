@@ -24,9 +24,9 @@ from shuffledp.laws.noisy_sort_sampling import gaussian_mu
 from shuffledp.planning.calibrate import LARGEST_EPSILON0
 from shuffledp.planning.mechanism_choice import ExpectedError, error_through
 from shuffledp.survey.columns import Column
+from shuffledp.survey.planning.task_planning import planned_people
 from shuffledp.survey.questions.question import Question
 from shuffledp.survey.task import Task
-from shuffledp.survey.task_planning import planned_people
 
 MOST_WEEKS = 1000
 _NEAR, _NEAR_ONCE = 0.995, 0.97  # of the target: where the searches stop

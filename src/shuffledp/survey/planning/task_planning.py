@@ -203,7 +203,7 @@ def plan(
 
     columns = tuple(map(planned, task.columns))
     if task.release.compare:
-        from shuffledp.survey.planned_comparisons import planned_comparisons
+        from shuffledp.survey.planning.planned_comparisons import planned_comparisons
 
         columns = tuple(
             replace(each, least_differences=planned_comparisons(task, each.column, each.model)) for each in columns
