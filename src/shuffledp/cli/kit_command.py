@@ -76,6 +76,8 @@ def add(
     require_extra("service", "a kit", ["starlette"])
     from shuffledp.parties.kit.folders import add_collection, add_key
 
+    if file.suffix == ".key":
+        raise InvalidParameterError(f"a kit must hold public keys alone: give it {file}.pub; {file} stays where it is.")
     if file.suffix == ".pub":
         add_key(kit, file, force=force)
         typer.echo(f"{file.name} is in the kit.")

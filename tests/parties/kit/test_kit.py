@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cli.running import refused
 from parties.service.given import task
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import written
@@ -177,14 +178,14 @@ def test_a_key_of_the_wrong_role_a_second_one_and_a_private_one_are_refused(tmp_
     first = key_file(tmp_path, "shuffler")
     add_key(made, first)
     add_key(made, first)
+    add_key(made, made / "keys" / "shuffler.key.pub")
     (tmp_path / "other").mkdir()
     second = key_file(tmp_path / "other", "shuffler")
     with pytest.raises(InvalidParameterError, match="must be the first of its role"):
         add_key(made, second)
     add_key(made, second, force=True)
     assert (made / "keys" / "shuffler.key.pub").read_bytes() == second.read_bytes()
-    with pytest.raises(InvalidParameterError):
-        add_key(made, tmp_path / "shuffler.key")
+    assert "a kit must hold public keys alone" in refused(2, "kit", "add", made, tmp_path / "shuffler.key")
 
 
 def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
@@ -205,6 +206,7 @@ def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
         ({"shuffler": "a.example", "analyzer": "a.example"}, "parties must each have a host of their own"),
         ({"shuffler": "localhost"}, "must be a host name with a dot"),
         ({"shuffler": "https://a.example"}, "must be a host name with a dot"),
+        ({"shuffler": "10.0.0.1"}, "must be a host name with a dot"),
         ({"shuffler": "a_b.example"}, "shuffler must be"),
         ({"analyzer": "a.example"}, "a kit must have a shuffler"),
         ({"mixer": "a.example"}, "role must be one of"),

@@ -163,7 +163,13 @@ def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
         raise InvalidParameterError(
             f"a key must be the first of its role; {place} is another. With --force it is replaced."
         )
-    shutil.copyfile(file, place)
+    _copy(file, place)
+
+
+def _copy(file: Path, place: Path) -> None:
+    """Copy a file to its place in a kit, unless it is there."""
+    if not place.exists() or not place.samefile(file):
+        shutil.copyfile(file, place)
 
 
 def _wanted(parties: Parties) -> Iterator[str]:
@@ -226,9 +232,9 @@ def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
             raise InvalidParameterError(f"the collection must name the {key}'s key of the kit; it names another.")
     given = [name for name in parties.hosts if role_of(name).has_collection]
     for name in given:
-        shutil.copyfile(file, folder / name / COLLECTION)
+        _copy(file, folder / name / COLLECTION)
     if collection.page is not None:
         server = "page" if "page" in parties.hosts else parties.main
-        shutil.copyfile(WebPage.beside(file), folder / server / PAGE)
+        _copy(WebPage.beside(file), folder / server / PAGE)
         given.append(server)
     return tuple(dict.fromkeys(given))

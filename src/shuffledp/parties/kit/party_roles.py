@@ -136,7 +136,7 @@ class Parties:
                 raise invalid(f"one of {', '.join(ROLES)}", role=role)
             if not host and role == "analyzer":
                 continue
-            if "." not in host or "/" in host or ":" in host:
+            if "." not in host or "/" in host or ":" in host or host.rpartition(".")[2].isdigit():
                 raise invalid("a host name with a dot, such as survey.example.org", **{role: host})
             check_address(**{role: f"https://{host}"})
         if not any(role in self.hosts for role in MAINS):
