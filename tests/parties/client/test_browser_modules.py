@@ -157,7 +157,7 @@ def test_with_the_same_secret_the_browser_seals_the_vector_to_the_byte(page):
           const { sealed } = await import("/sealing.js");
           const { collectionId, decodedConfig } = await import("/wire.js");
           const [key, id] = [decodedConfig(bytes(config)), await collectionId(file)];
-          return hex(await sealed(key, id, 0, bytes(plaintext), bytes(secret).buffer));
+          return hex(await sealed(key, id, 0, bytes(plaintext), { ekm: bytes(secret).buffer }));
         }""",
         WIRE["collection"],
         WIRE["messages"]["HpkeConfig"],

@@ -31,6 +31,7 @@ from shuffledp.parties.client.browser_randomizers import model_in_text, require_
 from shuffledp.parties.client.bundle import allowed, filled, script_of, source_of
 from shuffledp.parties.client.page_words import LANGUAGES, PageWords
 from shuffledp.survey import Collection, Column, Task, WebPage
+from shuffledp.survey.parties import host_role
 from shuffledp.survey.trusted_parties import gives_tokens, serves_page
 
 _MOST_BYTES = 170_000
@@ -113,9 +114,9 @@ def _banners(draft: Collection, words: PageWords) -> list[str]:
 
 
 def _origins(draft: Collection) -> list[str]:
-    """Origins that the page may contact: the shuffler, or a relay in its place; and the issuer."""
+    """Origins that the page may contact: the shufflers, or relays in their place; and the issuer."""
     issuer = [] if draft.issuer is None or draft.ready_made else [draft.issuer.url]
-    addresses = [*(draft.relays or [draft.shuffler.url]), *issuer]
+    addresses = [*(draft.relays or [each.url for each in draft.hosts]), *issuer]
     return sorted({"{0.scheme}://{0.netloc}".format(urlsplit(each)) for each in addresses})
 
 
@@ -137,6 +138,7 @@ def _data(draft: Collection, words: PageWords) -> dict[str, Any]:
         "contact": "" if contact is None else words.told("contact", contact=printable(contact)),
         "questions": [_question(column, words) | _after(column, draft.task) for column in draft.task.columns],
         "pools": [pool.number for pool in draft.task.messages],
+        **({"hosts": [pool.host for pool in draft.task.messages]} if draft.further_shufflers else {}),
         "sentences": [
             words.told("local_device") if draft.local else words.told("device", analyst=_party(draft, "analyzer")),
             " ".join([_received(draft, words), *_once(draft, words)]),
@@ -183,7 +185,12 @@ def _dangers(draft: Collection, words: PageWords) -> Iterator[str]:
             if told := told_alone(column.randomizer.randomizer().model):
                 shows = words.told("text_shows", percent=words.percent_of(percent(told, "at most")))
                 yield f'"{_asked(column)}": {shows}'
-    if _is_read_together(draft):
+    if draft.further_shufflers:
+        traitors = max(getattr(column.randomizer, "colluding_hosts", 0) for column in draft.task.columns)
+        parts = {"hosts": _hosts(draft, words), "analyst": _party(draft, "analyzer")}
+        name = "hosts_read" if traitors else "one_host_reads"
+        yield words.told(name, traitors=words.number(traitors), **parts)
+    elif _is_read_together(draft):
         yield words.told("together_read", shuffler=_party(draft, "shuffler"), analyst=_party(draft, "analyzer"))
 
 
@@ -213,12 +220,20 @@ def _language(draft: Collection) -> str:
 def _received(draft: Collection, words: PageWords) -> str:
     """Sentence on who sees where a report comes from."""
     parts = {"shuffler": _party(draft, "shuffler"), "minimum": words.number(draft.minimum)}
+    if draft.further_shufflers:
+        return words.told("direct_hosts", hosts=_hosts(draft, words), minimum=parts["minimum"])
     if draft.relay is None:
         return words.told("local_direct" if draft.local else "direct", **parts)
     relay = _party(draft, "relay")
     if draft.second_relay is not None:
         relay = words.told("either", relay=relay, second=draft.second_relay)
     return words.told("relayed", relay=relay, **parts)
+
+
+def _hosts(draft: Collection, words: PageWords) -> str:
+    """Hosts of a sum, as people know them."""
+    *others, last = (_party(draft, host_role(number)) for number in range(len(draft.hosts)))
+    return words.told("several", others=", ".join(others), last=last)
 
 
 def _once(draft: Collection, words: PageWords) -> Iterator[str]:

@@ -82,10 +82,22 @@ export class Memory {
     return this.locks.request(`${this.key} token`, work);
   }
 
-  // The shuffler has it: only that is remembered.
-  stored() {
+  // One of several hosts has its upload.
+  storedAt(host) {
+    this.storage.setItem(`${this.key} host ${host}`, this.id);
+  }
+
+  isStoredAt(host) {
+    return this.storage.getItem(`${this.key} host ${host}`) === this.id;
+  }
+
+  // The shuffler has it, or all hosts have: only that is remembered.
+  stored(hosts = 0) {
     this.storage.setItem(this.key, DONE);
     this.storage.removeItem(`${this.key} token`);
+    for (let host = 0; host < hosts; host += 1) {
+      this.storage.removeItem(`${this.key} host ${host}`);
+    }
   }
 
   // It is sealed to a key that has expired, and nobody has it: nothing is remembered but the token.

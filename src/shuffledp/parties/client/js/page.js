@@ -1,5 +1,6 @@
 // The page: asks, randomizes and seals, shows what will be sent, sends it, and remembers that it has.
 
+import { hostsOf, sentToAll, uploads } from "./hosts.js";
 import { isInvitation, obtain, spending } from "./invited.js";
 import { Memory } from "./memory.js";
 import { throughRelay } from "./oblivious.js";
@@ -13,6 +14,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const UNFINISHED = '"page":{"sha256":""';  // where the digest of this page belongs, which it cannot hold itself
 const COLLECTION = JSON.parse(DATA.collection);
 const IS_LOCAL = COLLECTION.local === true;  // of one operator, over plain http, for which browsers do not encrypt
+const HOSTS = hostsOf(COLLECTION);
 const THEIRS = { lang: DATA.language };  // of what is asked; all else is in the language of the page
 const SETTLED = ["stored", "answered", "late"];  // after which people only wait for the result
 const FINAL = ["late", "spent", "full"];  // refusals that sending again does not change
@@ -113,7 +115,10 @@ async function whenAnswered(event) {
 
 // What is kept and sent of the reports.
 function made(config) {
-  return IS_LOCAL ? plainUpload(reports) : submission(config, memory.id, reports, DATA.pools);
+  if (IS_LOCAL) {
+    return plainUpload(reports);
+  }
+  return HOSTS.length > 1 ? uploads(config, memory.id, reports, DATA.pools, DATA.hosts) : submission(config, memory.id, reports, DATA.pools);
 }
 
 // Whether what was randomized is sealed and kept; if another tab was faster, or it cannot be kept, it is forgotten.
@@ -140,7 +145,7 @@ async function whenSent() {
   const outcome = await delivered();
   at("send").disabled = false;
   if (outcome === "stored") {
-    memory.held.stored();
+    memory.held.stored(HOSTS.length);
     reports = null;
     show();
   } else if (outcome === "expired") {
@@ -162,7 +167,10 @@ async function delivered() {
   if (IS_LOCAL) {
     return send(location.pathname, memory.held.upload, { type: PLAIN_TYPE });
   }
-  const address = `${COLLECTION.shuffler.url}/collections/${inText(memory.id)}/reports`;
+  const [address, ...further] = HOSTS.map((url) => `${url}/collections/${inText(memory.id)}/reports`);
+  if (further.length) {
+    return sentToAll(memory.held, (host, upload) => send([address, ...further][host], upload));
+  }
   const options = COLLECTION.relay ? { way: throughRelay(COLLECTION, configs(COLLECTION.gateway)) } : {};
   if (COLLECTION.issuer) {
     const way = () => tried(address, options);

@@ -19,11 +19,11 @@ export async function senderTo(config, info, ekm = undefined) {
   return hpke.createSenderContext({ recipientPublicKey, info, ekm });
 }
 
-// A report sealed to a key; `ekm` as above.
-export async function sealed(config, id, column, plaintext, ekm = undefined) {
+// A report sealed to a key, perhaps with public extensions; `ekm` as above.
+export async function sealed(config, id, column, plaintext, { ekm, extensions } = {}) {
   const sender = await senderTo(config, reportInfo(id, column), ekm);
   const payload = await sender.seal(plaintext);
-  return report(config.id, new Uint8Array(sender.enc), new Uint8Array(payload));
+  return report(config.id, new Uint8Array(sender.enc), new Uint8Array(payload), extensions);
 }
 
 // What a person submits: one message after the other, each for the pool of messages that it is shuffled with.

@@ -58,10 +58,10 @@ export function reportInfo(id, column) {
   return joined(ENCODER.encode("shuffledp-1 report"), Uint8Array.of(1, 0), id, integer(column, 2));
 }
 
-// A report on its way: its id, no public extensions, and the ciphertext, whose digest the id is.
-export async function report(configId, enc, payload) {
+// A report on its way: its id, public extensions, if it has any, and the ciphertext, whose digest the id is.
+export async function report(configId, enc, payload, extensions = new Uint8Array(0)) {
   const id = (await sha256(enc, payload)).slice(0, 16);
-  return joined(id, opaque(new Uint8Array(0), 2), Uint8Array.of(configId), opaque(enc, 2), opaque(payload, 4));
+  return joined(id, opaque(extensions, 2), Uint8Array.of(configId), opaque(enc, 2), opaque(payload, 4));
 }
 
 // Reports that are not encrypted, inside a local network: after a name of chance, by which they count once.

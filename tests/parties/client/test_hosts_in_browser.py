@@ -1,0 +1,145 @@
+"""A sum over several hosts on the page on which people answer: each gets its shares, later if it was away."""
+
+import json
+
+import pytest
+
+from parties.agreement.summing import Sum, sum_task
+from parties.client.answering import ADDRESS, AGAIN, ASKED_FOR, NO_PATIENCE, SEND, picture, randomize, says
+from parties.client.loading import watched
+from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.wire.agreeing import SET_ID
+from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
+from shuffledp.parties.wire.hpke import Opener
+from shuffledp.parties.wire.report_bytes import ReportLayout
+
+PHONE = {"viewport": {"width": 400, "height": 800}}
+
+
+class Several:
+    """Three hosts that the test plays, and the page of their collection."""
+
+    def __init__(self, **protocol):
+        self.given = Sum.new(task=sum_task(3, **protocol))
+        self.collection, self.page = with_page(self.given.collection, ADDRESS)
+        self.uploads = {host: [] for host in range(3)}
+        self.moods = dict.fromkeys(range(3), "up")
+
+    def answer(self, host):
+        def answered(route):
+            heard = {"access-control-allow-origin": self.collection.page.origin}
+            if route.request.method == "OPTIONS":
+                route.fulfill(status=204, headers=heard | ASKED_FOR)
+                return
+            body = route.request.post_data_buffer
+            self.uploads[host].append(body)
+            if self.moods[host] == "down":
+                route.abort()
+                return
+            request = UploadRequest.decode(body, num_columns=len(self.pools(host)))
+            refused = ()
+            if self.moods[host] != "up":
+                refused = (ReportStatus(request.submissions[0].id, self.moods[host]),)
+            route.fulfill(body=UploadResponse.to(request, refused).encode(), headers=heard)
+
+        return answered
+
+    def pools(self, host):
+        """The pool of each message for a host."""
+        return [pool for pool in self.collection.task.messages if pool.host == host]
+
+    def device(self, browser):
+        context = browser.new_context(**PHONE)
+        context.add_init_script(NO_PATIENCE)
+        context.route(f"{ADDRESS}*", lambda route: route.fulfill(body=self.page, content_type="text/html"))
+        for host, each in enumerate(self.collection.hosts):
+            context.route(f"{each.url}/**", self.answer(host))
+        return context
+
+    def told(self):
+        """Residues of the last upload to each host, and the set id of each."""
+        model, residues, sets = self.given.model, [], []
+        for host, bodies in self.uploads.items():
+            pools = self.pools(host)
+            (submission,) = UploadRequest.decode(bodies[-1], num_columns=len(pools)).submissions
+            first, *others = [report.public_extensions for report in submission.reports]
+            assert [each.type for each in first] == [SET_ID]
+            assert not any(others)
+            sets.append(first[0].data)
+            blobs = [
+                Opener.by([self.given.analyst], collection_id=self.collection.id, column=pool.number).open(
+                    report.ciphertext
+                )
+                for pool, report in zip(pools, submission.reports, strict=True)
+            ]
+            reports, malformed = ReportLayout.of(model).decode(blobs)
+            assert not malformed.size
+            residues += reports["residue"].tolist()
+        return residues, sets
+
+
+@pytest.fixture
+def several():
+    return Several()
+
+
+def test_each_host_gets_its_shares_and_all_of_them_add_up_to_the_answer(several, browser):
+    context = several.device(browser)
+    tab = context.new_page()
+    wrong = watched(tab)
+    tab.goto(several.collection.page.link)
+    dangers = tab.locator("#sentences .danger").all_inner_texts()
+    assert any("If one of" in each and "host2.example" in each for each in dangers)
+    tab.get_by_role("spinbutton").fill("70")
+    picture(tab, "several-hosts")
+    randomize(tab)
+    tab.get_by_role("button", name=SEND).click()
+    says(tab, "Stored by the shuffler")
+    residues, sets = several.told()
+    model = several.given.model
+    assert len(residues) == model.num_messages
+    assert len(set(sets)) == 1
+    off = (sum(residues) - round(70 / 100 * model.precision)) % model.modulus
+    assert min(off, model.modulus - off) < 1 + 60 / float(model.rate)
+    assert wrong == []
+    context.close()
+
+
+def test_the_page_says_of_how_many_hosts_none_may_work_with_the_analyst():
+    page = Several(colluding_hosts=1, epsilon=4.0).page.decode()
+    assert "If more than 1 of https://host0.example, https://host1.example and https://host2.example work" in page
+
+
+def test_a_host_that_was_away_gets_the_same_upload_later_and_no_other_gets_a_second_one(several, browser):
+    """Mutant: the page seals another set for the second try, so that no set is complete."""
+    several.moods[1] = "down"
+    context = several.device(browser)
+    tab = context.new_page()
+    tab.goto(several.collection.page.link)
+    tab.get_by_role("spinbutton").fill("20")
+    randomize(tab)
+    tab.get_by_role("button", name=SEND).click()
+    says(tab, "did not answer")
+    stored = {host: len(bodies) for host, bodies in several.uploads.items()}
+    several.moods[1] = "up"
+    tab.reload()
+    tab.get_by_role("button", name=AGAIN).or_(tab.get_by_role("button", name=SEND)).click()
+    says(tab, "Stored by the shuffler")
+    assert {host: len(bodies) for host, bodies in several.uploads.items() if host != 1} == {0: stored[0], 2: stored[2]}
+    assert len(set(several.uploads[1])) == 1
+    assert len(set(several.told()[1])) == 1
+    kept = json.loads(tab.evaluate("JSON.stringify(Object.values({...localStorage}))"))
+    assert kept == ["answered"]
+    context.close()
+
+
+def test_a_host_that_takes_no_more_is_named_as_the_reason(several, browser):
+    several.moods[2] = ReportError.TASK_EXPIRED
+    context = several.device(browser)
+    tab = context.new_page()
+    tab.goto(several.collection.page.link)
+    tab.get_by_role("spinbutton").fill("20")
+    randomize(tab)
+    tab.get_by_role("button", name=SEND).click()
+    says(tab, "The collection is closed")
+    context.close()
