@@ -260,7 +260,7 @@ def test_a_page_with_a_randomizer_that_the_browser_lacks_is_refused_before_anyth
     write_task(folder, randomizer={"kind": "olh"}, release={"minimum_batch": 500})
     made = new("--closes", "9000-12-01", "--web", PAGE)
     assert made.code == 2
-    assert "which the browser has; got kind='olh' in column 'cheated'" in made.err
+    assert "which the browser has for such answers; got kind='olh' in column 'cheated'" in made.err
     assert not list(folder.glob("survey.*"))
 
 

@@ -42,6 +42,30 @@ def test_a_template_can_be_planned_at_once_and_every_setting_is_explained(folder
     assert max(map(len, lines)) <= 120
 
 
+def test_questions_of_several_kinds_are_one_task_which_is_planned_and_asked_on_a_page(folder):
+    """Mutants: one kind for all; the comment on `after` where it cannot be."""
+    values = ("works", "pets:ticks", "age:histogram", "hours:mean", "job:words", "odd:name")
+    found = init(*(text for each in values for text in ("--value", each)))
+    assert found.code == 0, found.err
+    text = (folder / "made.toml").read_text(encoding="utf-8")
+    columns = Task.read("made.toml").columns
+    kinds = ["category", "multi-select", "bin", "number", "open", "category"]
+    assert [each.randomizer.answers for each in columns] == kinds
+    assert columns[-1].value == "odd:name"
+    assert shuffledp("plan", "made.toml").code == 0
+    assert text.count('# after = "works = Yes"') == 3
+    asked = text.replace('# after = "works = Yes"', 'missing = "category"\nafter = "works = Yes"')
+    assert [each.after is not None for each in Task.from_dict(tomllib.loads(asked)).columns] == [
+        *(False, True, True, False, True, False),
+    ]
+    assert "--kind must be left out" in init("--kind", "mean", "--value", "pets:ticks", output="other.toml").err
+
+
+def test_a_single_column_may_name_its_kind(folder):
+    assert init("--value", "hours:mean").code == 0
+    assert Task.read("made.toml").column.randomizer.answers == "number"
+
+
 def test_a_table_gives_the_column_and_the_number_of_people(folder):
     made = init("answers.csv", "--value", "cheated", "--categories", "Yes, No,Maybe")
     assert (made.code, made.err) == (0, "")

@@ -35,10 +35,14 @@ def _known_kind(typed: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Options of `init`: kind (None: chosen by the columns), private and public columns, categories, people."""
+    """Options of `init`: kind (None: chosen by the columns), private and public columns, categories, people.
+
+    Each of the private columns has a kind of its own, which is ``kind`` where none stands behind its name.
+    """
 
     kind: str | None
     values: tuple[str, ...]
+    kinds: tuple[str | None, ...]
     by: tuple[str, ...]
     categories: tuple[str, ...] | None
     users: int | None
@@ -46,8 +50,12 @@ class _Wanted:
 
     @property
     def title(self) -> str:
-        """Name of the template."""
-        return self.kind or "survey"
+        """Name of the template; of several kinds that of a survey."""
+        return (self.kinds[0] if len(self.kinds) == 1 else self.kind) or "survey"
+
+    def kind_of(self, column: str) -> str | None:
+        """Kind of a private column."""
+        return dict(zip(self.values, self.kinds, strict=True)).get(column, self.kind)
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -86,24 +94,32 @@ class _Wanted:
         from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
 
         form = form_of(self.title)
-        num_columns, num_lists = columns_and_lists(form)
+        num_columns = columns_and_lists(form)[0]
         if not found:
             of_pair = self.values or ("first", "second")
             columns = [of_pair] if num_columns == 2 else [(name,) for name in self.values or ("answer",)]
-            lists = (self.categories or ("No", "Yes"),) * num_lists
-            lists = lists or tuple(filter(None, [self.categories]))
-            return [Asked(columns=each, form=form, categories=lists, protocol=self.protocol) for each in columns]
+            return [self._unseen(each) for each in columns]
         if num_columns == 2:
             both, alike = tuple(each.categories() for each in found), tuple(each for one in found for each in one.alike)
             return [Asked(columns=self.values, form=form, categories=both, read=True, alike=alike)]
         return [self._asked_of(each) for each in found]
 
+    def _unseen(self, columns: tuple[str, ...]) -> "Asked":
+        """The question for columns of which nothing is known but the name."""
+        from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
+
+        form = form_of(self.kind_of(columns[0]) or self.title)
+        lists = (self.categories or ("No", "Yes"),) * columns_and_lists(form)[1]
+        lists = lists or tuple(filter(None, [self.categories]))
+        return Asked(columns=columns, form=form, categories=lists, protocol=self.protocol)
+
     def _asked_of(self, found: "Found") -> "Asked":
         """The question for a column of a table."""
         from shuffledp.survey.task_templates import Asked, columns_and_lists, form_of
 
-        is_open = self.kind != "survey" and self.categories is None
-        form = form_of(self.title, many_numbers=is_open and found.wants_bins)
+        kind = self.kind_of(found.column)
+        is_open = kind != "survey" and self.categories is None
+        form = form_of(kind or self.title, many_numbers=is_open and found.wants_bins)
         question = Asked(columns=(found.column,), form=form, integer=found.is_whole, protocol=self.protocol)
         if found.length:
             question = replace(question, dimension=found.length)
@@ -114,6 +130,18 @@ class _Wanted:
         if question.has_options:
             return replace(question, categories=(found.options(),), read=True)
         return replace(question, categories=(found.categories(),), read=True, alike=found.alike)
+
+
+def _with_kinds(values: "Sequence[str]", kind: str | None) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+    """Names of private columns, and the kind of each: behind a colon, or that of all."""
+    from shuffledp.survey.task_templates import kinds_of_one_column
+
+    parts, known = [each.rpartition(":") for each in values], kinds_of_one_column()
+    own = [bool(name) and last in known for name, _, last in parts]
+    if any(own) and kind is not None:
+        raise InvalidParameterError("--kind must be left out where a kind stands behind the name of a --value.")
+    names = tuple(name if has else each for has, (name, _, _), each in zip(own, parts, values, strict=True))
+    return names, tuple(last if has else kind for has, (_, _, last) in zip(own, parts, strict=True))
 
 
 def _sum_for(kind: str | None, chosen: str | None, *, of_lists: bool = False) -> str:
@@ -163,7 +191,11 @@ def init(
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A private column; needed for a table. Once for each question."),
+        typer.Option(
+            metavar="COLUMN[:KIND]",
+            help="A private column; needed for a table. Once for each question, and each may have a kind of its own, "
+            "as in `--value smokes --value pets:ticks --value job:words`: survey, histogram, mean, words or ticks.",
+        ),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -186,7 +218,8 @@ def init(
     from shuffledp.survey.task_templates import SUMS
 
     named = None if categories is None else tuple(each.strip() for each in categories.split(","))
-    wanted = _Wanted(kind, tuple(value or ()), tuple(by or ()), named, users, SUMS[0])
+    values, kinds = _with_kinds(value or (), kind)
+    wanted = _Wanted(kind, values, kinds, tuple(by or ()), named, users, SUMS[0])
     wanted.check(answers)
     found = () if answers is None else looked_through(answers, wanted.values, beside=wanted.public)
     protocol = _sum_for(kind, sum_by, of_lists=any(each.length for each in found))
@@ -209,9 +242,11 @@ def _note(output: Path, wanted: _Wanted, asked: "Sequence[Asked]", found: "Seque
     )
     from shuffledp.survey.task_templates import columns_and_lists, form_of
 
-    note = put_into_bins if columns_and_lists(form_of(wanted.title))[1] == 1 else range_to_set
-    ranged = [each for each in asked if found and each.has_range]
-    notes = [note(each.columns[0]) for each in ranged]
+    ranged = [each.columns[0] for each in asked if found and each.has_range]
+    of_categories = {
+        name for name in ranged if columns_and_lists(form_of(wanted.kind_of(name) or wanted.title))[1] == 1
+    }
+    notes = [(put_into_bins if name in of_categories else range_to_set)(name) for name in ranged]
     notes += [norm_to_set(each.columns[0]) for each in asked if found and each.of_lists]
     lists = {each.column for each in found if each.is_listed}
     chosen = [name for each in asked if each.read and not each.has_options for name in each.columns]

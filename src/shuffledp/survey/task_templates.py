@@ -12,6 +12,7 @@ Category = str | int | bool
 _FIRST = "# What is asked and how it is protected: fix it before anybody is asked, and give it to all parties.\n"
 _EPSILON0 = "epsilon0 = 1.0  # the loss of one answer by itself: less is more private, and less exact\n"
 _DROP = 'missing = "drop"  # people without an answer are left out and counted\n'
+_AFTER = '  # asked only after that answer; this block then needs missing = "category"\n'
 _SUMS = {  # the protocols of a sum, by kind
     "split-and-mix": f"""\
 kind = "split-and-mix"  # only the shuffler protects: whoever has all messages of a person reads the answer
@@ -93,6 +94,12 @@ def titles() -> dict[str, str]:
     """Kinds of first task file, with how the names of such tasks begin: those of questions, and then the others."""
     questions = map(question_type, QUESTIONS)
     return {each.init_kind: each.init_title for each in questions if each.init_kind} | _TITLES
+
+
+def kinds_of_one_column() -> tuple[str, ...]:
+    """Kinds that a question of one private column may have beside others in one task."""
+    questions = map(question_type, QUESTIONS)
+    return tuple(each.init_kind for each in questions if each.init_kind and each.num_columns == 1)
 
 
 def form_of(kind: str, *, many_numbers: bool = False) -> str:
@@ -237,8 +244,9 @@ def task_text(
     if len(asked) == 1:
         head += asked[0].named("value") + question
         questions = f"\n[{asked[0].key}]\n{asked[0].table()}"
-    for each in asked if len(asked) > 1 else ():
-        questions += f"\n[[value]]\n{each.named('column')}{question}\n[value.{each.key}]\n{each.table()}"
+    for number, each in enumerate(asked if len(asked) > 1 else ()):
+        beside = f"{each.named('column')}{question}{_after(each, asked[0]) if number else ''}"
+        questions += f"\n[[value]]\n{beside}\n[value.{each.key}]\n{each.table()}"
     head += _BESIDE.get(kind, "").replace("$by", place) + _DROP
     if missing_values:
         head += f"missing_values = {_toml(['', *missing_values])}  # texts that mean that somebody did not answer\n"
@@ -246,6 +254,13 @@ def task_text(
         head += "strip = true  # the blanks around texts in the table are taken off\n"
     shuffled = _SHUFFLED.get(kind, "").replace("$by", place)
     return f"{head}{_people(people)}{questions}{shuffled}{_release(kind, people, most_batch)}"
+
+
+def _after(asked: Asked, first: Asked) -> str:
+    """Commented line on asking a question only after an answer to the first one; "" where that cannot be."""
+    if asked.form == first.form or first.form != _USUAL or not question_type(asked.form).may_follow:
+        return ""
+    return f"# after = {_toml(f'{first.columns[0]} = {first.categories[0][-1]}')}{_AFTER}"
 
 
 def _people(people: int) -> str:

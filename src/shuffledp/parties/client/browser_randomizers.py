@@ -42,10 +42,13 @@ def require_browser(task: Task, key: PublishedKey) -> None:
 def _require_randomizer(column: Column) -> None:
     kind = column.randomizer.kind
     if kind not in KINDS:
-        *others, last = map(repr, KINDS)
+        fits = [each for each in column.randomizer.alternatives() if each in KINDS]
+        *others, last = map(repr, fits or KINDS)
+        such = " for such answers" * bool(fits)
+        by = f"{', '.join(others)} or {last}" if others else last
         raise InvalidParameterError(
-            f"a task that is answered on a page must be randomized by {', '.join(others)} or {last}, which the browser "
-            f"has; got kind={kind!r} in column {column.value!r}."
+            f"a task that is answered on a page must be randomized by {by}, which the browser has{such}; got "
+            f"kind={kind!r} in column {column.value!r}."
         )
     if not column.randomizer.page_fields(column.inputs):
         raise InvalidParameterError(

@@ -22,7 +22,10 @@ class NumberInRange(Ranged, MeanQuestion):
     takes: ClassVar[str] = "number"
     renamed: ClassVar[Mapping[str, str]] = {"clip": "clips"}
     controls: ClassVar[Mapping[str, tuple[float, float]]] = {"lower": (-1e9, 1e9), "upper": (-1e9, 1e9)}
-    template: ClassVar[str] = f'kind = "laplace-mean"  # the number, with noise\n$epsilon0{RANGE}{CLIPPING}'
+    template: ClassVar[str] = (
+        'kind = "laplace-mean"  # the number, with noise; where people answer on a page "rounded-mean"\n'
+        f"$epsilon0{RANGE}{CLIPPING}"
+    )
     init_kind: ClassVar[str] = "mean"
     init_title: ClassVar[str] = "A mean"
     epsilon0: float
