@@ -193,8 +193,7 @@ def init(
         list[str] | None,
         typer.Option(
             metavar="COLUMN[:KIND]",
-            help="A private column; needed for a table. Once for each question, and each may have a kind of its own, "
-            "as in `--value smokes --value pets:ticks --value job:words`: survey, histogram, mean, words or ticks.",
+            help="A private column; needed for a table. Once for each question, with its own kind as in pets:ticks.",
         ),
     ] = None,
     by: Annotated[
