@@ -41,28 +41,37 @@ def promises(states, closeness):
     return csr_array((values, (rows, columns)), shape=(rows[-1] + 1, len(states)))
 
 
-def seen(states, told, residues, modulus):
-    """Signed difference, for each filling, of all that may be seen and of its ideal; shape (seen, fillings)."""
+def seen(states, told, residues, modulus, telling=0):
+    """Signed difference, for each filling, of all that may be seen and of its ideal; shape (seen, fillings).
+
+    The last people, so many as are ``telling``, tell where their own items are, which are all 0.
+    """
     people, places = len(residues), sum(map(len, states[0]))
     outputs = np.array(list(product(range(modulus), repeat=places)))
-    ideal = (outputs.sum(axis=1) % modulus == sum(residues) % modulus) / modulus ** (places - 1)
-    blocks = {tuple(state[buffer] for buffer in told): number for number, state in enumerate(states)}
-    of_block = {block: number for number, block in enumerate(blocks)}
+    hidden = places * people // (people + telling)
+    total = outputs.sum(axis=1) % modulus == sum(residues) % modulus
+
+    def known(state):
+        own = tuple(tuple(owner if owner >= people else -1 for owner in buffer) for buffer in state)
+        return (*(state[buffer] for buffer in told), *own)
+
+    of_block = {block: number for number, block in enumerate(dict.fromkeys(map(known, states)))}
     difference = np.zeros((len(of_block), len(outputs), len(states)))
     for number, state in enumerate(states):
         owners = np.concatenate(state)
-        fits = np.ones(len(outputs), dtype=bool)
+        fits = (outputs[:, owners >= people] == 0).all(axis=1)
+        ideal = (fits & total) / modulus ** (hidden - 1)
         for person, residue in enumerate(residues):
             fits &= outputs[:, owners == person].sum(axis=1) % modulus == residue
-        block = of_block[tuple(state[buffer] for buffer in told)]
-        difference[block, :, number] = fits / modulus ** (places - people) - ideal
+        difference[of_block[known(state)], :, number] = fits / modulus ** (hidden - people) - ideal
     return difference.reshape(-1, len(states))
 
 
 def worst(people, buffers, told, modulus, gamma, residues, starts=6):  # noqa: PLR0917
-    """Largest distance that the linear programs find."""
+    """Largest distance that the linear programs find; of fewer residues than people, the others tell."""
     states, draw = fillings(people, buffers), np.random.default_rng(3)
-    limits, difference = promises(states, np.exp(-gamma)), seen(fillings(people, buffers), told, residues, modulus)
+    limits = promises(states, np.exp(-gamma))
+    difference = seen(states, told, residues, modulus, people - len(residues))
     found = 0.0
     for _ in range(starts):
         signs, before = draw.choice([-1.0, 1.0], difference.shape[0]), -1.0
@@ -109,6 +118,14 @@ def test_the_bound_is_above_the_worst_law_for_all_residues(people, buffers, told
     every = combinations_with_replacement(range(modulus), people)
     truth = max(worst(people, buffers, told, modulus, gamma, residues, 3) for residues in every)
     assert truth <= bound_of(people, buffers, told, modulus, gamma) * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+@pytest.mark.parametrize(("buffers", "told"), [((1, 1), ()), ((2,), ()), ((1, 1), (1,))], ids=str)
+def test_people_who_tell_leave_the_bound_of_the_others(buffers, told, gamma):
+    """Hosts and people who collude at once: of three people one tells, and of two hosts one."""
+    truth = max(worst(3, buffers, told, 2, gamma, (first, 0), 2) for first in (0, 1))
+    assert 0 < truth <= bound_of(2, buffers, told, 2, gamma) * (1 + 1e-7)
 
 
 def test_the_programs_find_laws_that_are_nearly_as_bad_as_known():
