@@ -178,6 +178,11 @@ def test_imperfect_shuffles_and_shares_are_attacked(tmp_path):
     imperfect.write_text(toml(shares), encoding="utf-8")
     found = verdicts(shuffledp("audit", imperfect, "--trials", 400, "--json"))
     assert found == {("central-dp", "split-and-mix"): "consistent", ("local-dp", "local-randomizer"): "not-audited"}
+    assert "hosts who collude" not in shuffledp("audit", imperfect, "--trials", 20).out
+    shares["protocol"] |= {"hosts": 12, "colluding_hosts": 1}
+    imperfect.write_text(toml(shares), encoding="utf-8")
+    hosted = " ".join(shuffledp("audit", imperfect, "--trials", 20).out.split())
+    assert "what hosts who collude could tell of who sent what is not used." in hosted
     few = shuffledp("audit", imperfect, "--users", 10)
     assert (few.code, "needs the noise of at least 20 people" in few.err) == (4, True)
 

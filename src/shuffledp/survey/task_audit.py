@@ -175,6 +175,11 @@ class TaskAudit(Shown):
                 f"Of these people {fakes:,} may be fake senders, who tell whoever attacks what they sent: they hide "
                 "nobody, and are left out of the batch that is played, or play on the attacker's side."
             )
+        if any(column.report.model.local.num_hosts > 1 for column in self.columns):
+            found.append(
+                "The attacks see what all hosts put out, and no more: what hosts who collude could tell of who sent "
+                "what is not used."
+            )
         if self.task.shuffler.is_drawn and expected not in (None, self.num_users):
             found.append(
                 f"The graph that was played is drawn for {self.num_users:,} people, and is another one than that of "
