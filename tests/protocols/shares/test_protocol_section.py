@@ -213,13 +213,13 @@ def test_a_plan_has_the_certificate_and_the_errors_of_others():
 
 def test_the_precision_of_the_task_is_that_of_the_plan_and_what_rounding_adds_is_known():
     coarse, fine = (plan(task_of(protocol=each)).columns[0] for each in ({}, {"precision": 60}))
-    assert (coarse.protocol.certificate.precision, fine.protocol.certificate.precision) == (15, 60)
+    assert (coarse.of_question.certificate.precision, fine.of_question.certificate.precision) == (15, 60)
     assert fine.chosen.error.standard_error < coarse.chosen.error.standard_error
     for column, steps in ((coarse, 15), (fine, 60)):
         added = column.chosen.error.standard_error**2 - column.of_question.noise_error**2
         assert added == pytest.approx((100 / steps) ** 2 / 4 / 200)
     (exact,) = plan(task_of(protocol={"integer": True, "statistic": "sum"})).columns
-    assert exact.protocol.noise_error == pytest.approx(exact.chosen.error.standard_error)
+    assert exact.of_question.noise_error == pytest.approx(exact.chosen.error.standard_error)
     with pytest.raises(InvalidParameterError, match="precision must be a multiple of the width 100"):
         task_of(protocol={"integer": True, "precision": 150})
 
