@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,10 @@ from shuffledp.core.text import printable
 if TYPE_CHECKING:
     import httpx
 
+    from shuffledp.files.devices import Sent
     from shuffledp.files.reading import CsvInMemory
     from shuffledp.parties.service.client import Receipt
+    from shuffledp.parties.service.device_memory import DeviceMemory
     from shuffledp.parties.service.device_token import DeviceToken
     from shuffledp.parties.wire.keys import AnalyzerKey
     from shuffledp.survey import Collection
@@ -177,20 +179,41 @@ class _Device:
     def answer(self, values: Sequence[str], public: Sequence[str], invitation: Path | None) -> "Receipt":
         """The receipt of this answer, or of an earlier answer that was not sent yet."""
         from shuffledp.files.devices import randomize_each
-        from shuffledp.parties.service.device_memory import DeviceMemory, answer_hosts, answer_once
+        from shuffledp.parties.service.device_memory import DeviceMemory, answer_once
         from shuffledp.parties.service.device_token import DeviceToken
 
         memory = DeviceMemory(self.collection.id, self.folder)
         left = memory.pending()
-        own = None if self.collection.issuer is None else DeviceToken(self.collection, self.folder)
+        is_one = not self.collection.further_shufflers
+        own = DeviceToken(self.collection, self.folder) if is_one and self.collection.issuer is not None else None
         token = "" if own is None else self._token(own, invitation)
         typed = answers_typed(self.collection, values, public, ask=left is None)
         randomized = partial(randomize_each, self.collection.task, typed)
-        if self.collection.further_shufflers:
-            return answer_hosts(self.collection, randomized, memory, self.client, patience=self.patience)
+        if not is_one:
+            return self._answer_hosts(memory, randomized, invitation)
         receipt = answer_once(self.collection, randomized, memory, self.client, patience=self.patience, token=token)
         if own is not None and not receipt.refused:
             own.spent()
+        return receipt
+
+    def _answer_hosts(
+        self, memory: "DeviceMemory", randomized: "Callable[[], Sent]", invitation: Path | None
+    ) -> "Receipt":
+        """The receipt of an answer to several hosts, each shown a token of its own where there are tokens."""
+        from shuffledp.parties.service.device_memory import answer_hosts
+        from shuffledp.parties.service.device_token import DeviceToken
+
+        own = [
+            DeviceToken(self.collection, self.folder, host=host)
+            for host in range(len(self.collection.hosts) if self.collection.issuer is not None else 0)
+        ]
+
+        def token(host: int) -> str:
+            return self._token(own[host], invitation) if own else ""
+
+        receipt = answer_hosts(self.collection, randomized, memory, self.client, patience=self.patience, token=token)
+        for each in () if receipt.refused else own:
+            each.spent()
         return receipt
 
     def _token(self, own: "DeviceToken", file: Path | None) -> str:

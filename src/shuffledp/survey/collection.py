@@ -163,14 +163,18 @@ class Collection(Described):
 
     @property
     def challenge(self) -> TokenChallenge:
-        """Challenge for the tokens of this collection (RFC 9577, section 2.1).
+        """Challenge for the tokens of this collection at its first shuffler; errors as in `challenge_at`."""
+        return self.challenge_at(0)
+
+    def challenge_at(self, host: int) -> TokenChallenge:
+        """Challenge for the tokens of this collection at a shuffler, by its number (RFC 9577, section 2.1).
 
         Raises:
-            LocalProtocolError: if it has none.
+            LocalProtocolError: if the collection has no tokens.
         """
         if self.issuer is None:
             raise LocalProtocolError("a collection must have an issuer to have tokens; this one has none.")
-        issuer, origin = (urlsplit(each.url).netloc.encode() for each in (self.issuer, self.shuffler))
+        issuer, origin = (urlsplit(each.url).netloc.encode() for each in (self.issuer, self.hosts[host]))
         return TokenChallenge(BLIND_RSA, issuer, self.id, origin)
 
     @property

@@ -219,6 +219,10 @@ def _check_hosts(collection: "Collection") -> None:
         raise InvalidParameterError(
             "several shufflers must go without a directory, every, local and a relay: they agree once, at the close."
         )
+    if collection.ready_made:
+        raise invalid("left out with several shufflers, for each of which a device makes a token", ready_made=True)
+    if collection.page is not None:
+        raise invalid("left out with several shufflers, to whom no page sends shares yet", page=collection.page.url)
     if not collection.analyzer.fetches:
         raise invalid(
             "left out with several shufflers: who fetches carries their agreement", analyzer=collection.analyzer.url

@@ -164,7 +164,7 @@ def on_disk(folder, what):
 
 
 def test_a_full_disk_signs_nothing(tmp_path, monkeypatch):
-    def fails(*_):
+    def fails(*_, **__):
         raise StorageError("full")
 
     async def test():

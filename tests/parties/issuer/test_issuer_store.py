@@ -20,7 +20,7 @@ from shuffledp.parties.http.event_log import EventLog
 from shuffledp.parties.issuer import invitations
 from shuffledp.parties.issuer.invitations import digest_of
 from shuffledp.parties.issuer.issuer_app import CollectionAtIssuer
-from shuffledp.parties.issuer.issuer_store import IssuerStore
+from shuffledp.parties.issuer.issuer_store import IssuerStore, row_of
 from shuffledp.parties.service import run_services
 from shuffledp.parties.store.database import StorageError
 from shuffledp.parties.wire.keys import from_text
@@ -220,3 +220,14 @@ def test_whoever_closes_hears_that_the_issuer_was_not_told(tmp_path, monkeypatch
         found = shuffledp("collect", "close", tmp_path / "survey.collection", "--key", tmp_path / "shuffler.key")
         assert found.code == 2
         assert "issuer must be told that the collection is closed" in found.err
+
+
+def test_an_invitation_is_good_for_as_many_requests_as_there_are_shufflers(tmp_path):
+    store = IssuerStore(tmp_path)
+    code = sha256(b"code").digest()
+    store.invite(COLLECTION, [row_of(code, number) for number in range(3)])
+    asked = [bytes([number]) for number in range(4)]
+    assert [store.use(COLLECTION, code, each, requests=3) for each in asked] == [True] * 3 + [False]
+    assert all(store.use(COLLECTION, code, each, requests=3) for each in asked[:3])  # the same ones again
+    assert store.unused(COLLECTION) == []
+    store.close()

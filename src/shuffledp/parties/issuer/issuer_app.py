@@ -7,6 +7,7 @@ as a bearer. ``POST /collections/ID/close`` closes the collection for the holder
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -28,7 +29,7 @@ from shuffledp.parties.http.http_messages import (
 )
 from shuffledp.parties.issuer.invitations import CODE_BYTES, digest_of
 from shuffledp.parties.issuer.invited_lists import Lists
-from shuffledp.parties.issuer.issuer_store import IssuerStore
+from shuffledp.parties.issuer.issuer_store import IssuerStore, row_of
 from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.closing import CLOSE_TYPE
 from shuffledp.parties.wire.keys import IssuerKey, from_text, in_text
@@ -85,8 +86,12 @@ class CollectionAtIssuer:
         """
         if self.has_ended:
             return
-        good = lists.codes - lists.cancelled
-        late = await self._store.thread.do(self._store.invite, self.collection.id, good, lists.cancelled)
+        good, signatures = lists.codes - lists.cancelled, range(len(self.collection.hosts))
+        rows = [row_of(code, number) for code in good for number in signatures]
+        late = await self._store.thread.do(self._store.invite, self.collection.id, rows, lists.cancelled)
+        if len(signatures) > 1:
+            further = [row_of(code, number) for code in lists.cancelled for number in signatures[1:]]
+            await self._store.thread.do(self._store.invite, self.collection.id, (), further)
         self._codes = frozenset(good)
         if late:
             self._log(Happened.CANCELLED_TOO_LATE, late)
@@ -131,7 +136,8 @@ class CollectionAtIssuer:
             raise Refused(Problem.NOT_AUTHORIZED)
         if (request.token_type, request.truncated_token_key_id) != (BLIND_RSA, self._key_id):
             raise Refused(Problem.NOT_SIGNED)
-        if not await self._store.thread.do(self._store.use, self.collection.id, digest, body):
+        use = partial(self._store.use, self.collection.id, digest, body, requests=len(self.collection.hosts))
+        if not await self._store.thread.do(use):
             raise Refused(Problem.NOT_AUTHORIZED if self.has_ended else Problem.INVITATION_USED)
         signature = await self._store.thread.do(blind_sign, self._key.private_key, request.blinded_msg)
         return TokenResponse(signature).encode()
@@ -151,7 +157,8 @@ def issuer_app(served: Iterable[CollectionAtIssuer], *, log: EventLog) -> Starle
     """Web application of an issuer for these collections.
 
     Guarantees:
-        1. For each invitation one token is signed, however often it is requested, also after a crash.
+        1. For each invitation one token is signed, however often it is requested, also after a crash; where there are
+           several shufflers, as many as there are, of which nobody but the device knows which is for which.
         2. Signed messages are blinded: no value that the issuer has seen is in a token.
         3. After a good answer to a close request, only the fact of the close is stored for the collection.
     """

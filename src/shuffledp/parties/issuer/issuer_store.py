@@ -16,6 +16,11 @@ _OF_BEFORE = "SELECT 1 FROM sqlite_master WHERE name = 'issued'"  # a table of u
 _TAKEN_OVER = ("INSERT INTO invited SELECT * FROM issued ORDER BY collection, code", "DROP TABLE issued")
 
 
+def row_of(code_digest: bytes, number: int) -> bytes:
+    """Name of an invitation's row for one of the requests that it is good for, counted from 0."""
+    return sha256(code_digest + number.to_bytes(2, "big")).digest() if number else code_digest
+
+
 class IssuerStore(Database):
     """Store of the invitations to all collections in one SQLite file, for use in its ``thread`` alone.
 
@@ -66,17 +71,25 @@ class IssuerStore(Database):
                 self._write(collection_id, code, _CANCELLED)
         return late
 
-    def use(self, collection_id: bytes, code_digest: bytes, request: bytes) -> bool:
-        """Whether the invitation is used for this request; an unused one is first marked as used for it, on the disk.
+    def use(self, collection_id: bytes, code_digest: bytes, request: bytes, *, requests: int = 1) -> bool:
+        """Whether the invitation is used for this request; an unused row of it is first marked as used, on the disk.
+
+        Args:
+            collection_id: id of the collection.
+            code_digest: digest of the invitation's code.
+            request: request for a token.
+            requests: number of requests that each invitation is good for.
 
         Raises:
             StorageError: if the disk did not take the mark.
         """
-        asked = sha256(request).digest()
-        found = self._request(collection_id, code_digest)
-        if found == _UNUSED:
-            self._write(collection_id, code_digest, asked)
-        return found in (_UNUSED, asked)
+        asked, rows = sha256(request).digest(), [row_of(code_digest, number) for number in range(requests)]
+        found = [self._request(collection_id, row) for row in rows]
+        if asked in found:
+            return True
+        if _UNUSED in found:
+            self._write(collection_id, rows[found.index(_UNUSED)], asked)
+        return _UNUSED in found
 
     def _request(self, collection_id: bytes, code: bytes) -> bytes | None:
         found = self.rows("SELECT request FROM invited WHERE collection = ? AND code = ?", collection_id, code)

@@ -125,6 +125,7 @@ def send(
     patience: float = SECONDS_OF_PATIENCE,
     progress: Progress | None = None,
     token: str = "",
+    tokens: Sequence[str] = (),
 ) -> Receipt:
     """Receipt for randomized reports, which are sealed and sent some hundred people at a time.
 
@@ -135,13 +136,17 @@ def send(
         patience: seconds for which requests without an answer are repeated.
         progress: told the number of people done.
         token: token of the only person who sends, in the form that `Token.shown` writes.
+        tokens: tokens of the only person for each of several hosts, in their order.
 
     Raises:
         RemoteProtocolError: if the shuffler does not answer in time, or breaks the protocol.
     """
     receipt, done = Receipt(), 0
     for part in _parts(sent):
-        receipt += _send_part(collection, part, client, patience, token)
+        if collection.further_shufflers:
+            receipt += _send_shares(collection, part, client, patience, tokens)
+        else:
+            receipt += _send_part(collection, part, client, patience, token)
         done += part.num_users
         if progress is not None:
             progress(done, sent.num_users)
@@ -154,8 +159,6 @@ def _parts(sent: Sent) -> Iterator[Sent]:
 
 
 def _send_part(collection: Collection, part: Sent, client: httpx.Client, patience: float, token: str) -> Receipt:
-    if collection.further_shufflers:
-        return _send_shares(collection, part, client, patience)
     receipt = Receipt()
     *others, last = configs_of(collection, datetime.now(UTC))
     for config in (*others, last):
@@ -172,13 +175,16 @@ def _send_part(collection: Collection, part: Sent, client: httpx.Client, patienc
     return receipt
 
 
-def _send_shares(collection: Collection, part: Sent, client: httpx.Client, patience: float) -> Receipt:
+def _send_shares(
+    collection: Collection, part: Sent, client: httpx.Client, patience: float, tokens: Sequence[str]
+) -> Receipt:
     """Receipt for the shares of several people, who count as stored if every host has stored theirs."""
     config = configs_of(collection, datetime.now(UTC))[0]
     people = [shares_of(collection, each) for each in sealed(collection, part, config)]
     refused: dict[int, ReportError] = {}
     for host, theirs in enumerate(zip(*people, strict=True)):
-        answer = upload(collection, UploadRequest(theirs).encode(), client, patience=patience, host=host)
+        token, body = tokens[host] if tokens else "", UploadRequest(theirs).encode()
+        answer = upload(collection, body, client, patience=patience, token=token, host=host)
         places = {each.id: place for place, each in enumerate(theirs)}
         refused |= {places[each.id]: each.error for each in answer.refused if each.id in places}
     return Receipt(len(people) - len(refused), dict(Counter(refused.values())))
@@ -236,17 +242,18 @@ def _status_at(url: str, collection: Collection, client: httpx.Client, patience:
     raise RemoteProtocolError(f"the shuffler must say how a collection stands; {url} does not.")
 
 
-def try_way(collection: Collection, client: httpx.Client, *, patience: float) -> None:
+def try_way(collection: Collection, client: httpx.Client, *, patience: float, host: int = 0) -> None:
     """Test the way to the shuffler before an invitation is used, by an upload without a token, which it refuses.
 
     Raises:
         RemoteProtocolError: if the shuffler, or the relay before it, does not answer, or the collection is closed.
     """
-    url = f"{collection.shuffler.url}{collection.path}/reports"
+    shuffler = collection.hosts[host].url
+    url = f"{shuffler}{collection.path}/reports"
     try:
         answer = answer_to(client, "POST", url, patience, wanted=httpx.codes.UNAUTHORIZED)
         if not reason_of(answer).endswith(_NO_TOKEN):
-            raise RemoteProtocolError(f"{_named(collection)} must be reached; somebody else has answered.")
+            raise RemoteProtocolError(f"{shuffler} must be reached; somebody else has answered.")
     except RemoteProtocolError as error:
         raise RemoteProtocolError(f"{error} The invitation was not used.") from None
 

@@ -100,7 +100,7 @@ class CollectionAtShuffler:
         if isinstance(store, ShareStore):
             self._agreement = HostAgreement(collection, host, store, self._queue, key)
         issuer = collection.issuer
-        self._check = None if issuer is None else TokenCheck(collection.challenge, issuer.key.several)
+        self._check = None if issuer is None else TokenCheck(collection.challenge_at(host), issuer.key.several)
         self._rule = ReleaseRule(
             closes=self.terms.closes,
             minimum=collection.minimum,

@@ -86,12 +86,15 @@ class Demonstration:
             if self.collection.issuer is None:
                 receipt = send(self.collection, sent, client, progress=progress)
             else:
-                own = DeviceToken(self.collection, self._folder)  # used for one person after the other
+                hosts = range(len(self.collection.hosts))  # used for one person after the other
+                own = [DeviceToken(self.collection, self._folder, host=host) for host in hosts]
                 for place in range(sent.num_users):
-                    token = own.get(self._invitations.pop(), issuing, patience=_PATIENCE)
+                    invitation = self._invitations.pop()
+                    tokens = [each.get(invitation, issuing, patience=_PATIENCE).shown() for each in own]
                     one = sent.take(slice(place, place + 1))
-                    receipt += send(self.collection, one, client, token=token.shown())
-                    own.spent()
+                    receipt += send(self.collection, one, client, token=tokens[0], tokens=tokens)
+                    for each in own:
+                        each.spent()
                     progress(place + 1, sent.num_users)
         if receipt.refused:
             raise RemoteProtocolError(f"the shuffler must store every report; it refused {receipt.refused}.")

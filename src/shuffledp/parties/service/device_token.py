@@ -21,11 +21,12 @@ class DeviceToken:
     Args:
         collection: collection with an issuer.
         folder: existing folder of the device's state.
+        host: number of the shuffler that the token is for, from 0: each of several has a token of its own.
     """
 
-    def __init__(self, collection: Collection, folder: Path) -> None:
-        name = collection.id.hex()
-        self._collection = collection
+    def __init__(self, collection: Collection, folder: Path, *, host: int = 0) -> None:
+        name = f"{collection.id.hex()}{f'.host-{host}' if host else ''}"
+        self._collection, self._host, self._challenge = collection, host, collection.challenge_at(host)
         self._asked, self._token = (folder / f"{name}.{end}" for end in ("token-request", "token"))
 
     def get(
@@ -49,7 +50,7 @@ class DeviceToken:
         if invitation is None:
             raise LocalProtocolError("--invitation must be given: people answer this collection by invitation alone.")
         if to is not None and invitation.token is None:
-            try_way(self._collection, to, patience=patience)
+            try_way(self._collection, to, patience=patience, host=self._host)
         token = invitation.ready_token() or self._signed(invitation, client, patience)
         write_private(self._token, token.encode())
         self._asked.unlink(missing_ok=True)
@@ -65,12 +66,12 @@ class DeviceToken:
         if issuer is None:
             raise LocalProtocolError("a collection must have an issuer to have tokens; this one has none.")
         if not self._asked.exists():
-            write_private(self._asked, PendingToken.new(collection.challenge, issuer.key.public).encode())
+            write_private(self._asked, PendingToken.new(self._challenge, issuer.key.public).encode())
         pending = PendingToken.decode(self._asked.read_bytes())
         url, bearer = f"{issuer.url}{collection.path}/token-request", f"Bearer {invitation.code}"
         body = pending.request.encode()
         answer = answer_to(client, "POST", url, patience, body=body, media_type=ISSUANCE_REQUEST, authorization=bearer)
         try:
-            return pending.finalize(collection.challenge, issuer.key.public, TokenResponse.decode(answer.content))
+            return pending.finalize(self._challenge, issuer.key.public, TokenResponse.decode(answer.content))
         except MalformedMessageError:
             raise RemoteProtocolError(f"the issuer must answer as the protocol says; {issuer.url} did not.") from None
