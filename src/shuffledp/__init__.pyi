@@ -32,6 +32,7 @@ from .randomizers import PrivUnit as PrivUnit
 from .protocols.shares import CountedBits as CountedBits
 from .protocols.shares import SplitAndMix as SplitAndMix
 from .protocols.shares import VectorSum as VectorSum
+from .protocols.shares import Hosts as Hosts
 
 # randomizing texts
 from .core.text_codes import TextCode as TextCode

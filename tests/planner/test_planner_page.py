@@ -171,6 +171,12 @@ def test_hosts_are_set_for_split_and_mix_and_all_ways_to_the_mean_are_drawn(brow
             page.screenshot(path=Path(PICTURES) / f"planner-hosts-{width}.png", full_page=True)
         page.locator("#colluding_hosts").fill("4")
         page.locator("#card-uniform").get_by_text("colluding_hosts must be below hosts=4").wait_for(timeout=60_000)
+        page.locator("#colluding_hosts").fill("2")
+        page.locator("#randomizer").select_option("vector-sum")
+        page.locator("#task").get_by_text('kind = "vector-sum"').wait_for(timeout=60_000)
+        assert "colluding_hosts = 2" in page.locator("#task").inner_text()
+        page.get_by_text(DONE).wait_for(timeout=120_000)
+        assert page.locator("#ways").is_hidden()
 
 
 def test_everything_is_reached_by_keyboard(browser, address):

@@ -22,8 +22,9 @@ def test_a_task_file_is_read_back_as_the_task(randomizer, shuffler):
     assert (task.people.expected, task.people.fakes) == (1000, 30)
 
 
-def test_hosts_are_keys_of_the_task_where_they_are_not_the_usual_ones():
-    usual = Question(randomizer="split-and-mix", people=1000)
+@pytest.mark.parametrize("kind", ["split-and-mix", pytest.param("vector-sum", marks=pytest.mark.deep)])
+def test_hosts_are_keys_of_the_task_where_they_are_not_the_usual_ones(kind):
+    usual = Question(randomizer=kind, people=1000)
     assert not {"hosts", "colluding_hosts", "buffers"} & set(usual.task()["protocol"])
     question = replace(usual, hosts=4, colluding_hosts=1, buffers="host")
     section = question.column().randomizer

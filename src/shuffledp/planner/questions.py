@@ -61,7 +61,7 @@ class Question(Described):
         dimension: dimension of vectors.
         length: letters of open answers.
         ticks: most options that a device keeps, of as many as there are categories, for randomizers of ticks.
-        hosts: of the shuffles of "split-and-mix", each of which gets as many messages.
+        hosts: of the shuffles of shares, each of which gets as many messages.
         colluding_hosts: of them, who may tell the analyst who sent what.
         buffers: "message" or "host", as in the table ``[protocol]``.
         shuffler: a kind of the table ``[shuffler]``.

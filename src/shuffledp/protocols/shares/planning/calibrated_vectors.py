@@ -65,7 +65,7 @@ def vector_sum(
         share_variance: parameter of a person's noise in squared grid steps if everybody comes; more makes the grid
             finer and messages longer, and rounding adds 1 / (4 share_variance) to the variance of the sum. None is 16,
             or 64, 256, 1024 or 4096: the first for which vectors are as long as the root of the dimension.
-        hosts: of the shuffles (`shuffledp.protocols.shares.Hosts`), each of which gets as many messages of each block;
+        hosts: of the shuffles (`shuffledp.Hosts`), each of which gets as many messages of each block;
             None is one trusted host with a shuffle for each message.
         clip: shorten vectors that are too long, instead of refusing them.
 

@@ -98,7 +98,7 @@ def split_and_mix(
         integer: values are integers; then nothing is rounded.
         precision: steps of the grid, as for `shuffledp.SplitAndMix`. Rounding adds up to num_users / (4 precision^2) to
             the variance of the sum, in units of the squared range; twice the precision costs one bit a message.
-        hosts: of the shuffles (`shuffledp.protocols.shares.Hosts`), each of which gets as many messages; None is one
+        hosts: of the shuffles (`shuffledp.Hosts`), each of which gets as many messages; None is one
             trusted host with a shuffle for each message.
         clip: move values outside the range to its nearer end, instead of refusing them.
 
