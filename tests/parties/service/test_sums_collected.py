@@ -293,7 +293,7 @@ def test_each_pool_leaves_in_an_order_of_its_own(tmp_path, shuffler):
     [
         (SHARES, {"every": 20}, "^every must be absent with a"),
         (BITS, {"every": 20}, "^every must be absent with a"),
-        (SHARES | {"hosts": 2}, {}, r"without hosts above 1 in \[protocol\]"),
+        (SHARES | {"hosts": 2}, {}, "shufflers must be as many as the hosts of the task, 2; got 1"),
     ],
 )
 def test_what_one_mix_cannot_do_is_refused_by_name(block, further, why):

@@ -92,14 +92,18 @@ class BatchStore(Database):
 
     def complete(self, collection_id: bytes, num_columns: int) -> list[list[Received]]:
         """Batches of all columns for each number that is complete and not done, in order."""
-        found: dict[int, list[Received]] = {}
+        whole = "SELECT number FROM batches WHERE collection = ? AND NOT done GROUP BY number HAVING count(*) = ?"
         rows = self.run(
-            "SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done ORDER BY number, column",
+            f"SELECT number, batch, manifest FROM batches WHERE collection = ? AND NOT done AND number IN ({whole}) "  # noqa: S608  ours
+            "ORDER BY number, column",
             collection_id,
+            collection_id,
+            num_columns,
         )
+        found: dict[int, list[Received]] = {}
         for number, batch, manifest in rows:
             found.setdefault(number, []).append((BatchManifest.decode(manifest), self._body(batch)))
-        return [batches for batches in found.values() if len(batches) == num_columns]
+        return [*found.values()]
 
     def count_before(self, collection_id: bytes, number: int) -> int:
         """Number of batches of a collection, over all columns, whose number is below this one."""
