@@ -65,7 +65,7 @@ def test_false_messages_move_the_statistic_that_is_released(statistic):
     bits, split = (outcome_of({**each, "statistic": statistic}) for each in (BITS, SPLIT))
     (moved,) = moved_by_one(bits.column, bits.model.local, PEOPLE, on=PAGE)
     number = bits.model.local.swing / (PEOPLE if statistic == "mean" else 1)
-    assert f"in place of one person's move the {statistic} by at most" in moved.text
+    assert f"in place of those of one person move the {statistic} by at most" in moved.text
     assert float(re.search(r"at most ([\d.,]+), whatever", moved.text)[1]) == pytest.approx(number, rel=0.005)
     (moved,) = moved_by_one(split.column, split.model.local, PEOPLE, on=PAGE)
     assert f"moves the {statistic} to any number" in moved.text

@@ -175,7 +175,7 @@ def moved_by_one(column: "Column", local: LocalModel, people: int, *, on: Medium
     moved = in_digits(unit * swing / people, "at most", digits=3)
     if local.num_messages > 1:
         return told(
-            f"False messages in place of one person's move {what} by at most {moved}, whatever honest ones would have "
+            f"False messages in place of those of one person move {what} by at most {moved}, whatever these would have "
             f"been, if nobody may send more than {local.num_messages:,}; those of f people f times as far at most.",
             on=on,
         )

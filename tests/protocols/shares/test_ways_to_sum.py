@@ -98,7 +98,7 @@ def test_a_false_share_is_said_in_bold(page_of_sum):
         (
             "counted-bits",
             "every answer becomes bits",
-            "False messages in place of one person&#39;s move the sum by at most 1.",
+            "False messages in place of those of one person move the sum by at most 1.",
         ),
         ("split-and-mix", "every answer is split into shares", "<b>Nothing limits what a false report does"),
     ],
