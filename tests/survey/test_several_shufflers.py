@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 
 from parties.agreement.summing import Sum, sum_task
+from parties.issuer.issuing import issuer_key
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
-from shuffledp.survey import Collection, WebPage
+from shuffledp.parties.wire.published_keys import PublishedKey
+from shuffledp.survey import Collection, Service, WebPage
 
 URLS = [f"https://host{number}.example" for number in range(3)]
 
@@ -38,7 +40,6 @@ def test_its_statement_names_all_of_them_and_says_first_what_is_left_if_more_are
         ({"urls": ["http://127.0.0.1:1", "http://127.0.0.1:2", URLS[2]]}, "must be of different hosts"),
         ({"task": sum_task(4)}, "must be as many as the hosts of the task, 4; got 3"),
         ({"task": sum_task(1)}, "must be as many as the hosts of the task, 1; got 3"),
-        ({"page": WebPage(url="https://ask.example", sha256="0" * 64)}, "no page sends shares yet"),
     ],
 )
 def test_what_are_no_hosts_apart_is_refused(changes, words):
@@ -61,3 +62,12 @@ def test_two_hosts_of_one_key_are_refused_and_so_is_an_analyst_with_an_address()
 def test_on_one_machine_hosts_may_be_shown():
     urls = [f"http://127.0.0.1:{port}" for port in (1, 2, 3)]
     assert Trust.OPERATOR in Sum.new(urls=urls, demonstration=True).collection.trust
+
+
+def test_a_page_that_would_need_several_tokens_is_refused_by_name():
+    page = WebPage(url="https://ask.example", sha256="0" * 64)
+    assert Sum.new(page=page).collection.page == page
+    published = PublishedKey.of(issuer_key(), active_from="2020-01-01T00:00:00Z")
+    issuer = Service(url="https://issuer.example", key=published)
+    with pytest.raises(InvalidParameterError, match="no page asks for several tokens"):
+        Sum.new(page=page, transport="token", issuer=issuer)
