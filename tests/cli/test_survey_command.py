@@ -208,18 +208,23 @@ def test_a_mix_on_this_machine_is_one_operator(inside):
 
 def test_a_kit_names_mix_relay_and_page_and_is_given_what_they_serve(inside, played):
     host = URL.partition("://")[2]
-    given = ("--relay", "relay.example.edu", "--page", "page.example.net")
+    given = ("--relay", "relay.example.edu", "--relay", "relay.example.uk", "--page", "page.example.net")
     done = shuffledp("kit", "new", "kit", "--mix", host, *given)
     assert "Next: shuffledp survey new QUESTION --people NUMBER --kit kit" in done.out
     asked = ("survey", "new", "Really?", "--people", 30, "--output", "made", "--kit", "kit")
     done = shuffledp(*asked)
     assert done.code == 0, done.err
     collection = played.collection
-    assert (collection.relay, collection.shuffler.url) == ("https://relay.example.edu/survey", URL)
+    assert collection.relays == ("https://relay.example.edu/survey", "https://relay.example.uk/survey")
+    assert collection.shuffler.url == URL
     assert collection.page.url == "https://page.example.net/survey.html"
     assert (inside / "kit" / "page" / "survey.html").read_bytes() == (inside / "made" / "survey.html").read_bytes()
     assert (inside / "kit" / "survey.collection").read_bytes().strip() == collection.canonical
     assert "must be left out with --kit" in refused(2, *asked, "--mix", URL)
     assert shuffledp("kit", "new", "other", "--shuffler", host).code == 0
     assert "must be a kit with a mix" in refused(2, *asked[:-1], "other")
+    three = [each for number in range(3) for each in ("--relay", f"relay{number}.example.edu")]
+    assert "--relay must be given twice at most; got 3 hosts" in refused(
+        2, "kit", "new", "third", "--mix", host, *three
+    )
     assert "no party besides" in refused(2, "kit", "new", "third", "--mix", host, "--analyzer", "office.example")

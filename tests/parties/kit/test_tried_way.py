@@ -50,15 +50,21 @@ def without_flow(said):
     return [without_flow(each) for each in said] if isinstance(said, list) else said
 
 
+UNDER_A_BLANKET = {"kind": "k-rr", "epsilon0": 4.0, "categories": ["a", "b", "c"], "blanket": True}
 KINDS = {
     "one column": (task(), submissions_of),
     "two columns": (task_of_two(), submissions_of),
     "ticks": (asked(ticks(), least=10), lambda parties: ticked(parties, ANSWERS)),
+    "blanket": (
+        task(randomizer=UNDER_A_BLANKET | {"blanket_messages": 2.5}),
+        lambda parties: ticked(parties, b"smokes\n" + b"a\nb\n" * 30),
+    ),
 }
 
 
 @pytest.mark.parametrize(
-    "kind", ["one column", *(pytest.param(each, marks=pytest.mark.deep) for each in ("two columns", "ticks"))]
+    "kind",
+    ["one column", *(pytest.param(each, marks=pytest.mark.deep) for each in ("two columns", "ticks", "blanket"))],
 )
 def test_a_release_is_the_same_but_that_tests_are_counted_apart(tmp_path, kind):
     given, sent_by = KINDS[kind]
