@@ -221,10 +221,6 @@ def _check_hosts(collection: "Collection") -> None:
         )
     if collection.ready_made:
         raise invalid("left out with several shufflers, for each of which a device makes a token", ready_made=True)
-    if collection.page is not None and collection.issuer is not None:
-        raise invalid(
-            "left out with several shufflers and an issuer: no page asks for several tokens", page=collection.page.url
-        )
     if not collection.analyzer.fetches:
         raise invalid(
             "left out with several shufflers: who fetches carries their agreement", analyzer=collection.analyzer.url

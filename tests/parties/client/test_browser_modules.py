@@ -313,7 +313,7 @@ def test_tokens_of_a_collection_are_for_the_same_as_in_python(page):
         page,
         """async (collection, id) => {
           const { challengeDigest } = await import("/tokens.js");
-          return hex(await challengeDigest(JSON.parse(collection), bytes(id)));
+          return hex(await challengeDigest(JSON.parse(collection), bytes(id), JSON.parse(collection).shuffler.url));
         }""",
         collection.canonical.decode(),
         collection.id.hex(),

@@ -7,11 +7,19 @@ import pytest
 from parties.agreement.summing import Sum, sum_task
 from parties.client.answering import ADDRESS, AGAIN, ASKED_FOR, NO_PATIENCE, SEND, picture, randomize, says
 from parties.client.loading import watched
+from parties.issuer.issuing import issuer_key
+from shuffledp.core.errors import RemoteProtocolError
 from shuffledp.parties.client.respondents_page import with_page
+from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.wire.agreeing import SET_ID
+from shuffledp.parties.wire.blind_rsa import blind_sign
 from shuffledp.parties.wire.grammar import ReportError, ReportStatus, UploadRequest, UploadResponse
 from shuffledp.parties.wire.hpke import Opener
+from shuffledp.parties.wire.keys import in_text
+from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.parties.wire.report_bytes import ReportLayout
+from shuffledp.parties.wire.tokens import Token, TokenCheck, TokenRequest
+from shuffledp.survey import Service
 
 PHONE = {"viewport": {"width": 400, "height": 800}}
 
@@ -19,8 +27,13 @@ PHONE = {"viewport": {"width": 400, "height": 800}}
 class Several:
     """Three hosts that the test plays, and the page of their collection."""
 
-    def __init__(self, **protocol):
-        self.given = Sum.new(task=sum_task(3, **protocol))
+    def __init__(self, *, is_invited=False, **protocol):
+        self.issuer_key, further = issuer_key(), {}
+        if is_invited:
+            published = PublishedKey.of(self.issuer_key, active_from="2020-01-01T00:00:00Z")
+            further = {"transport": "token", "issuer": Service(url="https://issuer.example", key=published)}
+        self.given = Sum.new(task=sum_task(3, **protocol), **further)
+        self.shown, self.issued = {}, []
         self.collection, self.page = with_page(self.given.collection, ADDRESS)
         self.uploads = {host: [] for host in range(3)}
         self.moods = dict.fromkeys(range(3), "up")
@@ -32,7 +45,12 @@ class Several:
                 route.fulfill(status=204, headers=heard | ASKED_FOR)
                 return
             body = route.request.post_data_buffer
+            if not body:  # whether the way is open, before an invitation is used for it
+                said = Problem.OTHER_TOKEN.response()
+                route.fulfill(status=said.status_code, body=said.body, headers=heard)
+                return
             self.uploads[host].append(body)
+            self.shown[host] = route.request.headers.get("authorization")
             if self.moods[host] == "down":
                 route.abort()
                 return
@@ -44,6 +62,16 @@ class Several:
 
         return answered
 
+    def sign(self, route):
+        """What the issuer does with a request for a token: it signs it."""
+        heard = {"access-control-allow-origin": self.collection.page.origin}
+        if route.request.method == "OPTIONS":
+            route.fulfill(status=204, headers=heard | ASKED_FOR)
+            return
+        self.issued.append(route.request.post_data_buffer)
+        signed = blind_sign(self.issuer_key.private_key, TokenRequest.decode(self.issued[-1]).blinded_msg)
+        route.fulfill(body=signed, headers=heard)
+
     def pools(self, host):
         """The pool of each message for a host."""
         return [pool for pool in self.collection.task.messages if pool.host == host]
@@ -54,6 +82,7 @@ class Several:
         context.route(f"{ADDRESS}*", lambda route: route.fulfill(body=self.page, content_type="text/html"))
         for host, each in enumerate(self.collection.hosts):
             context.route(f"{each.url}/**", self.answer(host))
+        context.route("https://issuer.example/**", self.sign)
         return context
 
     def told(self):
@@ -142,4 +171,31 @@ def test_a_host_that_takes_no_more_is_named_as_the_reason(several, browser):
     randomize(tab)
     tab.get_by_role("button", name=SEND).click()
     says(tab, "The collection is closed")
+    context.close()
+
+
+def test_whoever_is_invited_shows_each_host_a_token_of_its_own_also_after_a_pause(browser):
+    """Mutant: one token for all hosts, by which they know together who sent what."""
+    invited = Several(is_invited=True)
+    invited.moods[0] = "down"
+    context = invited.device(browser)
+    tab = context.new_page()
+    wrong = watched(tab)
+    tab.goto(f"{invited.collection.page.link}&invitation={in_text(bytes(16))}")
+    tab.get_by_role("spinbutton").fill("20")
+    randomize(tab)
+    tab.get_by_role("button", name=SEND).click()
+    says(tab, "did not answer")
+    invited.moods[0] = "up"
+    tab.reload()
+    tab.get_by_role("button", name=AGAIN).or_(tab.get_by_role("button", name=SEND)).click()
+    says(tab, "Stored by the shuffler")
+    assert len(invited.issued) == len(set(invited.issued)) == 3
+    checks = [TokenCheck(invited.collection.challenge_at(host), [invited.issuer_key.public]) for host in range(3)]
+    for host, check in enumerate(checks):
+        check(Token.of_shown(invited.shown[host]))
+        with pytest.raises(RemoteProtocolError):
+            check(Token.of_shown(invited.shown[(host + 1) % 3]))
+    assert tab.evaluate("Object.values({...localStorage})") == ["answered"]
+    assert [each for each in wrong if "net::ERR_FAILED" not in each] == []
     context.close()

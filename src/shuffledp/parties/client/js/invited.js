@@ -15,9 +15,9 @@ export function isInvitation(collection, text) {
   return text?.length === (collection.ready_made ? TOKEN_LENGTH : CODE_LENGTH);
 }
 
-// Get a token and keep it; null, or why there is none. The invitation is not used before the `way` of what it is for was
-// tried.
-export function obtain(collection, id, invitation, memory, way) {
+// Get a token for a shuffler, by its address, and keep it; null, or why there is none. The invitation is not used before the
+// `way` of what it is for was tried.
+export function obtain(collection, id, invitation, memory, shuffler, way) {
   return memory.alone(async () => {
     if (memory.token !== null) {
       return null;
@@ -31,11 +31,11 @@ export function obtain(collection, id, invitation, memory, way) {
       return isShut;
     }
     const key = await issuerKey(collection.issuer.key.key);
-    const challenge = await challengeDigest(collection, id);
-    if (memory.pendingToken === null) {
+    const challenge = await challengeDigest(collection, id, shuffler);
+    if (memory.pending === null) {
       memory.keep("asked", await pendingToken(key, challenge));
     }
-    const pending = memory.pendingToken;
+    const pending = memory.pending;
     const headers = { "Content-Type": REQUEST_TYPE, Authorization: `Bearer ${invitation}` };
     const address = `${collection.issuer.url}/collections/${inText(id)}/token-request`;
     const answer = await asked(address, requestOf(pending), headers);

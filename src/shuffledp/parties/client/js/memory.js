@@ -57,29 +57,9 @@ export class Memory {
     }
   }
 
-  // The token; null if there is none yet.
-  get token() {
-    return this.ofToken("token");
-  }
-
-  // A token that the issuer is asked for; null if it has not been asked.
-  get pendingToken() {
-    return this.ofToken("asked");
-  }
-
-  ofToken(kind) {
-    const [id, found, text] = (this.storage.getItem(`${this.key} token`) ?? "").split(" ");
-    return id === this.id && found === kind ? fromText(text) : null;
-  }
-
-  // Keep a token, or what it will be made of, and make sure that it is kept.
-  keep(kind, data) {
-    this.write(`${this.key} token`, `${this.id} ${kind} ${inText(data)}`);
-  }
-
-  // What `work` returns, while no other tab works on the token.
-  alone(work) {
-    return this.locks.request(`${this.key} token`, work);
+  // What is remembered of the token for a shuffler, by its number from 0.
+  tokenAt(host) {
+    return new TokenMemory(this, `${this.key} token${host ? ` ${host}` : ""}`);
   }
 
   // One of several hosts has its upload.
@@ -92,10 +72,10 @@ export class Memory {
   }
 
   // The shuffler has it, or all hosts have: only that is remembered.
-  stored(hosts = 0) {
+  stored(hosts) {
     this.storage.setItem(this.key, DONE);
-    this.storage.removeItem(`${this.key} token`);
     for (let host = 0; host < hosts; host += 1) {
+      this.storage.removeItem(this.tokenAt(host).key);
       this.storage.removeItem(`${this.key} host ${host}`);
     }
   }
@@ -112,5 +92,38 @@ export class Memory {
         callback();
       }
     });
+  }
+}
+
+// What a browser remembers of one token until it is spent.
+class TokenMemory {
+  constructor(memory, key) {
+    this.memory = memory;
+    this.key = key;
+  }
+
+  // The token; null if there is none yet.
+  get token() {
+    return this.kept("token");
+  }
+
+  // A token that the issuer is asked for; null if it has not been asked.
+  get pending() {
+    return this.kept("asked");
+  }
+
+  kept(kind) {
+    const [id, found, text] = (this.memory.storage.getItem(this.key) ?? "").split(" ");
+    return id === this.memory.id && found === kind ? fromText(text) : null;
+  }
+
+  // Keep a token, or what it will be made of, and make sure that it is kept.
+  keep(kind, data) {
+    this.memory.write(this.key, `${this.memory.id} ${kind} ${inText(data)}`);
+  }
+
+  // What `work` returns, while no other tab works on the token.
+  alone(work) {
+    return this.memory.locks.request(this.key, work);
   }
 }

@@ -162,28 +162,35 @@ async function whenSent() {
   say(outcome);
 }
 
-// What became of the upload that is kept, sealed to one key of the analyzer after the other while it has to be.
+// What became of an upload to a shuffler, by its number from 0, whose token is asked for first where people are invited.
+async function sentTo(host, upload) {
+  const address = `${HOSTS[host]}/collections/${inText(memory.id)}/reports`;
+  const options = COLLECTION.relay ? { way: throughRelay(COLLECTION, configs(COLLECTION.gateway)) } : {};
+  if (COLLECTION.issuer) {
+    const token = memory.held.tokenAt(host);
+    const way = () => tried(address, options);
+    const why = await obtain(COLLECTION, memory.id, memory.invitation, token, HOSTS[host], way).catch(() => "forgetful");
+    if (why !== null) {
+      return why;
+    }
+    options.spending = spending(token.token);
+  }
+  return send(address, upload, options);
+}
+
+// What became of what is kept: of an upload, sealed to one key of the analyzer after the other while it has to be, or of those
+// to several hosts.
 async function delivered() {
   if (IS_LOCAL) {
     return send(location.pathname, memory.held.upload, { type: PLAIN_TYPE });
   }
-  const [address, ...further] = HOSTS.map((url) => `${url}/collections/${inText(memory.id)}/reports`);
-  if (further.length) {
-    return sentToAll(memory.held, (host, upload) => send([address, ...further][host], upload));
-  }
-  const options = COLLECTION.relay ? { way: throughRelay(COLLECTION, configs(COLLECTION.gateway)) } : {};
-  if (COLLECTION.issuer) {
-    const way = () => tried(address, options);
-    const why = await obtain(COLLECTION, memory.id, memory.invitation, memory.held, way).catch(() => "forgetful");
-    if (why !== null) {
-      return why;
-    }
-    options.spending = spending(memory.held.token);
+  if (HOSTS.length > 1) {
+    return sentToAll(memory.held, sentTo);
   }
   const successors = configs().slice(1);
   for (;;) {
     const upload = memory.held.upload;
-    const outcome = await send(address, upload, options);
+    const outcome = await sentTo(0, upload);
     if (outcome !== "otherKey") {
       return outcome;
     }
@@ -237,7 +244,7 @@ async function begin() {
     memory.id = IS_LOCAL ? fromText(COLLECTION.nonce) : await collectionId(DATA.collection.replace(UNFINISHED, `${UNFINISHED.slice(0, -1)}${digest}"`));
     memory.held = new Memory(IS_LOCAL ? memory.id : await collectionId(DATA.collection), memory.id);
     memory.invitation = invitation;
-    if (COLLECTION.issuer && !isInvitation(COLLECTION, invitation) && memory.held.token === null && memory.held.state !== "answered") {
+    if (COLLECTION.issuer && !isInvitation(COLLECTION, invitation) && memory.held.tokenAt(0).token === null && memory.held.state !== "answered") {
       say("incomplete");
       show();
       return;

@@ -13,8 +13,8 @@ const ENCODER = new TextEncoder();
 const NETLOC = 2;  // scheme, nothing, host and port
 
 // What tokens of a collection are for: the digest of its challenge (RFC 9577, section 2.1).
-export function challengeDigest(collection, id) {
-  const [issuer, origin] = [collection.issuer, collection.shuffler].map(({ url }) => ENCODER.encode(url.split("/")[NETLOC]));
+export function challengeDigest(collection, id, shuffler) {
+  const [issuer, origin] = [collection.issuer.url, shuffler].map((url) => ENCODER.encode(url.split("/")[NETLOC]));
   return sha256(TYPE, integer(issuer.length, 2), issuer, Uint8Array.of(id.length), id, integer(origin.length, 2), origin);
 }
 
