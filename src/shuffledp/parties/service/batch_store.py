@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
@@ -24,6 +25,8 @@ _TABLE = (
     "CREATE TABLE IF NOT EXISTS batches(batch BLOB PRIMARY KEY, collection BLOB, number INTEGER, column INTEGER, "
     "manifest BLOB, done INTEGER DEFAULT 0, UNIQUE(collection, number, column)) WITHOUT ROWID"
 )
+
+_decoded = lru_cache(maxsize=1 << 12)(BatchManifest.decode)  # a sum of vectors has a batch for each of many pools
 
 
 class BatchStore(Database):
@@ -102,7 +105,7 @@ class BatchStore(Database):
         )
         found: dict[int, list[Received]] = {}
         for number, batch, manifest in rows:
-            found.setdefault(number, []).append((BatchManifest.decode(manifest), self._body(batch)))
+            found.setdefault(number, []).append((_decoded(manifest), self._body(batch)))
         return [*found.values()]
 
     def count_before(self, collection_id: bytes, number: int) -> int:
@@ -172,7 +175,7 @@ class BatchStore(Database):
     def _last(self, collection_id: bytes) -> list[BatchManifest]:
         """Manifests of the empty batches that end the columns of a collection, as far as they came."""
         rows = self.rows("SELECT manifest FROM batches WHERE collection = ?", collection_id)
-        return [each for each in (BatchManifest.decode(row) for (row,) in rows) if not each.num_reports]
+        return [each for each in (_decoded(row) for (row,) in rows) if not each.num_reports]
 
     def _body(self, batch: bytes) -> Path:
         return self._bodies / batch.hex()
