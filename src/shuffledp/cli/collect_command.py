@@ -91,6 +91,7 @@ def new(
     """
     from shuffledp.core.instants import end_of_day, instant, written
     from shuffledp.parties.relay.directory import Directory
+    from shuffledp.parties.service.collection_terms import require_short
     from shuffledp.survey import Collection, PartyNames, Task
 
     shufflers = _shufflers(shuffler, shuffler_key)
@@ -113,6 +114,7 @@ def new(
         demonstration=demonstration,
         now=datetime.now(UTC),
     )
+    require_short(collection)
     if listed is not None:
         _check_walk(collection, listed)
     with reserving(ledger, population) as reserve:

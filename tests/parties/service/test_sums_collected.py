@@ -14,6 +14,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Reports
 from shuffledp.files.devices import Sent, randomize_each
 from shuffledp.files.reading import CsvInMemory
+from shuffledp.parties.service import collection_terms
 from shuffledp.parties.service.batch_opening import OpenedBatch
 from shuffledp.parties.service.batch_order import draw_for
 from shuffledp.parties.service.client import configs_of, sealed
@@ -299,6 +300,18 @@ def test_each_pool_leaves_in_an_order_of_its_own(tmp_path, shuffler):
 def test_what_one_mix_cannot_do_is_refused_by_name(block, further, why):
     with pytest.raises(InvalidParameterError, match=why):
         Parties(asked(block), **further)
+
+
+def test_an_upload_of_more_than_a_megabyte_is_refused_by_its_length(monkeypatch):
+    collection = Parties(asked(BITS)).collection
+    length = sum(collection_terms.terms_of(collection).lengths)
+    monkeypatch.setattr(collection_terms, "MOST_BYTES_OF_ONE", length)
+    collection_terms.require_short(collection)
+    monkeypatch.setattr(collection_terms, "MOST_BYTES_OF_ONE", length - 1)
+    with pytest.raises(
+        InvalidParameterError, match=f"at most {length - 1:,} bytes long together; here they are {length:,}"
+    ):
+        collection_terms.require_short(collection)
 
 
 def test_whoever_serves_the_page_may_not_mix_and_analyze_a_sum():

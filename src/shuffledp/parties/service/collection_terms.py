@@ -4,6 +4,7 @@ import math
 from datetime import timedelta
 from pathlib import Path
 
+from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import instant
 from shuffledp.parties.service.intake import Terms
 from shuffledp.parties.service.public_columns import shapes_of
@@ -15,6 +16,10 @@ from shuffledp.parties.wire.hpke import sealed_lengths
 from shuffledp.parties.wire.keys import ShufflerKey, from_text
 from shuffledp.survey import Collection
 
+MOST_BYTES_OF_ONE, MOST_BYTES_RELAYED = (
+    1_000_000,
+    500_000,
+)  # relays take 1 MiB, and requests are padded to a power of two
 KEY_OUTLIVES = timedelta(hours=1)  # for which an expired key is still taken, since clocks differ
 
 
@@ -56,3 +61,18 @@ def terms_of(collection: Collection, host: int = 0) -> Terms:
         encapsulated={config.id: sealed_lengths(config, 0)[0] for config in configs},
         outdated={} if ends is None else {configs[0].id: ends.timestamp()},
     )
+
+
+def require_short(collection: Collection) -> None:
+    """Refuse a collection to which one person's upload would be too long.
+
+    Raises:
+        InvalidParameterError: for an upload above 1 MB, or behind a relay 500 kB.
+    """
+    most = MOST_BYTES_RELAYED if collection.is_oblivious else MOST_BYTES_OF_ONE
+    longest = max(sum(terms_of(collection, host).lengths) for host in range(len(collection.hosts)))
+    if longest > most:
+        raise InvalidParameterError(
+            f"all messages of one person must be at most {most:,} bytes long together; here they are {longest:,}. Use "
+            "a smaller dimension, or a larger block where the protocol has one."
+        )
