@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shuffledp.core.instants import shown
 from shuffledp.core.text import count_of, in_digits, printable
@@ -10,6 +10,9 @@ from shuffledp.documents.blocks import DETAIL, Block, Column, Role, Table, told
 from shuffledp.documents.document import Document, Promise, Section
 from shuffledp.documents.words import listed
 from shuffledp.survey import DEMONSTRATION, Collection, Task, WebPage
+
+if TYPE_CHECKING:
+    from shuffledp.core.local_models import LocalModel
 
 _PHASES = {
     "open": "open",
@@ -113,8 +116,10 @@ def demonstrated(release: Mapping[str, Any], left_out: int, folder: Path) -> Doc
     """End of a collection on one machine: the promise of its release, from ``statement.json``, and its folder."""
     people = count_of(_num_people(release), "person", "people")
     dropped = f" {count_of(left_out, 'person', 'people')} left a question out, and sent nothing." if left_out else ""
-    what = "a report each" if _messages(release) == 1 else f"{_messages(release)} messages each"
-    said = f"{people} sent {what}, which the shuffler mixed and the analyzer opened."
+    local = _local(release)
+    what = "a report each" if local.num_messages == 1 else f"{local.num_messages} messages each"
+    who = "the shuffler" if local.num_hosts == 1 else f"{local.num_hosts} hosts"
+    said = f"{people} sent {what}, which {who} mixed and the analyzer opened."
     blocks = (*told(DEMONSTRATION, role=Role.DANGER), *told(said + dropped))
     return Document(promise=_promise_in(release), sections=(_files([folder], blocks),))
 
@@ -148,20 +153,20 @@ def _promise_in(release: Mapping[str, Any]) -> Promise | None:
     from shuffledp.documents.statement_document import promise_of
 
     statements = [PrivacyStatement.from_dict(each) for each in release["statements"]]
-    one, many = ("report", "reports") if _messages(release) == 1 else ("person", "people")
+    one, many = ("report", "reports") if _local(release).num_messages == 1 else ("person", "people")
     return promise_of(statements, count_of(_num_people(release), one, many))
 
 
 def _num_people(release: Mapping[str, Any]) -> int:
     """Number of people in a release, from the content of its ``statement.json``."""
-    return int(release.get("columns", [release])[0]["num_reports"]) // _messages(release)
+    return int(release.get("columns", [release])[0]["num_reports"]) // _local(release).num_messages
 
 
-def _messages(release: Mapping[str, Any]) -> int:
-    """Messages of each person about the first column of a release, from the content of its ``statement.json``."""
+def _local(release: Mapping[str, Any]) -> "LocalModel":
+    """Model of the randomizer of a release's first column, from the content of its ``statement.json``."""
     from shuffledp.core.local_models import LocalModel
 
-    return LocalModel.from_dict(release.get("columns", [release])[0]["model"]["local"]).num_messages
+    return LocalModel.from_dict(release.get("columns", [release])[0]["model"]["local"])
 
 
 def _files(folders: Iterable[Path], blocks: Iterable[Block]) -> Section:
