@@ -65,7 +65,7 @@ def test_a_plan_promises_to_the_households_that_there_are(folder):
     model = ProtocolModel(local=local, shuffle=shuffler.model(PEOPLE))
     pairs, triples = household_odds(shuffler, model, [rows.tolist() for rows in grouping.households])
     assert (pairs.size, triples.size) == (2, 3)
-    assert found.households["3"].most == triples.more_than_half
+    assert triples.more_than_half <= found.households["3"].most < triples.more_than_half + 0.01  # rounded up
     assert found.households["2"].most == pairs.more_than_half
     apart = household_chances(shuffler, model, [[1, PEOPLE - 1]])[2][0, 0]
     close = household_chances(shuffler, model, [[120, 121]])[2][0, 0]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp.core import validate
+from shuffledp.core.table import Floats
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
@@ -126,8 +127,13 @@ def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
         shuffler: it is prepared if it is not yet.
         seed: of the simulation.
     """
-    people = shuffler.prepare().order.size
-    draws = max(3, -(-_PLACES // people))
-    ranks = np.arange(people)
+    return float(
+        displacement_draws(shuffler, draws=max(3, -(-_PLACES // shuffler.prepare().order.size)), seed=seed).mean()
+    )
+
+
+def displacement_draws(shuffler: SlotShuffler, *, draws: int, seed: int) -> Floats:
+    """Mean number of ranks that a report moves in each of so many simulated draws, see `mean_displacement`."""
+    ranks = np.arange(shuffler.prepare().order.size)
     sources = (SeededSource(seed).substream("displacement", number) for number in range(draws))
-    return float(np.mean([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources]))
+    return np.array([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources])

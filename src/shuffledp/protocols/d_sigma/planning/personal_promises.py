@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from shuffledp.core.described import Described
 from shuffledp.core.errors import UnsupportedModelError
 from shuffledp.core.local_models import LocalModel, ProtocolModel
 from shuffledp.core.table import Floats, Integers
+from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.analyzers.group_preservation import preservation
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.each_person import central_each, common_each, household_each, named_each
@@ -39,10 +40,22 @@ class Spread(Described):
     half: float
 
     @classmethod
-    def of(cls, each: Floats) -> "Spread":
-        """Quantiles of a number for each person, rounded to a person whose number is larger."""
+    def of(cls, each: Floats, *, coarse: bool = False) -> "Spread":
+        """Quantiles of a number for each person, rounded to a person whose number is larger.
+
+        Where the numbers tell of something that is not public they are ``coarse``: two digits, rounded up, as on pages.
+        """
         nine, half = np.quantile(each, (0.9, 0.5), method="higher")
-        return cls(most=float(each.max()), nine_in_ten=float(nine), half=float(half))
+        most, nine, half = (_two_digits(value) if coarse else float(value) for value in (each.max(), nine, half))
+        return cls(most=most, nine_in_ten=nine, half=half)
+
+
+def _two_digits(value: float) -> float:
+    """Number of two significant digits, no less than the value."""
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.6g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +110,7 @@ class Promises(Described):
         return found if self.common else {key: value for key, value in found.items() if key != "common"}
 
 
+@lru_cache(maxsize=4)
 def uniform_of(local: LocalModel, people: int, delta: float) -> Callable[[int], float]:
     """Central epsilon of a uniform shuffle by the number of its people, by the quickest bound; kept once computed."""
     like = ProtocolModel(local=local, shuffle=UniformShuffler().model(max(people, 2)))
@@ -122,6 +136,12 @@ def named_spread(shuffler: SlotShuffler, model: ProtocolModel) -> Spread | None:
         return Spread.of(named_each(shuffler, model.local.epsilon0)[mixed])
     except UnsupportedModelError:
         return None
+
+
+def require_fitting(household: int | str | None, people: int) -> None:
+    """Refuse a household of more people than there are."""
+    if isinstance(household, int) and household > people:
+        raise invalid(f"at most the number of people, {people}", household=household)
 
 
 def _mixed(shuffler: SlotShuffler) -> NDArray[np.bool_]:
@@ -171,7 +191,7 @@ def promises_of(
         delta=delta,
         num_alone=prepared.model.num_alone,
         named=named,
-        households={size: Spread.of(each) for size, each in found.items()},
+        households={size: Spread.of(each, coarse=households is not None) for size, each in found.items()},
         central=Spread.of(central),
         regions=_regions(shuffler, groups, prepared.order) if with_regions else (),
         common={} if shared is None else {str(common): shared},

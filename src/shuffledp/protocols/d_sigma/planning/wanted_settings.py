@@ -2,13 +2,14 @@
 
 What hides people gets worse as alpha grows, and what places keep gets better (docs/theorems.md): naming, households,
 central loss and mean displacement are monotone in alpha for every mechanism here, so that limits are found by
-bisection. The share that stays in a group is not known to be monotone: there a grid is tried.
+bisection. The share that stays in a group is not known to be monotone: there a grid is tried. What places keep is
+simulated; so that it is no luck of few draws, more draws must meet it with a margin, or alpha is raised by steps of 1%.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from shuffledp.core import validate
 from shuffledp.core.described import Described
 from shuffledp.core.errors import InvalidParameterError
+from shuffledp.core.table import Floats
 from shuffledp.core.validate import invalid
 from shuffledp.protocols.d_sigma.laws.naming_tails import naming_tail
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
+from shuffledp.protocols.d_sigma.planning.displacement_choice import displacement_draws, mean_displacement
 from shuffledp.protocols.d_sigma.planning.each_person import central_each, household_each, named_each
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.randomness.replayable import SeededSource
@@ -27,6 +29,9 @@ from shuffledp.randomness.replayable import SeededSource
 LEAST_ALPHA, MOST_ALPHA = 2.0**-6, 2.0**17
 _CLOSE = 1.01  # ratio of alphas at which a bisection ends
 _DRAWS, _MOST_GROUPS = 3, 32
+_MORE_DRAWS, _MORE_PLACES, _MORE_GROUPS, _OTHER_SEED = 12, 60_000, 256, 1  # to make sure of what is to be kept
+_ERRORS, _STEPS = 3.0, 30
+_KEPT = 2_000_000  # people of shufflers that are kept while limits are looked for
 
 Make = Callable[[float], SlotShuffler]  # the shuffler with this alpha
 Holds = Callable[[SlotShuffler], bool]
@@ -133,6 +138,7 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
         epsilon0: local loss of everybody's pure randomizer.
         uniform: central epsilon of a uniform shuffle of so many people.
     """
+    make = lru_cache(maxsize=max(1, _KEPT // groups.num_users))(make)  # bisections begin alike
     apart = make(LEAST_ALPHA).prepare()
     blocks = np.repeat(np.diff(apart.starts), np.diff(apart.starts))
     found = Limits()
@@ -146,11 +152,13 @@ def limits_of(wanted: Wanted, make: Make, groups: Groups, epsilon0: float, unifo
         lost += _noted(found.at_most, name, limit)
     if wanted.blur is not None:
         least = _smallest(make, lambda shuffler: mean_displacement(shuffler) <= float(wanted.blur or 0))
+        least = _with_margin(make, least, partial(_spared, float(wanted.blur)))
         lost += _noted(found.at_least, "blur", least)
     if wanted.stays_in_group is not None:
         least = _first_on_grid(
             make, lambda shuffler: kept_on_average(shuffler, groups) >= float(wanted.stays_in_group or 0)
         )
+        least = _with_margin(make, least, partial(_stays, groups, float(wanted.stays_in_group)))
         lost += _noted(found.at_least, "stays_in_group", least)
     return Limits(
         at_most={name: limit for name, limit in found.at_most.items() if limit < MOST_ALPHA},
@@ -248,18 +256,50 @@ def _first_on_grid(make: Make, holds: Holds) -> float | None:
 def kept_on_average(shuffler: SlotShuffler, groups: Groups) -> float:
     """Share of a group's slots that hold a report of the group, on average over some groups and a few draws."""
     validate.instance_of(Groups, groups=groups)
+    people = shuffler.prepare().order.size
+    if people != groups.num_users:
+        raise invalid(f"of the shuffler's {people} people", num_users=groups.num_users)
+    return float(_kept_draws(shuffler, groups, draws=_DRAWS, most=_MOST_GROUPS, seed=0).mean())
+
+
+def _kept_draws(shuffler: SlotShuffler, groups: Groups, *, draws: int, most: int, seed: int) -> Floats:
+    """Share that groups of people spread evenly along the order keep on average, in each of so many simulated draws."""
     order = shuffler.prepare().order
-    if order.size != groups.num_users:
-        raise invalid(f"of the shuffler's {order.size} people", num_users=groups.num_users)
-    places = np.unique(np.linspace(0, order.size - 1, min(order.size, _MOST_GROUPS)).astype(np.int64))
+    places = np.unique(np.linspace(0, order.size - 1, min(order.size, most)).astype(np.int64))
     numbers, counts = np.unique(groups.own[order[places]], return_counts=True)
-    shares = np.zeros(numbers.size)
+    shares = np.zeros((draws, numbers.size))
     member = np.zeros(order.size, dtype=np.bool_)
-    for draw in range(_DRAWS):
-        star = shuffler.draw(source=SeededSource(0).substream("kept", draw))
+    for draw in range(draws):
+        star = shuffler.draw(source=SeededSource(seed).substream("kept", draw))
         for place, number in enumerate(numbers.tolist()):
             people = groups[number]
             member[people] = True
-            shares[place] += member[star[people]].mean() / _DRAWS
+            shares[draw, place] = member[star[people]].mean()
             member[people] = False
-    return float(shares @ counts / counts.sum())
+    found: Floats = shares @ counts / counts.sum()
+    return found
+
+
+def _spared(blur: float, shuffler: SlotShuffler, draws: int) -> Floats:
+    """Ranks that reports move less than they may, in each draw."""
+    return blur - displacement_draws(shuffler, draws=draws, seed=_OTHER_SEED)
+
+
+def _stays(groups: Groups, share: float, shuffler: SlotShuffler, draws: int) -> Floats:
+    """Share of groups that stays beyond what is wanted, in each draw."""
+    return _kept_draws(shuffler, groups, draws=draws, most=_MORE_GROUPS, seed=_OTHER_SEED) - share
+
+
+def _with_margin(make: Make, alpha: float | None, excess: Callable[[SlotShuffler, int], Floats]) -> float | None:
+    """The first alpha from here on at which a requirement is met with a margin of three standard errors.
+
+    ``excess`` are draws, other ones than alpha was found with, of how much more is kept than wanted.
+    """
+    for _ in range(_STEPS if alpha is not None else 0):
+        shuffler = make(alpha or 0.0)
+        draws = max(_MORE_DRAWS, -(-_MORE_PLACES // shuffler.prepare().order.size))
+        found = excess(shuffler, draws)
+        if found.mean() >= _ERRORS * found.std(ddof=1) / math.sqrt(draws):
+            return alpha
+        alpha = _short((alpha or 0.0) * _CLOSE, math.ceil)
+    return alpha

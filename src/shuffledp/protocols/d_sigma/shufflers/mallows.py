@@ -280,7 +280,7 @@ class MallowsShuffler(SlotShuffler):
             largest_group=int(self.groups.sizes.max()),
             num_alone=int((sizes == 1).sum()),
         )
-        return Prepared(order, starts, thetas, model)
+        return Prepared(order, starts, thetas, lambda: model)
 
     def _concentrations(self, order: Integers, starts: Integers, sensitivities: Integers) -> Floats:
         """Largest concentration of each block within the budget; infinite where no group needs its order hidden."""

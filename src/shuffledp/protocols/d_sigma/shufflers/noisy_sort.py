@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -201,8 +202,12 @@ class NoisySortShuffler(SlotShuffler):
             gaps = self._gaps(order)
             starts = np.concatenate([[0], np.flatnonzero(np.isinf(gaps)) + 1, [order.size]])
             at = positions_of_gaps(gaps)
+        return Prepared(order, starts, at, partial(self._described, order, starts, at))
+
+    def _described(self, order: Integers, starts: Integers, at: Floats) -> NoisySortShuffleModel:
+        """Public description, which takes longer than all that is drawn with."""
         spread = self._spread(self.groups, order, starts, at) if self.groups is not None else 0.0
-        model = NoisySortShuffleModel(
+        return NoisySortShuffleModel(
             num_users=order.size,
             noise=self.noise,
             spread=spread,
@@ -213,7 +218,6 @@ class NoisySortShuffler(SlotShuffler):
             largest_group=0 if self.groups is None else int(self.groups.sizes.max()),
             num_alone=int((np.diff(starts) == 1).sum()),
         )
-        return Prepared(order, starts, at, model)
 
     def _gaps(self, order: Integers) -> Floats:
         """Gap after each rank except the last, infinite at the end of a block."""

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -94,12 +94,17 @@ class SlotShuffleModel(ColludingShuffleModel):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Facts that a shuffler computes once from public information."""
+    """Facts that a shuffler computes once from public information; the description only if somebody asks for it."""
 
     order: Integers  # the reference order: who stands at rank 0, 1, ...
     starts: Integers  # the first rank of each block, and the number of people last; blocks do not mix
     parameters: Floats  # what is drawn with: the concentration of each block, or the position of each rank
-    model: SlotShuffleModel
+    describe: Callable[[], SlotShuffleModel]
+
+    @cached_property
+    def model(self) -> SlotShuffleModel:
+        """Public description."""
+        return self.describe()
 
 
 class SlotShuffler:

@@ -19,7 +19,13 @@ from shuffledp.protocols.d_sigma.people.orders import reference_order
 from shuffledp.protocols.d_sigma.planning.displacement_choice import mean_displacement
 from shuffledp.protocols.d_sigma.planning.each_person import named_each
 from shuffledp.protocols.d_sigma.planning.group_mixing import mixing_of
-from shuffledp.protocols.d_sigma.planning.personal_promises import Promises, Spread, promises_of, uniform_of
+from shuffledp.protocols.d_sigma.planning.personal_promises import (
+    Promises,
+    Spread,
+    promises_of,
+    require_fitting,
+    uniform_of,
+)
 from shuffledp.protocols.d_sigma.planning.wanted_settings import (
     Limits,
     Wanted,
@@ -139,6 +145,7 @@ def seek(column: Column, grouping: Grouping, wanted: Wanted, *, progress: Progre
     section, groups_section = section_with_groups(column)
     local: LocalModel = column.randomizer.randomizer().model
     _require_covered(local, grouping.num_users)
+    require_fitting(wanted.household, grouping.num_users)
     delta = getattr(section, "delta", None) or column.release.delta
     settings = list(_settings(groups_section, grouping, delta, wanted))
     uniform, orders, found = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shuffledp.core.table import Integers
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.planning.group_mixing import GroupsPlan, plan_mixing
-from shuffledp.protocols.d_sigma.planning.personal_promises import HOUSEHOLDS, promises_of
+from shuffledp.protocols.d_sigma.planning.personal_promises import HOUSEHOLDS, promises_of, require_fitting
 from shuffledp.protocols.d_sigma.shufflers.reference_order import SlotShuffler
 from shuffledp.protocols.d_sigma.survey.groups import Grouping, GroupsSection
 from shuffledp.survey.columns import Column
@@ -39,13 +39,15 @@ def plan_of_groups(
     promises = None
     if column.part_of is None:
         local = column.randomizer.randomizer().model
-        own = column.people.household
+        own, people = column.people.household, grouping.num_users
+        require_fitting(own, people)
+        sizes = (own,) if isinstance(own, int) else tuple(size for size in HOUSEHOLDS if size <= people)
         promises = promises_of(
             shuffler,
             grouping.groups,
             local,
             delta=column.release.delta,
-            sizes=(own,) if isinstance(own, int) else HOUSEHOLDS,
+            sizes=sizes,
             households=grouping.households,
             common=own if isinstance(own, int) else None,
         )
