@@ -126,6 +126,17 @@ def test_a_pilot_whose_settings_differ_by_less_than_chance_is_said_to_decide_not
     assert ["decides nothing" in each for each in said] == [False, True]
 
 
+def test_a_setting_is_grayed_only_for_a_difference_of_lambda_beyond_chance(found):
+    def tried(learned, error):
+        return replace(found.tried[2], learned=learned, rho=0.5, learned_error=error)
+
+    def grayed(error):
+        some = (tried(0.3, error), tried(0.4, error))
+        return is_dominated(some[1], replace(found, by_rho=True, tried=(found.none, found.uniform, *some)))
+
+    assert (grayed(0.01), grayed(0.2)) == (True, False)
+
+
 def test_the_terminal_says_what_chance_leaves_why_fewer_are_named_and_that_answers_are_made_up(found):
     def said(explored):
         return " ".join(getattr(block, "text", "") for block in page(explored)[0].promise.headline)

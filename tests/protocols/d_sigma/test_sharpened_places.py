@@ -7,8 +7,10 @@ from cli.running import task_with, write_csv
 from documents.outcomes import write_page
 from documents.reading import Page
 from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.documents.blocks import Picture
 from shuffledp.files import stages
 from shuffledp.protocols.d_sigma.analyzers.sharpened_regions import SharpenedAnalyzer, inverse_of
+from shuffledp.protocols.d_sigma.documents.place_document import places_section
 from shuffledp.protocols.d_sigma.files.sharpened_places import _joined, _named
 from shuffledp.protocols.d_sigma.people.assignment import Groups
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
@@ -116,3 +118,13 @@ def test_a_cell_is_called_by_its_ends_or_its_largest_place_and_never_by_nothing(
     }
     assert _named([{"group": "a", "shuffled": "no"}], np.array([4])) == {"group": "a"}
     assert _named([{}], np.array([4])) == {"place": "elsewhere"}
+
+
+def test_sharpened_cells_are_drawn_a_row_each(blurred):
+    outcome, _ = blurred
+    section = places_section(outcome)
+    (chart,) = [
+        block.chart for block in section.blocks if isinstance(block, Picture) and block.chart.name == "sharpened"
+    ]
+    cells = len(outcome.shuffle_result.sharpened.people)
+    assert [len(panel.y.names) for panel in chart.panels] == [cells]

@@ -20,7 +20,7 @@ from shuffledp.documents.blocks import (
     Text,
     told,
 )
-from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel
+from shuffledp.documents.charts.chart import Axis, Chart, Dots, Line, Mark, Note, Panel, Spans
 from shuffledp.documents.document import Document, Place, Promise, Section
 from shuffledp.protocols.d_sigma.survey.groups import GroupsSection
 from shuffledp.protocols.d_sigma.survey.settings_tried import (
@@ -204,7 +204,8 @@ def _frontier(explored: Exploration) -> Iterator[Block]:
             description="Each setting as a dot: to the left more is learned, below less is found out. The frontier is "
             "a line; grey dots are dominated. No shuffle and a uniform shuffle are the ends, chance is dotted.",
             caption="To the left, more is learned about places; below, attacks find out less. Line: the settings that "
-            "no other one beats at both. Gray: beaten. Dotted: what chance alone leaves, as after a uniform shuffle. "
+            "no other one beats at both. Gray: beaten; "
+            "bars: twice the standard error of lambda. Dotted: what chance alone leaves, as after a uniform shuffle. "
             "Blue: Mallows; pale blue: Mallows that spends a remainder delta; green: sort with Laplace noise; orange: "
             "sort with Gaussian noise. "
             + (
@@ -230,6 +231,16 @@ def _panel(explored: Exploration, measure: str, *, is_first: bool) -> Panel:
     left = sorted((each for each in ours if not each.dominated), key=lambda each: each.learned)
     last = 1.08 * max(each.learned for each in explored.tried)
     marks: list[Mark] = [Line(x=[0, last], y=[chance, chance], color="soft", width=1, dash="dotted")]
+    error = 2 * explored.learned_error
+    marks.append(
+        Spans(
+            at=[height(e) for e in ours],
+            low=[max(0.0, e.learned - error) for e in ours],
+            high=[e.learned + error for e in ours],
+            color="line",
+            width=1.0,
+        )
+    )
     grey = [each for each in ours if each.dominated]
     marks.append(Dots(x=[e.learned for e in grey], y=[height(e) for e in grey], color="line", size=6.0))
     if is_first and len(left) > 1:

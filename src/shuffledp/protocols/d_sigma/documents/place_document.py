@@ -49,7 +49,9 @@ def places_section(outcome: ColumnOutcome) -> Section | None:
             for chart in place_charts(each, "places" if place == 1 else f"places-{place}")
         ),
         every_place(inside(regional.estimate), regional.people, scale, unshuffled_error=error),
-        *sharpened_blocks(regional.sharpened, scale, what=outcome.column.value),
+        *sharpened_blocks(
+            regional.sharpened, scale, outcome.column.value, outcome.release.estimate, _chosen(outcome)[0]
+        ),
     )
     return Section(anchor="places", title="Estimates by place", blocks=blocks, place=Place.RESULTS)
 
@@ -59,16 +61,7 @@ def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[li
 
     Of two answers one is drawn, since the other is what remains.
     """
-    overall = outcome.release.estimate
-    targets = len(overall.target)
-    chosen, which = range(targets), ""
-    if targets == 2:
-        chosen, which = range(1, 2), "Drawn is the second of the two answers; the table has both."
-    elif targets > _MOST_TARGETS:
-        chosen = range(_MOST_TARGETS)
-        which = (
-            f"Drawn are the first {_MOST_TARGETS} of {targets} answers, in the order of the task; the table has all."
-        )
+    overall, (chosen, which) = outcome.release.estimate, _chosen(outcome)
     return [
         target_drawn(
             target,
@@ -81,6 +74,17 @@ def _drawn(outcome: ColumnOutcome, regional: Regional, scale: Scale) -> tuple[li
         )
         for target in chosen
     ], which
+
+
+def _chosen(outcome: ColumnOutcome) -> tuple[range, str]:
+    """The numbers of the targets that are drawn, and a note that names them."""
+    targets = len(outcome.release.estimate.target)
+    if targets == 2:
+        return range(1, 2), "Drawn is the second of the two answers; the table has both."
+    if targets <= _MOST_TARGETS:
+        return range(targets), ""
+    note = f"Drawn are the first {_MOST_TARGETS} of {targets} answers, in the order of the task; the table has all."
+    return range(_MOST_TARGETS), note
 
 
 def inside(estimate: Estimate) -> Estimate:

@@ -1,15 +1,27 @@
 """Sharpened estimates by place, in words: wide cells, whose people they are about, beside what lies in the slots."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from shuffledp.documents.blocks import PAGE, Block, Cell, Column, Role, Table, Text
-from shuffledp.documents.charts.place_charts import folded, place_name
+from shuffledp.core.estimates import Estimate
+from shuffledp.documents.blocks import PAGE, Block, Cell, Column, Picture, Role, Table, Text
+from shuffledp.documents.charts.place_charts import folded, place_name, rows_chart, target_drawn
 from shuffledp.documents.words import Scale, count
 from shuffledp.protocols.d_sigma.survey.regional_result import Sharpened
 
 
-def sharpened_blocks(sharpened: Sharpened, scale: Scale, what: str) -> Iterable[Block]:
-    """A paragraph with a table of all cells, or why there is none; nothing where nothing was blurred."""
+def sharpened_blocks(
+    sharpened: Sharpened, scale: Scale, what: str, overall: Estimate, drawn: Sequence[int]
+) -> Iterable[Block]:
+    """A paragraph with a chart and a table of all cells, or why there is none; nothing where nothing was blurred.
+
+    Args:
+        sharpened: the estimates.
+        scale: of their numbers.
+        what: name of the column.
+        overall: estimates for everybody.
+        drawn: numbers of the targets that are drawn.
+    """
     if sharpened.obstacle:
         yield Text(sharpened.obstacle, Role.NOTE, on=PAGE)
     estimate = sharpened.estimate
@@ -24,6 +36,22 @@ def sharpened_blocks(sharpened: Sharpened, scale: Scale, what: str) -> Iterable[
         "lands where; otherwise there is an error that no interval shows.",
         on=PAGE,
     )
+    panels = [
+        target_drawn(
+            target,
+            estimate,
+            overall,
+            scale,
+            what,
+            people=sharpened.people,
+            unshuffled_error=estimate.standard_error,
+        )
+        for target in drawn
+    ]
+    chart = rows_chart(
+        panels, f"{what}, sharpened", "Each row is about the people of a cell, the highest estimate first."
+    )
+    yield Picture(replace(chart, name="sharpened"), has_files=False, on=PAGE)
     heads = ("Place", "People", scale.noun, "In the slots", "Sharpened", "From", "To")
     numbers = zip(
         estimate.where or (),

@@ -133,7 +133,7 @@ def mean_displacement(shuffler: SlotShuffler, *, seed: int = 0) -> float:
 
 
 def displacement_draws(shuffler: SlotShuffler, *, draws: int, seed: int) -> Floats:
-    """Mean number of ranks that a report moves in each of so many simulated draws, see `mean_displacement`."""
+    """Mean number of ranks that a report moves, one for each simulated draw, see `mean_displacement`."""
     ranks = np.arange(shuffler.prepare().order.size)
     sources = (SeededSource(seed).substream("displacement", number) for number in range(draws))
     return np.array([np.abs(shuffler.draw_ranks(source=source) - ranks).mean() for source in sources])

@@ -103,7 +103,7 @@ class Prepared:
 
     @cached_property
     def model(self) -> SlotShuffleModel:
-        """Public description."""
+        """Public description of the shuffle."""
         return self.describe()
 
 

@@ -141,11 +141,11 @@ class Exploration(Described):
 
 def is_dominated(one: Tried, among: Exploration) -> bool:
     """Whether another setting hides and shows as much, up to noise, and one of the two clearly more."""
-    hidden = among.found_out(one)
+    hidden, moved = among.found_out(one), max(_NOISE, among.learned_error)
 
     def beats(other: Tried) -> bool:
         finds = among.found_out(other)
-        better = finds < hidden - 2 * _NOISE or other.learned < one.learned - 2 * _NOISE
+        better = finds < hidden - 2 * _NOISE or other.learned < one.learned - 2 * moved
         return finds <= hidden + _NOISE and other.learned <= one.learned + _NOISE and better
 
     return any(beats(other) for other in among.tried if other is not one)
@@ -178,7 +178,7 @@ def picks_of(among: Exploration) -> dict[str, int]:
     found = {"balanced": best(1.0, left)}
     middle = among.tried[found["balanced"]]
     hiding = [n for n in left if _hides_more(among.tried[n], middle, among)]
-    showing = [n for n in left if among.tried[n].learned < middle.learned - 2 * _NOISE]
+    showing = [n for n in left if among.tried[n].learned < middle.learned - 2 * max(_NOISE, among.learned_error)]
     for name, weight, numbers in (("hides more", _WEIGHT, hiding), ("shows more", 1 / _WEIGHT, showing)):
         if numbers:
             found[name] = best(weight, numbers)
