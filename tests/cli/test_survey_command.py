@@ -154,6 +154,8 @@ def test_a_sum_is_offered_first_and_says_in_bold_what_is_left_without_trust_befo
     assert {"not-together", "all-shares"} <= {each.value for each in collection.trust + collection.promised()[0].trust}
     page = (inside / "made" / "survey.html").read_text()
     assert "together could read your answer" in page
+    told = shuffledp("collect", "show", "made/survey.collection").out
+    assert "when it closes, if 15 people have answered; more than 30 cannot" in " ".join(told.split())
 
 
 def test_an_open_survey_knows_nobody_by_name_and_a_page_elsewhere_has_to_be_put_there(inside, played):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,10 @@ def _about(collection: Collection, promised: bool) -> tuple[Block, ...]:
     """Questions, parties, dates of opening and closing, and the time of each release."""
     task = collection.task
     rule = f"when it closes, if there are {collection.minimum:,} reports or more"
+    if isfinite(collection.most):
+        rule = (
+            f"when it closes, if {collection.minimum:,} people have answered; more than {collection.most:,.0f} cannot"
+        )
     if collection.every is not None:
         rule = f"whenever there are {collection.every:,}, and the rest {rule}"
     asked = "; ".join(_question(column) for column in task.columns)
