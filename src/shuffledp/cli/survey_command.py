@@ -14,7 +14,7 @@ from shuffledp.cli.options import Json, LedgerPath, print_json, require_extra, s
 from shuffledp.cli.send_command import Certificates
 from shuffledp.cli.serve_command import NEEDED
 from shuffledp.cli.states_command import status_of
-from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError, RemoteProtocolError
+from shuffledp.core.errors import AgreementError, BatchTooSmallError, InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
     from shuffledp.parties.organizer.mix_client import MixClient
@@ -206,18 +206,18 @@ def _finish_at_mix(
 
     if status_of(collection, ca)["phase"] == "open":
         _close(survey, collection, ca)
-    found: FetchedRelease | BatchTooSmallError
+    found: FetchedRelease | BatchTooSmallError | AgreementError
     try:
         found = mix_survey.finished(survey, certificates=ca, waiting=Waiting(once=False))
         _show_release(survey, found, ledger)
-    except BatchTooSmallError as error:
+    except (BatchTooSmallError, AgreementError) as error:
         found = error
     if publish:
         with _mix(collection, ca) as mix:
             mix_survey.publish(survey, mix, found)
-        released = not isinstance(found, BatchTooSmallError)
+        released = not isinstance(found, Exception)
         show_document(lambda: published_document(collection, released=released))
-    if isinstance(found, BatchTooSmallError):
+    if isinstance(found, Exception):
         raise found
 
 
@@ -228,18 +228,19 @@ def _close(survey: "SurveyFolder", collection: "Collection", ca: Path | None) ->
     if collection.local:
         local_survey.close(survey)
         return
-    with _mix(collection, ca) as mix:
-        mix.close(collection, survey.analyst_key())
+    for each in collection.hosts:
+        with _mix(collection, ca, each.url) as mix:
+            mix.close(collection, survey.analyst_key())
 
 
 @contextmanager
-def _mix(collection: "Collection", ca: Path | None) -> "Iterator[MixClient]":
-    """Client of the mix that takes the answers of a collection in."""
+def _mix(collection: "Collection", ca: Path | None, url: str = "") -> "Iterator[MixClient]":
+    """Client of a mix that takes the answers of a collection in: the one at this address, or the first."""
     from shuffledp.parties.organizer.mix_client import MixClient
     from shuffledp.parties.service.client import new_client
 
     with new_client(certificates=ca) as client:
-        yield MixClient(collection.shuffler.url, client)
+        yield MixClient(url or collection.shuffler.url, client)
 
 
 def _check_page(survey: "SurveyFolder", collection: "Collection", ca: Path | None) -> None:

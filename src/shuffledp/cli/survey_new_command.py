@@ -68,13 +68,20 @@ class ThroughMix:
     """Options of a survey through a mix that somebody else runs."""
 
     mix: Annotated[
-        str | None, typer.Option(metavar="URL", help="The mix takes the answers in, from people anywhere.")
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="The mix takes the answers in, from people anywhere; several share each to a sum.",
+        ),
     ] = None
     kit: Annotated[
         Path | None,
         typer.Option(metavar="KIT", readable=False, help="A kit with a mix, in place of --mix, --relay and --page-at."),
     ] = None
-    code: Annotated[str, typer.Option(help="What the mix's operator gave you, where it asks for a code.")] = ""
+    code: Annotated[
+        list[str] | None,
+        typer.Option(help="What the mix's operator gave you, where it asks for a code; of several in their order."),
+    ] = None
     key: Annotated[
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Your own private key, where the mix's operator listed it."),
@@ -153,7 +160,7 @@ def _of_kit(through: ThroughMix, kit: Path) -> ThroughMix:
     hosts = parties.hosts
     return replace(
         through,
-        mix=parties.url("mix"),
+        mix=[parties.url("mix")],
         relay=list(parties.relays) or None,
         page_at=f"{parties.url('page')}/{PAGE}" if "page" in hosts else None,
     )
@@ -189,7 +196,15 @@ def _new_at_mix(
     from shuffledp.survey.addresses import LOCAL, check_address, host_of
 
     relays = tuple(filter(None, relays_of(through.relay).values()))
-    for name, url in (("mix", through.mix), ("page_at", through.page_at), *(("relay", each) for each in relays)):
+    mixes, codes = through.mix or [], through.code or []
+    if len(codes) > 1 and len(codes) != len(mixes):
+        raise InvalidParameterError(f"--code must be given once for each mix, or once; got {len(codes)} codes.")
+    addresses = (
+        *(("mix", each) for each in mixes),
+        ("page_at", through.page_at),
+        *(("relay", each) for each in relays),
+    )
+    for name, url in addresses:
         if url is not None:
             check_address(**{name: url})
     rows = None if through.invite is None else read_people(through.invite)
@@ -201,11 +216,14 @@ def _new_at_mix(
         relays=relays,
     )
     own = None if through.key is None else read_analyst_keys([through.key])[0]
-    invited, url = 0 if rows is None else len(rows) - 1, through.mix or ""
-    terms = _terms(asked, asking, promising, invited=invited, alone=_ALONE if host_of(url) == LOCAL else "")
+    invited = 0 if rows is None else len(rows) - 1
+    alone = _ALONE if any(host_of(each) == LOCAL for each in mixes) else ""
+    terms = _terms(asked, asking, promising, invited=invited, alone=alone, hosts=len(mixes))
     with new_client(certificates=through.ca) as client, reserving(promising.ledger) as reserve:
-        mix = MixClient(url, client, code=through.code, key=own)
-        survey = new_mix_survey(terms, output, mix, mix.terms(), plan, reserve=reserve)
+        shown = codes if len(codes) > 1 else (codes or [""]) * len(mixes)
+        mix, *others = [MixClient(url, client, code=code, key=own) for url, code in zip(mixes, shown, strict=True)]
+        further = [(each, each.terms()) for each in others]
+        survey = new_mix_survey(terms, output, mix, mix.terms(), plan, further=further, reserve=reserve)
     if through.kit is not None:
         from shuffledp.parties.kit.folders import take_survey
 
@@ -225,7 +243,13 @@ def _asked(question: str | None, asking: Asking) -> "tuple[AskedQuestion, ...]":
 
 
 def _terms(
-    asked: "tuple[AskedQuestion, ...]", asking: Asking, promising: Promising, *, invited: int = 0, alone: str = ""
+    asked: "tuple[AskedQuestion, ...]",
+    asking: Asking,
+    promising: Promising,
+    *,
+    invited: int = 0,
+    alone: str = "",
+    hosts: int = 1,
 ) -> "SurveyTerms":
     """Terms of a survey, with what follows from the number of people where it was left out."""
     from shuffledp.survey.survey_terms import SurveyTerms, epsilon0_for, minimum_for
@@ -249,6 +273,7 @@ def _terms(
         language=asking.language,
         contact=asking.contact,
         sums=promising.sums,
+        hosts=hosts,
     )
 
 

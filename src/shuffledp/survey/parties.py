@@ -231,7 +231,7 @@ def _check_hosts(collection: "Collection") -> None:
     for one, other in combinations(collection.hosts, 2):
         if set(one.key.several) & set(other.key.several):
             raise InvalidParameterError("the keys of several shufflers must be different; two are the same.")
-        if one.url == other.url or (same_host(one.url, other.url) and not (one.is_local and collection.demonstration)):
+        if one.url == other.url or (same_host(one.url, other.url) and not one.is_local):
             raise invalid("of different hosts, since two on one host are one operator", shufflers=[one.url, other.url])
 
 

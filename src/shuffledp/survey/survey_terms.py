@@ -81,6 +81,7 @@ class SurveyTerms:
         contact: who asks; None where nobody is named.
         sums: whether questions of two answers are asked as sums, whose noise is everybody's together: exactly so many
             as ``minimum`` says may stay away, and ``epsilon0`` is what the sum tells, with nothing left without it.
+        hosts: how many shufflers share each answer to a sum, of whom any one may work with the analyst.
 
     Raises:
         InvalidParameterError: for numbers that cannot be; or for sums without a question of two answers, or of people
@@ -96,6 +97,7 @@ class SurveyTerms:
     language: str | None = None
     contact: str | None = None
     sums: bool = False
+    hosts: int = 1
 
     def __post_init__(self) -> None:
         validate.integer_at_least(_LEAST_BATCH, people=self.people)
@@ -109,6 +111,8 @@ class SurveyTerms:
                 raise invalid(f"below minimum={self.minimum}, so that somebody is real", fakes=self.fakes)
         if self.sums and not any(each.is_of_two for each in self.questions):
             raise invalid("left out without a question of two answers", sum=self.sums)
+        if self.hosts > 1 and not self.sums:
+            raise invalid("1 but for sums, whose answers are shared among several", mix=self.hosts)
         if self.sums and self.fakes is None:
             raise invalid("given for a sum, or people invited by name: what is made up brings no noise", fakes=None)
 
@@ -177,7 +181,9 @@ class SurveyTerms:
             return [f"[{within}randomizer]", 'kind = "k-rr"', f"epsilon0 = {loss!r}", named]
         away = math.floor(_MILLION * (1 - (self.minimum - (self.fakes or 0)) / self.people)) / _MILLION
         dropout = f"dropout_fraction = {away!r}  # who may stay away, and what is made up: it brings no noise"
-        return [f"[{within}protocol]", 'kind = "split-and-mix"', f"epsilon = {loss!r}", named, dropout]
+        shared = [f"hosts = {self.hosts}", "colluding_hosts = 1  # any one may work with you", 'buffers = "host"']
+        several = shared if self.hosts > 1 else []
+        return [f"[{within}protocol]", 'kind = "split-and-mix"', f"epsilon = {loss!r}", named, dropout, *several]
 
 
 def questions_in(file: Path) -> tuple[AskedQuestion, ...]:

@@ -55,16 +55,16 @@ def serves_page(collection: "Collection") -> bool:
     Not of a collection of one operator in a local network, who is named for everything.
     """
     page = None if collection.local else collection.page
-    return page is not None and any(_is_at(page.url, each.url) for each in collection.hosts)
+    return page is not None and any(is_at(page.url, each.url) for each in collection.hosts)
 
 
 def gives_tokens(collection: "Collection") -> bool:
     """Whether the shuffler is the issuer of the tokens, too."""
     issuer = collection.issuer
-    return issuer is not None and any(_is_at(issuer.url, each.url) for each in collection.hosts)
+    return issuer is not None and any(is_at(issuer.url, each.url) for each in collection.hosts)
 
 
-def _is_at(url: str, shuffler: str) -> bool:
+def is_at(url: str, shuffler: str) -> bool:
     """Whether an address is the shuffler's; on this machine, where all share the host, the port tells."""
     if host_of(shuffler) == LOCAL:
         return urlsplit(url).netloc == urlsplit(shuffler).netloc

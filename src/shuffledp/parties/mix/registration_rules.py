@@ -8,7 +8,8 @@ from shuffledp.parties.http.http_messages import Problem
 from shuffledp.parties.service.collection_terms import terms_of
 from shuffledp.parties.wire.mix_terms import MixTerms
 from shuffledp.survey import Collection
-from shuffledp.survey.addresses import is_below, same_host
+from shuffledp.survey.addresses import same_host
+from shuffledp.survey.trusted_parties import is_at
 
 
 def misfit(collection: Collection, terms: MixTerms, *, now: datetime) -> Problem | None:
@@ -37,7 +38,7 @@ def issued_here(collection: Collection, terms: MixTerms) -> bool:
 
 def at_mix(collection: Collection, terms: MixTerms) -> bool:
     """Whether the page of a collection is at the mix's host, or at a name below it."""
-    return collection.page is not None and is_below(collection.page.url, terms.url)
+    return collection.page is not None and is_at(collection.page.url, terms.url)
 
 
 def has_place(collection: Collection, terms: MixTerms) -> bool:

@@ -97,7 +97,7 @@ class MixClient:
             InvalidParameterError: if the collection names another shuffler.
             RemoteProtocolError: if the mix refuses; the error names the reason.
         """
-        if collection.shuffler.url != self.url:
+        if self.url not in [each.url for each in collection.hosts]:
             raise invalid(f"{self.url}, the mix that it is registered at", shuffler=collection.shuffler.url)
         self._as_registrant("/collections", collection.canonical, COLLECTION_TYPE, _CREATED)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from shuffledp.core.errors import BatchTooSmallError, InvalidParameterError
+from shuffledp.core.errors import InvalidParameterError, ShuffleDPError
 from shuffledp.core.instants import instant, written
 from shuffledp.core.validate import invalid
 from shuffledp.files.writing import new_folder
@@ -62,9 +62,10 @@ def new_mix_survey(
     found: MixTerms,
     plan: MixPlan,
     *,
+    further: Sequence[tuple[MixClient, MixTerms]] = (),
     reserve: Callable[[Collection], None] = lambda _: None,
 ) -> SurveyFolder:
-    """Folder of a new survey that is registered at a mix; from then on people can answer.
+    """Folder of a new survey that is registered at a mix, or at all hosts of a sum; from then on people can answer.
 
     Args:
         terms: what is asked.
@@ -72,17 +73,19 @@ def new_mix_survey(
         mix: client of the mix, with what its operator wants of registrants.
         found: terms of the mix.
         plan: when, who and where.
+        further: clients of the mixes that share the answers with it, with their terms; the first one serves the page.
         reserve: reserves the release in a privacy ledger, before the mix knows of the collection.
 
     Raises:
         InvalidParameterError: if the mix does not take so many people or days, or the page is to be at its own host.
         RemoteProtocolError: if the mix refuses; then there is no folder.
     """
-    if terms.people > found.policy.people:
-        raise invalid(f"at most {found.policy.people}, which {mix.url} takes", people=terms.people)
-    latest = datetime.now(UTC) + timedelta(days=found.policy.days)
-    if plan.closes is not None and instant(closes=plan.closes) > latest:
-        raise invalid(f"at most {found.policy.days} days from now, which {mix.url} takes", closes=plan.closes)
+    for each, theirs in ((mix, found), *further):
+        if terms.people > theirs.policy.people:
+            raise invalid(f"at most {theirs.policy.people}, which {each.url} takes", people=terms.people)
+        latest = datetime.now(UTC) + timedelta(days=theirs.policy.days)
+        if plan.closes is not None and instant(closes=plan.closes) > latest:
+            raise invalid(f"at most {theirs.policy.days} days from now, which {each.url} takes", closes=plan.closes)
     if plan.page_at is not None and is_below(plan.page_at, found.url):
         raise invalid(f"at another host than {mix.url}, which serves the page by itself", page_at=plan.page_at)
     if plan.invited is not None and not found.tokens:
@@ -90,11 +93,13 @@ def new_mix_survey(
     issuer = None if plan.invited is None else Service(url=mix.url, key=mix.issuer_key())
 
     def collection(task: Task, analyst: PublishedKey, _: SurveyFolder) -> Collection:
-        closes = plan.closes or default_close(found)
-        waits = timedelta(days=min(_DAYS_TO_FETCH, found.policy.days)) - _SLACK
+        shortest = min((found, *(theirs for _, theirs in further)), key=lambda each: each.policy.days)
+        closes = plan.closes or default_close(shortest)
+        waits = timedelta(days=min(_DAYS_TO_FETCH, shortest.policy.days)) - _SLACK
         made = Collection.new(
             task,
             shuffler=Service(url=mix.url, key=found.shuffler),
+            further_shufflers=tuple(Service(url=each.url, key=theirs.shuffler) for each, theirs in further),
             analyzer=Service(key=analyst),
             closes=closes,
             fetch_by=written(instant(closes=closes) + waits),
@@ -110,7 +115,8 @@ def new_mix_survey(
 
     def register(survey: SurveyFolder) -> None:
         made = survey.read()
-        mix.register(made)
+        for each in (mix, *(other for other, _ in further)):
+            each.register(made)
         if plan.invited is not None:
             _invite(survey, made, plan.invited, mix)
 
@@ -166,6 +172,7 @@ def finished(
 
     Raises:
         BatchTooSmallError: if fewer answered than are released.
+        AgreementError: if the hosts of a sum never agree.
         InputDataError: if the answers were fetched elsewhere, or not in time.
         RemoteProtocolError: if the mix refuses.
     """
@@ -173,7 +180,7 @@ def finished(
     return asyncio.run(fetch_release(collection, keys, survey.path, certificates=certificates, waiting=waiting))
 
 
-def publish(survey: SurveyFolder, mix: MixClient, found: FetchedRelease | BatchTooSmallError) -> None:
+def publish(survey: SurveyFolder, mix: MixClient, found: FetchedRelease | ShuffleDPError) -> None:
     """Publish a release at the mix, or that there is none: data alone, signed by the analyst's key.
 
     Raises:

@@ -1,0 +1,66 @@
+"""A survey whose answers three mixes share: made by one command, closed, released and published by another."""
+
+import json
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from cli.running import shuffledp
+from parties.organizer.mix_in_thread import mix_in_thread
+from shuffledp.core.errors import AgreementError, InvalidParameterError
+from shuffledp.files.devices import randomize_each
+from shuffledp.files.reading import CsvInMemory
+from shuffledp.parties.organizer import mix_survey
+from shuffledp.parties.organizer.survey_folder import SurveyFolder
+from shuffledp.parties.service.client import new_client, send
+from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
+
+
+def made(folder, stack, monkeypatch):
+    """The collection of a new survey at three mixes, which nine people have answered."""
+    urls = [stack.enter_context(mix_in_thread(folder / f"mix{number}", monkeypatch)) for number in range(3)]
+    mixes = [each for url in urls for each in ("--mix", url)]
+    asked = ["survey", "new", "Do you smoke?", "--sum", *mixes, "--people", 12, "--minimum", 6, "--fakes", 0]
+    done = shuffledp(*asked, "--output", folder / "survey")
+    assert done.code == 0, done.err
+    collection = SurveyFolder(folder / "survey").read()
+    assert [each.url for each in collection.hosts] == urls
+    answers = CsvInMemory(b"answer\n" + b"Yes\n" * 3 + b"No\n" * 6)
+    with new_client() as client:
+        assert send(collection, randomize_each(collection.task, answers), client).stored == 9
+    return collection
+
+
+@pytest.mark.deep
+def test_a_survey_at_three_mixes_is_released_and_published_on_its_page(tmp_path, monkeypatch):
+    with ExitStack() as stack:
+        collection = made(tmp_path, stack, monkeypatch)
+        assert "hosts agree" in shuffledp("survey", "close", tmp_path / "survey").out
+        shuffledp("survey", "finish", tmp_path / "survey", "--publish")
+        statement = json.loads((tmp_path / "survey/release/statement.json").read_text())
+        assert statement["flow"]["received"] == 9
+        page = httpx.get(collection.page.url).text
+        assert "9 people" in page or "9 answers" in page
+
+
+@pytest.mark.deep
+def test_people_are_told_on_the_page_that_hosts_who_never_agree_released_nothing(tmp_path, monkeypatch):
+    def never(*_, **__):
+        raise AgreementError("that time is over, and not all did. Nothing was released.")
+
+    with ExitStack() as stack:
+        collection = made(tmp_path, stack, monkeypatch)
+        monkeypatch.setattr(mix_survey, "finished", never)
+        done = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
+        assert (done.code, "that time is over" in done.err) == (8, True)
+        assert "Nothing was released" in httpx.get(collection.page.url).text
+
+
+def test_several_mixes_are_for_sums_alone():
+    asked = (AskedQuestion("Do you smoke?", ("No", "Yes")),)
+    given = {"name": "survey", "questions": asked, "people": 12, "minimum": 6, "fakes": 0, "epsilon0": 1.0}
+    with pytest.raises(InvalidParameterError, match="mix must be 1 but for sums"):
+        SurveyTerms(**given, hosts=3)
+    lines = SurveyTerms(**given, hosts=3, sums=True).task_file().splitlines()
+    assert {"hosts = 3", 'buffers = "host"'} <= set(lines)
