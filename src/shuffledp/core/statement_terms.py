@@ -109,7 +109,7 @@ _TRUST_IN_WORDS = {
     Trust.ALL_BITS: "nobody but the shuffler has all messages of one person, for whoever has them counts the ones and "
     "all but reads the answer",
     Trust.NOT_TOGETHER: "the shuffler and the analyst never work together, for then nothing is left: together they "
-    "read everybody's answer",
+    "read everybody's answer, as whoever makes up the messages of all others reads one person's in the sum",
     Trust.FIRST_ROUND: "whoever receives a report in the first round tells nobody, though they know whose it is",
     Trust.LOCAL_NETWORK: "whoever can change what the local network carries, such as the owner of the router, leaves "
     "the page as it is; and whoever is on the network tells nobody which randomized answer came from which phone",

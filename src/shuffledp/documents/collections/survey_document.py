@@ -27,6 +27,7 @@ _NO_FAKES = (
 _IF_REAL = "If those whom you invite are real people, none of them you, and nobody tells who sent which: "
 _KEEP = "the key that opens the answers (analyst.key): keep the folder to yourself, and a copy of it."
 _NOTHING_LEFT = "If the mix and whoever has analyst.key work together, nothing is left: they read everybody's answer."
+_MADE_UP = "Whoever makes up all answers but one, as a mix that gives the tokens could, reads that one."
 _ONE_LIAR = "If one device lies, the result may be any number, and nobody sees it."
 _SERVED = (
     "{mix} takes the answers in and serves the page, too: by another page it alone could read answers, and the page "
@@ -168,8 +169,8 @@ def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
     if half_width is not None:
         yield Text(
             f"By --sum, a yes or no: {_to(half_width)} points in place of {_to(known.half_width)}. {_NOTHING_LEFT} "
-            f"{_ONE_LIAR}",
-            bold=(_NOTHING_LEFT, _ONE_LIAR),
+            f"{_MADE_UP} {_ONE_LIAR}",
+            bold=(_NOTHING_LEFT, _MADE_UP, _ONE_LIAR),
         )
     yield Text(f"epsilon0 = {in_digits(terms.epsilon0, 'exactly')}: {_known(known, terms.people)}.", Role.LEAD)
 
@@ -177,7 +178,7 @@ def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
 def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
     """Accuracy of a sum, with what is left if others break their word, and how many may stay away."""
     chosen, most = in_digits(terms.epsilon0, "exactly"), count_of(terms.people, "answer")
-    yield from told(_NOTHING_LEFT, _ONE_LIAR, role=Role.DANGER)
+    yield from told(_NOTHING_LEFT, _MADE_UP, _ONE_LIAR, role=Role.DANGER)
     yield Text(
         f"epsilon = {chosen}, of a sum: with {most} a share is known to {_to(terms.sum_half_width)} points.", Role.LEAD
     )
