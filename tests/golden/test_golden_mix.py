@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -11,9 +12,11 @@ from contextlib import closing
 import pytest
 
 from golden.record_released import RELEASED
-from golden.released_mix import ANSWERS, mix_in, to_its_end
+from golden.released_mix import ANSWERS, Left, mix_in, to_its_end
 from parties.mix.conftest import at_once, without_a_page  # noqa: F401
+from parties.mix.test_mix_collections import token
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
+from shuffledp.parties.issuer.invitations import Invitation
 from shuffledp.parties.store.database import Database
 
 VERSIONS = sorted(path.parent.name for path in RELEASED.glob("*/mix"))
@@ -76,8 +79,23 @@ def check(folder):
     }
 
 
-def test_an_open_mix_goes_on_to_its_releases(left):
+def test_an_open_mix_is_taken_up_with_its_page_and_what_it_knew(left):
+    async def asked():
+        expected = json.loads((left / "expected.json").read_text())
+        survey = Left.read(left, "open")
+        async with mix_in(left) as mix:
+            page = (await mix.client.get(survey.collection.page.url)).content
+            used = await token(mix, survey.collection, Invitation.from_dict(expected["invited"][0]))
+            return [each.collection.id.hex() for each in mix.host], hashlib.sha256(page).hexdigest(), used, expected
+
     assert VERSIONS
+    taken_up, page, used, expected = asyncio.run(asked())
+    assert sorted(taken_up) == sorted(expected["collections"].values())
+    assert (page, used) == (expected["page"], (403, "invitationUsed"))
+
+
+@pytest.mark.deep
+def test_an_open_mix_goes_on_to_its_releases(left):
     check(left)
 
 

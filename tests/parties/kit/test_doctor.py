@@ -195,6 +195,14 @@ def test_the_way_through_the_relay_is_tried_and_no_report_is_counted(tmp_path):
         assert there.seen.startswith("the shuffler answers through the relay 127.0.0.1:")
 
 
+def test_both_of_two_relays_that_are_away_are_named():
+    parties = Parties.with_relay(relay="https://one.invalid/survey", second_relay="https://two.invalid/survey")
+    first, second = wrong(examine_way(parties.collection))
+    assert "through the relay one.invalid" in first
+    assert "through the relay two.invalid" in second
+
+
+@pytest.mark.deep
 def test_each_of_two_relays_is_tried(tmp_path):
     with relayed(tmp_path, "gateway") as where:
         where.start("shuffler")

@@ -62,10 +62,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["one column", *(pytest.param(each, marks=pytest.mark.deep) for each in ("two columns", "ticks", "blanket"))],
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_release_is_the_same_but_that_tests_are_counted_apart(tmp_path, kind):
     given, sent_by = KINDS[kind]
     parties = Parties(given)
@@ -144,6 +142,14 @@ def answered(where, people):
             assert not upload(where.parties.collection, UploadRequest((each,)).encode(), client, patience=5).refused
 
 
+@pytest.mark.parametrize("enough", [False, True])
+def test_without_fakes_one_is_sent_only_when_enough_wait(tmp_path, monkeypatch, enough):
+    monkeypatch.setattr(tried_way, "status_of", lambda *_, **__: {"at_least_minimum": enough})
+    monkeypatch.setattr(tried_way, "send_test", lambda *_: None)
+    assert len(wrong(examine_by_test(Parties().collection, state=tmp_path))) == (not enough)
+
+
+@pytest.mark.deep
 def test_none_takes_the_place_of_somebody_on_whom_the_promise_rests(tmp_path, monkeypatch):
     monkeypatch.setattr(tried_way, "_PATIENCE", 0.1)
     with place(tmp_path, task(release={"delta": 1e-6, "minimum_batch": 2})) as where:
@@ -187,7 +193,17 @@ def test_a_closed_collection_refuses_a_test_as_it_refuses_people(monkeypatch):
 # ---- the command ----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_takes_a_collection_and_sends_a_test_only_when_told(tmp_path):
+def test_the_command_sends_a_test_only_when_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("shuffledp.parties.kit.doctor.examine_parties", lambda *_, **__: [])
+    monkeypatch.setattr(tried_way, "send_test", lambda *_: None)
+    file = tmp_path / "survey.collection"
+    file.write_bytes(Parties(task(**ROOM[0])).collection.canonical)
+    assert shuffledp("doctor", file).out == ""
+    assert "ok    test report: stored" in shuffledp("doctor", file, "--test").out
+
+
+@pytest.mark.deep
+def test_the_command_takes_a_collection_and_examines_its_parties(tmp_path):
     with place(tmp_path, task(**ROOM[0])) as where:
         file = tmp_path / "survey.collection"
         where.start("shuffler")

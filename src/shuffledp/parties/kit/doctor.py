@@ -85,7 +85,7 @@ def examine_url(url: str, *, ca: Path | None = None) -> Iterator[Finding]:
 
 def _certificate(role: str, host: str, port: int, ca: Path | None) -> tuple[Finding, bool]:
     """Finding about a certificate, and whether clients take it."""
-    context = ssl.create_default_context(cafile=ca)
+    context = trusted(ca, name="--ca")
     try:
         with (
             socket.create_connection((host, port), timeout=_SECONDS) as plain,
@@ -180,7 +180,7 @@ def examine_bodies(role: str, url: str, *, ca: Path | None = None) -> Iterator[F
         with socket.create_connection(
             (parts.hostname or "", parts.port or (443 if secured else 80)), _SECONDS
         ) as plain:
-            context = ssl.create_default_context(cafile=ca)
+            context = trusted(ca, name="--ca")
             sending = context.wrap_socket(plain, server_hostname=parts.hostname) if secured else plain
             sending.settimeout(_SECONDS_OF_HEAD)
             sending.sendall(head.encode())
