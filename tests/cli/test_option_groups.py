@@ -42,6 +42,6 @@ def test_the_options_of_a_group_stand_in_its_place_in_the_help():
 
 def test_what_describes_a_protocol_is_listed_once():
     own = set(Asked.__annotations__)
-    assert own == {"task", "shuffler", "people", "takes_task"}
+    assert own == {"task", "shuffler", "people", "takes_task", "read"}
     assert {each.name for each in fields(Asked)} - own == {each.name for each in fields(ProtocolOptions)}
     assert not {each.name for each in fields(ProtocolOptions)} & {each.name for each in fields(Screen)}
