@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from shuffledp.core.errors import UnsupportedModelError
+from shuffledp.protocols.d_sigma.laws.common_answers import common_answer_epsilon
 from shuffledp.protocols.d_sigma.people.assignment import Groups
-from shuffledp.protocols.d_sigma.planning.each_person import central_each, named_each
+from shuffledp.protocols.d_sigma.planning.each_person import central_each, common_each, named_each
 from shuffledp.protocols.d_sigma.shufflers.mallows import MallowsShuffler
 from shuffledp.protocols.d_sigma.shufflers.noisy_sort import NoisySortShuffler
 
@@ -128,3 +129,14 @@ def test_gaussian_noise_hides_nobody_in_a_sparse_stretch_better_than_a_guess_wit
     coarse = named_each(shuffler, 0.5)
     assert (coarse >= named).all()
     assert named[100:900].max() < named[rank] / 2
+
+
+def test_a_common_answer_pays_for_the_exchange_of_each_member_of_the_household():
+    """Mutant: the cost of one exchange for all of them."""
+    everybody, theta = Groups.from_labels([0] * 8), 0.005
+    shuffler = MallowsShuffler(groups=everybody, concentration=theta)
+    each = common_each(shuffler, 2, 1.0, 0.1)
+    windows = [(4, 2 * 4 - 3), (8, 2 * 8 - 3)]  # two of w + 1 ranks are exchanged for at most 2 w - 1 inversions
+    expected = min(common_answer_epsilon(size, 2, 1.0, 0.1) + 2 * theta * pairs for size, pairs in windows)
+    assert each == pytest.approx(np.full(8, expected), rel=1e-6)
+    assert expected < 2.0
