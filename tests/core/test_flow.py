@@ -13,7 +13,7 @@ from shuffledp.analyzers import FrequencyAnalyzer
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.flow import Analyzer, Randomizer, Reports, Shuffler, Summary, View
 from shuffledp.core.table import Table
-from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel
+from shuffledp.randomizers import KaryRandomizedResponse, KaryRandomizedResponseModel, TickColumns
 from shuffledp.shufflers import IdentityShuffler, UniformShuffleModel, UniformShuffler
 from shuffledp.testing import RecordedSource, SeededSource
 
@@ -276,3 +276,17 @@ def test_a_view_is_in_random_order_however_many_reports_it_has(count):
         assert (order == places).sum() < 20
         assert abs(np.corrcoef(order, places)[0, 1]) < 0.15
     assert (first == second).sum() < 20
+
+
+def test_many_small_rows_are_shuffled_as_few_are(monkeypatch):
+    """Mutants: columns shuffled apart, so that rows are torn; other words for many rows."""
+    ticks = np.random.default_rng(1).random((50, 3)) < 0.4
+    reports = TickColumns(epsilon0=1.0, num_options=3, at_most=3).randomize(ticks, source=SeededSource(1))
+    few = UniformShuffler().shuffle(reports, source=SeededSource(2))
+    monkeypatch.setattr("shuffledp.randomness.permutations._MANY_ROWS", 1)
+    assert UniformShuffler().shuffle(reports, source=SeededSource(2)) == few
+    wide = Reports(
+        {"value": np.arange(9, dtype=np.int64) % 3},
+        KaryRandomizedResponse(epsilon0=1.0, domain_size=3).model,
+    )
+    assert len(UniformShuffler().shuffle(wide)) == 9  # eight bytes each: as before

@@ -1,7 +1,9 @@
 """Questions: limits, and task files that are read back as they were meant."""
 
+import re
 import tomllib
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
@@ -80,3 +82,10 @@ def test_groups_are_nearly_equal_and_the_command_makes_the_same(people, size, ca
     head, *labels = capsys.readouterr().out.split()
     assert head == "group"
     assert [labels.count(label) for label in dict.fromkeys(labels)] == sizes.tolist()
+
+
+def test_every_kind_of_answers_is_offered_on_the_page():
+    """Mutant: a kind of question that has controls, and whose randomizers cannot be chosen."""
+    script = (files("shuffledp.planner") / "page" / "planner.js").read_text(encoding="utf-8")
+    (offered,) = re.findall(r"const names = \{(.*?)\}", script)
+    assert {each.answers for each in randomizers().values()} <= set(re.findall(r'"?([\w-]+)"?: "', offered))

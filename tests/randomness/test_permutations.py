@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from shuffledp.core.errors import InvalidParameterError, LocalProtocolError
 from shuffledp.randomness import permutations
-from shuffledp.randomness.permutations import compose, invert, is_permutation, random_permutation
+from shuffledp.randomness.permutations import compose, invert, is_permutation, random_permutation, shuffle_in_place
 from shuffledp.randomness.sources import resolve_source
 from shuffledp.testing import RecordedSource, SeededSource
 
@@ -133,3 +133,13 @@ def test_what_is_no_permutation_is_refused_by_name_and_not_shown():
         compose([0, 1], [1, 1])
     with pytest.raises(InvalidParameterError, match="a and b must have the same length; got 2 and 3"):
         compose([0, 1], [1, 2, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_rows_that_are_exchanged_themselves_have_the_order_of_the_permutation_of_the_same_words(dtype):
+    """Mutant: one place too few exchanged."""
+    rows = (np.arange(300) % 251).astype(dtype)
+    order = random_permutation(300, source=SeededSource(3))
+    shuffled = rows.copy()
+    shuffle_in_place(shuffled, source=SeededSource(3))
+    assert shuffled.tolist() == rows[order].tolist()

@@ -21,7 +21,7 @@ from shuffledp.core.estimates import Estimate
 from shuffledp.core.local_models import LocalModel
 from shuffledp.core.shuffle_models import LabelMeaning, ShuffleModel
 from shuffledp.core.table import Table, _columns_from_dict, frozen
-from shuffledp.randomness.permutations import random_permutation
+from shuffledp.randomness.permutations import random_permutation, shuffled_together
 from shuffledp.randomness.sources import RandomSource, resolve_source
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ class Reports(Table):
 
     def _shuffled_in_runs(self, starts: NDArray[np.intp], source: RandomSource | None) -> Self:
         """Rows permuted uniformly and independently inside each run of rows; runs begin at ``starts``."""
+        if len(starts) == 1 and (few := shuffled_together(self.columns, source=source)):
+            return self._with({name: frozen(column) for name, column in few.items()})
         columns = {name: np.empty_like(column) for name, column in self.columns.items()}
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
             order = random_permutation(stop - start, source=source)
@@ -204,8 +206,7 @@ class View:
                 raise InvalidParameterError(
                     f"labels must be given for a {self.shuffle.kind!r} shuffle or a label table; got labels=None."
                 )
-            order = random_permutation(len(self.reports), source=source)
-            object.__setattr__(self, "reports", self.reports.take(order))
+            object.__setattr__(self, "reports", self.reports._shuffled_in_runs(np.zeros(1, dtype=np.intp), source))
             return
         validate.unmasked(labels=self.labels)
         labels = np.asarray(self.labels)

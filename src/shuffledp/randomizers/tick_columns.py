@@ -18,6 +18,7 @@ from shuffledp.randomizers.randomized_response import KaryRandomizedResponseMode
 from shuffledp.randomizers.tick_lists import TickRandomizer, Ticks
 from shuffledp.randomness.sources import RandomSource, word_batches
 
+_COUNTED = 1 << 18  # messages at a time
 _BATCH = 1 << 17  # messages handled at a time: their words stay in the processor's cache
 
 
@@ -136,9 +137,14 @@ def check_about_options(columns: Mapping[str, NDArray[Any]], num_options: int) -
 
 def counted_about_options(columns: Mapping[str, NDArray[Any]], num_options: int) -> Supports:
     """Counts of messages about one option each."""
-    about = np.bincount(columns["option"], minlength=num_options).astype(np.int64, copy=False)
-    ticked = columns["option"][columns["ticked"] == 1]
-    return Supports(np.bincount(ticked, minlength=num_options).astype(np.int64, copy=False), about)
+    support, about = np.zeros(num_options, dtype=np.int64), np.zeros(num_options, dtype=np.int64)
+    for start in range(
+        0, len(columns["option"]), _COUNTED
+    ):  # numpy counts in 8 bytes a message, which should stay near
+        option, ticked = (columns[name][start : start + _COUNTED] for name in ("option", "ticked"))
+        about += np.bincount(option, minlength=num_options)
+        support += np.bincount(option[ticked == 1], minlength=num_options)
+    return Supports(support, about)
 
 
 class TickColumns(TickRandomizer):

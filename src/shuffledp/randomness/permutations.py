@@ -3,7 +3,7 @@
 Convention: a permutation p is the array of its images, i -> p[i], and ``items[p]`` puts item p[i] into place i.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from shuffledp.randomness.sources import RandomSource, high_product, resolve_sou
 _CHUNK_WORDS = 2**16
 _AT_A_TIME = 2**20  # images that are inverted
 _ONE = np.uint64(1)
+_MANY_ROWS = 1 << 22  # from which on memory is what a shuffle takes time for
 
 
 def random_permutation(num_items: int, *, source: RandomSource | None = None) -> NDArray[np.int64]:
@@ -48,6 +49,37 @@ def random_permutation(num_items: int, *, source: RandomSource | None = None) ->
     exchange = _exchange_for(items.size)
     if exchange is _exchange_plainly:
         items = items.tolist()
+    _exchange_all(items, exchange, source)
+    return np.asarray(items, dtype=np.int64)
+
+
+def shuffle_in_place(rows: NDArray[np.unsignedinteger], *, source: RandomSource | None = None) -> None:
+    """Exchange of rows as `random_permutation` exchanges numbers: from the same words, the same order of them.
+
+    Without the numbers, rows of few bytes stay near each other in memory, which is what many rows take time for.
+    """
+    exchange = _exchange_for(len(rows))
+    items: Any = rows.tolist() if exchange is _exchange_plainly else rows
+    _exchange_all(items, exchange, resolve_source(source))
+    rows[:] = items
+
+
+def shuffled_together(
+    columns: Mapping[str, NDArray[Any]], *, source: RandomSource | None = None
+) -> dict[str, NDArray[Any]]:
+    """Columns of very many rows, of 1, 2 or 4 bytes each, in the order of `shuffle_in_place`; empty for all others."""
+    arrays, width = list(columns.values()), sum(column.itemsize for column in columns.values())
+    if width not in (1, 2, 4) or len(arrays[0]) < _MANY_ROWS or any(each.ndim > 1 for each in arrays):
+        return {}
+    rows = np.empty(len(arrays[0]), dtype=[(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        rows[name] = column
+    shuffle_in_place(rows.view(f"u{width}"), source=source)
+    return {name: np.ascontiguousarray(rows[name]) for name in columns}
+
+
+def _exchange_all(items: Any, exchange: Callable[[Any, int, NDArray[np.uint64]], int], source: RandomSource) -> None:
+    """Exchange of all items, from the last place to the first."""
     position = len(items) - 1
     scratch = np.empty(min(max(position, 0), _CHUNK_WORDS), dtype=np.uint64)
     while position > 0:
@@ -55,7 +87,6 @@ def random_permutation(num_items: int, *, source: RandomSource | None = None) ->
         source.fill(words)
         position = exchange(items, position, words)
     scratch.fill(0)
-    return np.asarray(items, dtype=np.int64)
 
 
 def _exchange_plainly(items: list[int], position: int, words: NDArray[np.uint64]) -> int:

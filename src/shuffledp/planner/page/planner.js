@@ -15,7 +15,7 @@ const CONTROLS = [
   ["repetitions", "Repetitions", "people", "log"],
   ["epsilon0", "Local loss epsilon0", "answers", "log"],
   ["delta", "Remainder delta", "answers", "log"],
-  ["categories", "Categories", "answers", "log", "category multi-select"],
+  ["categories", "Categories", "answers", "log", "category multi-select blanketed"],
   ["ticks", "Ticks that are kept", "answers", "log", "multi-select"],
   ["lower", "Least answer", "answers", null, "number"],
   ["upper", "Largest answer", "answers", null, "number"],
@@ -92,7 +92,7 @@ function addChoice(name, label, group, only) {
 }
 
 function addRandomizers() {
-  const names = { category: "Categories", number: "Numbers", vector: "Vectors", "multi-select": "Ticks" }, select = byId("randomizer");
+  const names = { category: "Categories", number: "Numbers", vector: "Vectors", "multi-select": "Ticks", blanketed: "Categories under a blanket", open: "Open answers" }, select = byId("randomizer");
   for (const [answers, label] of Object.entries(names)) {
     const kinds = choices.randomizers.filter(each => each.answers === answers);
     select.append(element("optgroup", { label }, ...kinds.map(each => element("option", { value: each.kind }, each.kind))));
