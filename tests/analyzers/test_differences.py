@@ -263,6 +263,32 @@ def test_the_difference_of_two_regions_is_covered(people, epsilon0, shares):
     assert hit > 0.9
 
 
+def of_unequal_sizes(epsilon0: float, shares, runs: int) -> float:
+    """How often the difference of 30 people and of 300 is covered."""
+    model, rng = krr(epsilon0), RNG(1)
+    few, many = (
+        surveys(runs, people, (1 - share, share), model, rng)[0]
+        for people, share in zip((30, 300), shares, strict=True)
+    )
+    contrasts = [
+        between(estimate_of(one, model), estimate_of(other, model)) for one, other in zip(few, many, strict=True)
+    ]
+    return share_covered(contrasts, [shares[0] - shares[1]] * runs)
+
+
+def test_the_difference_of_few_people_and_of_many_is_covered():
+    """Mutants: the estimate of many people taken below 0 beside that of few; reaches to 0 as if they were errors."""
+    assert of_unequal_sizes(1.0, (0.0, 0.0), 100) > 0.93  # .86 with the first
+    assert of_unequal_sizes(1.0, (0.03, 0.1), 200) > 0.93  # .91 with the second
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("epsilon0", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("shares", [(0.0, 0.0), (0.03, 0.1), (0.1, 0.03), (0.3, 0.3), (0.5, 0.4), (0.98, 0.9)])
+def test_the_difference_of_few_people_and_of_many_is_covered_at_other_losses(epsilon0, shares):
+    assert of_unequal_sizes(epsilon0, shares, 2000) > 0.935
+
+
 def test_all_pairs_of_four_options_are_covered_together_and_not_as_if_they_were_independent():
     """Mutant: the covariance left out covers about .80 of the time, single intervals together less."""
     model, shares = krr(1.0, 4), np.array([0.4, 0.3, 0.2, 0.1])

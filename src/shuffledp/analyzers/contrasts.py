@@ -59,22 +59,49 @@ class Contrast:
 
         With intervals (l, u) around f of both, a difference reaches sqrt((f1 - l1)^2 + (u2 - f2)^2 - 2 r (f1 - l1) (u2
         - f2)) below itself, with r the correlation of both errors; and above likewise. Of normal intervals that is the
-        normal one.
+        normal one. Of few reports, where an interval is cut at a possible end, both reaches are added.
         """
         population = self.sampling is not None
         center, below, above = self._reaches(self.first, self.places[0], level, population=population)
         other, under, over = self._reaches(self.second, self.places[1], level, population=population)
         r = self._correlation(population=population)
         apart = center - other
-        low = apart - np.sqrt(np.maximum(below**2 + over**2 - 2 * r * below * over, 0.0))
-        high = apart + np.sqrt(np.maximum(above**2 + under**2 - 2 * r * above * under, 0.0))
-        return np.stack([low, high], axis=1)
+        down, up = self._together(below, over, r), self._together(above, under, r)
+        if self._has_ends:
+            at_end = self._ends_at(center, other, (below, above), (under, over))
+            down, up = np.where(at_end[0], below + over, down), np.where(at_end[1], above + under, up)
+        return np.stack([apart - down, apart + up], axis=1)
+
+    def _together(self, one: Floats, other: Floats, correlation: Floats) -> Floats:
+        """Reach of two errors together, of which each reaches so far."""
+        return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+
+    def _ends_at(
+        self, center: Floats, other: Floats, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Pairs with an interval that is cut at a possible end, and so reaches less than it errs: below, and above."""
+        ends = self.first.possible, self.second.possible
+        if ends[0] is None or ends[1] is None:
+            return np.zeros(len(center), dtype=np.bool_), np.zeros(len(center), dtype=np.bool_)
+        low, high = center - first[0] <= ends[0][0], center + first[1] >= ends[0][1]
+        under, over = other - second[0] <= ends[1][0], other + second[1] >= ends[1][1]
+        return low | over, high | under
 
     def _reaches(
         self, estimate: Estimate, places: Places, level: float, *, population: bool
     ) -> tuple[Floats, Floats, Floats]:
         center, below, above = estimate.reaches(level, population=population)
+        if estimate.possible is not None and estimate.interval is None and self._has_ends:
+            # The other one lies in the possible range: an estimate outside would put all of its error on one side.
+            low, high = estimate.possible
+            center = estimate.nearest
+            below, above = np.minimum(below, center - low), np.minimum(above, high - center)
         return center[places], below[places], above[places]
+
+    @property
+    def _has_ends(self) -> bool:
+        """Whether one of the two has intervals of few reports, around the nearest possible value."""
+        return self.first.interval is not None or self.second.interval is not None
 
     def _correlation(self, *, population: bool) -> Floats:
         """Correlation of both errors, shape (pairs,)."""
