@@ -47,7 +47,7 @@ def set_digest(collection_id: bytes, set_id: bytes) -> bytes:
 
     Example:
         >>> set_digest(bytes(32), bytes(16)).hex()[:8]
-        '1b6f5166'
+        'c7ab5980'
     """
     return hashlib.sha256(_SET + collection_id + set_id).digest()
 
