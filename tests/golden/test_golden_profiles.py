@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,30 @@ def test_the_loss_of_a_laplace_sort_at_a_remainder(row):
     inputs = row["inputs"]
     found = laplace_profile(equally_spaced(inputs["group"], inputs["pure_alpha"])).alpha(inputs["delta"])
     assert found == near(row)
+
+
+@rows("laplace_binary_profile_alpha")
+def test_the_loss_of_a_laplace_sort_of_two_letters_whose_equal_ones_are_matched(row):
+    """Of m ones among g people in order each moves by g - m places at most, and each zero by m."""
+    people, spacing = row["inputs"]["group"], row["inputs"]["pure_alpha"] / (row["inputs"]["group"] ** 2 // 2)
+    found = [
+        laplace_profile(spacing * np.repeat([people - ones, ones], [ones // 2, (people - ones) // 2]), steps=1500)
+        for ones in (people // 4, people // 2 - 2, people // 2)
+    ]
+    assert max(each.alpha(row["inputs"]["delta"]) for each in found) == near(row)
+
+
+@rows("uniform_cov_footrule_inversions")
+def test_the_covariance_of_footrule_and_inversions_of_a_uniform_order(row):
+    """The formula by which displacement falls at first, (n + 1)(n^2 + 1) / 30, against all orders."""
+    people = row["inputs"]["n"]
+    assert (people + 1) * (people**2 + 1) / 30 == near(row)
+    if people <= 6:
+        orders = np.array(list(permutations(range(people))))
+        footrule = np.abs(orders - np.arange(people)).sum(axis=1)
+        first, second = np.triu_indices(people, 1)
+        inversions = (orders[:, first] > orders[:, second]).sum(axis=1)
+        assert np.cov(footrule, inversions, bias=True)[0, 1] == near(row)
 
 
 @rows("kendall_profile_alpha")
