@@ -8,6 +8,7 @@ from parties.agreement.summing import Sum, sum_task
 from parties.issuer.issuing import issuer_key
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
+from shuffledp.documents.collections.collection_document import collection_as_dict
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, WebPage
 
@@ -21,6 +22,7 @@ def test_its_file_names_all_of_them_and_is_read_back(tmp_path):
     assert [each.url for each in collection.hosts] == URLS
     assert [[pool.number for pool in collection.pools_at(host)] for host in range(3)] == [[0], [1], [2]]
     assert collection.addresses["shuffler_3"] == URLS[2]
+    assert set(collection_as_dict(collection)["fingerprints"]) == {"shuffler", "analyzer", "shuffler_2", "shuffler_3"}
 
 
 def test_its_statement_names_all_of_them_and_says_first_what_is_left_if_more_are_traitors():

@@ -21,6 +21,7 @@ from shuffledp.documents.words import all_or_nothing, epsilon0_of, listed, littl
 from shuffledp.parties.wire.keys import fingerprint, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import DEMONSTRATION, LOCAL_NETWORK, Collection, Column, Service, said_of_one_operator
+from shuffledp.survey.parties import host_role
 
 _MOST_ANSWERS = 8
 _UNKNOWN = (
@@ -82,9 +83,11 @@ def _few(collection: Collection, statements: Sequence[PrivacyStatement]) -> tupl
 
 def collection_as_dict(collection: Collection) -> dict[str, Any]:
     """The collection's id, fingerprints and promise, with all keys of its file."""
+    further = {host_role(number): each.key for number, each in enumerate(collection.further_shufflers, 1)}
+    keys = {role.value: key for role, key in collection.keys.items()} | further
     return {
         "collection_id": in_text(collection.id),
-        "fingerprints": {role.value: key.fingerprint for role, key in collection.keys.items()},
+        "fingerprints": {role: key.fingerprint for role, key in keys.items()},
         "statements": [each.to_dict() for each in collection.promised()],
         "collection": collection.to_dict(),
     }
