@@ -36,6 +36,8 @@ from shuffledp.cli.states_command import status_of
 from shuffledp.core.errors import InvalidParameterError, RemoteProtocolError
 
 if TYPE_CHECKING:
+    import httpx
+
     from shuffledp.documents.blocks import Block
     from shuffledp.parties.relay.directory import Directory
     from shuffledp.survey import Collection, Service
@@ -161,8 +163,7 @@ def close(
         raise InvalidParameterError(f"--key must be the shuffler's; got {key}, which is an analyzer's.")
     body = CloseRequest.by(held, read.id, datetime.now(UTC)).encode()
     with new_client(certificates=ca) as client:
-        for each in read.hosts:
-            answer_to(client, "POST", f"{each.url}{read.path}/close", _PATIENCE, body=body, media_type=CLOSE_TYPE)
+        away = _close_at_all(read, body, client)
         found, untold = status_of(read, ca), None
         if found["phase"] == "open":
             raise RemoteProtocolError(
@@ -177,11 +178,30 @@ def close(
             except RemoteProtocolError as error:
                 untold = error
     show_document(lambda: status_document(read, found))
+    if away:
+        raise away[0]
     if untold is not None:
         raise RemoteProtocolError(
             "the issuer must be told that the collection is closed, or it goes on signing, and keeps who took part, "
             f"until the date. {untold}"
         )
+
+
+def _close_at_all(collection: "Collection", body: bytes, client: "httpx.Client") -> list[RemoteProtocolError]:
+    """Errors of the hosts that could not be told to close; with one shuffler its error is raised at once."""
+    from shuffledp.parties.service.client import answer_to
+    from shuffledp.parties.wire.closing import CLOSE_TYPE
+
+    away = []
+    for each in collection.hosts:
+        url = f"{each.url}{collection.path}/close"
+        try:
+            answer_to(client, "POST", url, _PATIENCE, body=body, media_type=CLOSE_TYPE)
+        except RemoteProtocolError as error:
+            if not collection.further_shufflers:
+                raise
+            away.append(error)
+    return away
 
 
 def _show(collection: "Collection", written: Path | None, *, as_json: bool, ledger: Path | None = None) -> None:

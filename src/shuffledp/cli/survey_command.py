@@ -228,9 +228,15 @@ def _close(survey: "SurveyFolder", collection: "Collection", ca: Path | None) ->
     if collection.local:
         local_survey.close(survey)
         return
+    away: RemoteProtocolError | None = None
     for each in collection.hosts:
-        with _mix(collection, ca, each.url) as mix:
-            mix.close(collection, survey.analyst_key())
+        try:
+            with _mix(collection, ca, each.url) as mix:
+                mix.close(collection, survey.analyst_key())
+        except RemoteProtocolError as error:
+            away = error  # the others are told all the same
+    if away is not None:
+        raise away
 
 
 @contextmanager

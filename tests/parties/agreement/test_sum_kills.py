@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
+from cli.running import shuffledp
 from parties.agreement.summing import Sum, sum_task
 from parties.service.processes import Process, free_port, until
+from shuffledp.cli import collect_command
 from shuffledp.core.errors import LocalProtocolError, RemoteProtocolError
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.key_files import write_key
@@ -169,11 +171,12 @@ def test_a_host_killed_while_people_answer_loses_nobody_and_gets_its_share_later
 
 
 @pytest.mark.deep
-def test_without_one_host_nothing_is_fetched_and_it_is_said_who_waits_for_whom(tmp_path):
+def test_without_one_host_nothing_is_fetched_and_it_is_said_who_waits_for_whom(tmp_path, monkeypatch):
     with place(tmp_path) as where:
         where.send(WAGES)
-        where.close(0, 1, 2)
         where.kill(2)
+        monkeypatch.setattr(collect_command, "_PATIENCE", 0.1)
+        assert refused_with(where, "--key", tmp_path / "0.key")
         assert not where.fetch(once=True).releases
         told = where.status()
         assert (told["phase"], [each.get("step") for each in told["hosts"]]) == (
@@ -182,7 +185,14 @@ def test_without_one_host_nothing_is_fetched_and_it_is_said_who_waits_for_whom(t
         )
         assert [each.get("waits_for") for each in told["hosts"]] == [[2], [2], None]
         where.start(2)
+        assert shuffledp("collect", "close", tmp_path / "sum.collection", "--key", tmp_path / "0.key").code == 0
         assert people_in(where.fetch()) == len(WAGES)
+
+
+def refused_with(where, *options):
+    """Whether closing says that one host does not answer, after the others are told."""
+    done = shuffledp("collect", "close", where.folder / "sum.collection", *options)
+    return done.code == 2 and "must answer; got: no answer" in done.err and "1 of 4" in done.out
 
 
 @pytest.mark.deep

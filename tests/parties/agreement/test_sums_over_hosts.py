@@ -96,7 +96,7 @@ def _by_pool(given, by_host):
     return [report for _, report in sorted(zip(places, by_host, strict=True), key=lambda pair: pair[0])]
 
 
-@pytest.mark.parametrize("step", range(5))
+@pytest.mark.parametrize("step", [pytest.param(each, marks=() if each == 3 else pytest.mark.deep) for each in range(5)])
 def test_a_host_that_crashes_at_any_step_twice_goes_on_where_it_was(tmp_path, step):
     async def play():
         given = Sum.new()

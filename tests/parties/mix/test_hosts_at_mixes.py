@@ -71,6 +71,7 @@ def test_three_mixes_of_three_operators_release_one_sum(tmp_path):
     run(play)
 
 
+@pytest.mark.deep
 def test_a_mix_that_is_none_of_the_hosts_takes_no_such_collection(tmp_path):
     async def play():
         given = Sum.new()
