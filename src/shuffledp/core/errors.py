@@ -62,7 +62,7 @@ class UndecryptableReportError(RemoteProtocolError):
 
 
 class AgreementError(ShuffleDPError, RuntimeError):
-    """Hosts of a sum that never agree on whose shares are complete, so that nothing is released."""
+    """Hosts of a sum that never agree on whose shares are complete, or keep them back: nothing is released."""
 
 
 class EngineError(ShuffleDPError, RuntimeError):

@@ -165,8 +165,8 @@ class _Silent:
     def __init__(self, client):
         self._client = client
 
-    async def post(self, url, **_):
-        return await self._client.post(url.replace("host", "nobody"))
+    def stream(self, method, url, **_):
+        return self._client.stream(method, url.replace("host", "nobody"))
 
 
 @pytest.mark.parametrize(

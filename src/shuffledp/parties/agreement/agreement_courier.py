@@ -15,7 +15,7 @@ from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_rules import Reason, Refusal, rules_of
 from shuffledp.parties.agreement.agreement_steps import WAITED_FOR, Held, Stage, step
 from shuffledp.parties.http.pauses import Pauses
-from shuffledp.parties.wire.agreeing import Agreeing, Handed, Kind, Standing, decoded
+from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Agreeing, Handed, Kind, Standing, decoded
 from shuffledp.parties.wire.keys import AnalyzerKey
 from shuffledp.parties.wire.organizing import ORGANIZER_TYPE, Asked, OrganizerRequest
 from shuffledp.survey import Collection
@@ -109,9 +109,13 @@ class Courier:
         """Ask hosts for the messages that were not seen yet, each kind when all of the kind before are there."""
         for kind in _KINDS:
             for host in self._held.lacks(kind, self._rules):
-                message = await self._shown(host, kind)
-                if message is not None:
-                    self._held, _ = await asyncio.to_thread(step, self._held, message, self._rules, None)
+                try:
+                    message = await self._shown(host, kind)
+                    if message is not None:
+                        self._held, _ = await asyncio.to_thread(step, self._held, message, self._rules, None)
+                except RemoteProtocolError as error:
+                    url = self._collection.hosts[host].url
+                    raise RemoteProtocolError(f"{url} must show a message of the agreement; {error}") from None
             if self._held.lacks(kind, self._rules) or self._held.refusal is not None:
                 return
 
@@ -146,12 +150,14 @@ class Courier:
         )
         service = self._collection.hosts[host]
         try:
-            answer = await self._client.post(
+            async with self._client.stream(
+                "POST",
                 f"{service.url}{self._collection.path}/{Asked.AGREE}",
                 content=request.encode(),
                 headers={"content-type": ORGANIZER_TYPE},
                 timeout=_SECONDS,
-            )
+            ) as answer:
+                content = await _content(answer)
         except httpx.TransportError:
             return None
         if answer.status_code == httpx.codes.GONE:  # it has handed everything over
@@ -160,7 +166,7 @@ class Courier:
             return None
         if answer.status_code == httpx.codes.OK:
             try:
-                return Standing.decode(answer.content)
+                return Standing.decode(content)
             except MalformedMessageError:
                 pass
         raise RemoteProtocolError(
@@ -179,6 +185,16 @@ class Courier:
                 said = f"{url} releases nothing: {in_words(each.refusal, urls)} Nothing was released."
                 few = each.refusal.reason in (Reason.NONE, Reason.TOO_FEW)
                 raise BatchTooSmallError(said) if few else AgreementError(said)
+
+
+async def _content(answer: httpx.Response) -> bytes:
+    """Content of an answer, read no further than a standing is long: that of a host that lies may never end."""
+    content = bytearray()
+    async for part in answer.aiter_bytes():
+        content += part
+        if len(content) > LONGEST_STANDING:
+            break
+    return bytes(content)
 
 
 def in_words(refusal: Refusal, urls: Sequence[str]) -> str:

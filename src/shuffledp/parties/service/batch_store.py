@@ -121,7 +121,11 @@ class BatchStore(Database):
     def has_ended(self, collection_id: bytes, num_columns: int) -> bool:
         """Whether the empty last batch of each column came, and everything before it is done."""
         undone = self.finds("SELECT 1 FROM batches WHERE collection = ? AND NOT done", collection_id)
-        return not undone and len(self._last(collection_id)) == num_columns
+        return not undone and len(self.ended(collection_id)) == num_columns
+
+    def ended(self, collection_id: bytes) -> set[int]:
+        """Columns of a collection whose empty last batch came."""
+        return {each.column for each in self._last(collection_id)}
 
     def done(self, batches: Iterable[Received]) -> None:
         """Remove the bodies of batches that are released or never will be; the batches stay known."""

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from shuffledp.core.errors import BatchTooSmallError, InputDataError, RemoteProtocolError
+from shuffledp.core.errors import AgreementError, BatchTooSmallError, InputDataError, RemoteProtocolError
+from shuffledp.core.instants import instant
 from shuffledp.parties.agreement.agreement_courier import Courier, HostStanding
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.pauses import Pauses
@@ -68,7 +70,7 @@ async def fetch_release(
     Raises:
         InvalidParameterError: if the keys are not the collection's, or ``earlier`` does not fit the task.
         BatchTooSmallError: if fewer answered than make a batch.
-        AgreementError: if the hosts of a sum never agree.
+        AgreementError: if the hosts of a sum never agree, or one keeps back what they have agreed on.
         InputDataError: if reports were opened, and a release of them is not possible or could not be written; or if
             the batches were fetched into another folder, or not in time.
         RemoteProtocolError: if the shuffler refuses, or what it sends is no batch of the collection.
@@ -90,8 +92,12 @@ async def fetch_release(
                 for each in fetchers:
                     await _acknowledge(each)
             elif await _agreed(collection, key, client, once=once, waiting=waiting):
-                found_all = [await _fetched(each, once=once, waiting=waiting) is Fetched.ENDED for each in fetchers]
-                has_ended = all(found_all)
+                until = instant(fetch_by=collection.fetch_by) if collection.fetch_by and len(fetchers) > 1 else None
+                found_all = [await _fetched(each, once=once, until=until, waiting=waiting) for each in fetchers]
+                has_ended = all(each is Fetched.ENDED for each in found_all)
+                came = await store.thread.do(store.ended, collection.id)
+                if len(fetchers) > 1 and (came if has_ended else not once):
+                    _require_handed_over(collection, came, folder)
         found = _released(collection, folder / RELEASE)
         if has_ended and not found:
             if await store.thread.do(store.is_empty, collection.id):
@@ -135,8 +141,10 @@ async def _agreed(
     return await Courier(collection, key, client).carry(once=once, waiting=told)
 
 
-async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None]) -> Fetched:
-    """Outcome of the last request: the end, or, with ``once``, the first without a batch."""
+async def _fetched(
+    fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], None], until: datetime | None = None
+) -> Fetched:
+    """Outcome of the last request: the end; or, with ``once`` or after a point in time, the first without a batch."""
     pauses, is_reached = Pauses(FIRST_PAUSE, LONGEST_PAUSE), True
     while True:
         waiting(is_reached)
@@ -145,13 +153,36 @@ async def _fetched(fetcher: Fetcher, *, once: bool, waiting: Callable[[bool], No
         except httpx.HTTPError:
             if once:
                 raise
+            if _is_over(until):
+                return Fetched.NOTHING
             is_reached = False
             await asyncio.sleep(pauses.next())
             continue
         pauses.begin_anew()
         is_reached = True
-        if found is Fetched.ENDED or (once and found is Fetched.NOTHING):
+        if found is Fetched.ENDED or (found is Fetched.NOTHING and (once or _is_over(until))):
             return found
+
+
+def _is_over(until: datetime | None) -> bool:
+    return until is not None and datetime.now(UTC) >= until
+
+
+def _require_handed_over(collection: Collection, ended: Set[int], folder: Path) -> None:
+    """Refuse a sum of which some host has not handed over its batch, although all have agreed.
+
+    A host that has ended, or whose time is over, has none any more.
+    """
+    lacking = [
+        each.url
+        for host, each in enumerate(collection.hosts)
+        if any(pool.number not in ended for pool in collection.pools_at(host))
+    ]
+    if lacking:
+        raise AgreementError(
+            f"all hosts must hand over what they have agreed on; {', '.join(lacking)} has not, and will not any more. "
+            f"Unless it is in another folder than {folder}, it was destroyed, or is kept back. Nothing was released."
+        )
 
 
 async def _acknowledge(fetcher: Fetcher) -> None:

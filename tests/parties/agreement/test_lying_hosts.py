@@ -1,0 +1,89 @@
+"""Hosts of a sum that agree and then keep their shares back, or answer with what is no message or never ends."""
+
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from parties.agreement.summing import Sum, hosts_of
+from parties.service.at_work import run
+from shuffledp.core.errors import AgreementError, RemoteProtocolError
+from shuffledp.parties.agreement.agreement_courier import Courier
+from shuffledp.parties.service import fetched_release
+from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Handed, Kind, Standing
+from shuffledp.parties.wire.organizing import OrganizerRequest
+
+WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]
+
+
+def keeping_back(app, status):
+    """A host that answers every request for its batch with a status, and all else as it should."""
+
+    async def answer(scope, receive, send):
+        if not scope["path"].endswith("/fetch"):
+            return await app(scope, receive, send)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        return await send({"type": "http.response.body", "body": b""})
+
+    return answer
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("status", [204, 410, 503], ids=["not yet", "not any more", "away"])
+@pytest.mark.parametrize("liar", [0, 2], ids=["first", "last"])
+def test_a_host_that_agrees_and_keeps_its_shares_back_is_named_in_the_end(tmp_path, monkeypatch, liar, status):
+    async def play():
+        given = Sum.new()
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(given.shares(WAGES)[0])
+            await hosts.close_intake()
+            assert await hosts.carry()
+            hosts.apps[liar] = keeping_back(hosts.apps[liar], status)
+            monkeypatch.setattr(fetched_release, "party_client", lambda *_, **__: hosts.client)
+            monkeypatch.setattr(fetched_release, "instant", lambda **_: datetime.now(UTC))  # the time to fetch is over
+            with pytest.raises(AgreementError, match=rf"on; https://host{liar}\.example has not"):
+                await fetched_release.fetch_release(given.collection, [given.analyst], tmp_path / "office")
+            assert not (tmp_path / "office" / "release").exists()
+
+    run(play)
+
+
+class Endless(httpx.AsyncByteStream):
+    """Body without an end, that counts its bytes."""
+
+    def __init__(self):
+        self.sent = 0
+
+    async def __aiter__(self):
+        while self.sent < 4 * LONGEST_STANDING:
+            self.sent += 1 << 20
+            yield bytes(1 << 20)
+
+
+def test_an_answer_without_end_is_not_read_to_its_end():
+    async def play():
+        given, body = Sum.new(), Endless()
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
+        async with httpx.AsyncClient(transport=transport) as client:
+            with pytest.raises(RemoteProtocolError, match=r"host0\.example must answer as a host"):
+                await Courier(given.collection, given.analyst, client).round()
+        assert body.sent < 2 * LONGEST_STANDING
+
+    run(play)
+
+
+def test_a_host_that_shows_what_is_no_message_is_named():
+    async def play():
+        given = Sum.new()
+
+        def answer(request):
+            wanted = Handed.decode(OrganizerRequest.decode(request.content).content).wanted
+            message = b"what is no message" if wanted is Kind.COMMITMENT else b""
+            standing = Standing(stage=1, reason=0, named=65535, waits_for=bytes(2), message=message)
+            return httpx.Response(200, content=standing.encode())
+
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            with pytest.raises(RemoteProtocolError, match=r"^https://host0\.example must show a message"):
+                await Courier(given.collection, given.analyst, client).round()
+
+    run(play)
