@@ -1,5 +1,6 @@
 """Hosts of a sum that agree and then keep their shares back, or answer with what is no message or never ends."""
 
+import asyncio
 from datetime import UTC, datetime
 
 import httpx
@@ -11,7 +12,7 @@ from shuffledp.core.errors import AgreementError, RemoteProtocolError
 from shuffledp.parties.agreement.agreement_courier import Courier
 from shuffledp.parties.service import fetched_release
 from shuffledp.parties.wire.agreeing import LONGEST_STANDING, Handed, Kind, Standing
-from shuffledp.parties.wire.organizing import OrganizerRequest
+from shuffledp.parties.wire.organizing import Asked, OrganizerRequest
 
 WAGES = [10, 20, 30, 40, 50, 60, 70, 80, 90]
 
@@ -44,6 +45,47 @@ def test_a_host_that_agrees_and_keeps_its_shares_back_is_named_in_the_end(tmp_pa
             with pytest.raises(AgreementError, match=rf"on; https://host{liar}\.example has not"):
                 await fetched_release.fetch_release(given.collection, [given.analyst], tmp_path / "office")
             assert not (tmp_path / "office" / "release").exists()
+
+    run(play)
+
+
+@pytest.mark.deep
+def test_a_host_that_stalls_keeps_the_analyst_from_no_other_host(tmp_path, monkeypatch):
+    async def play():
+        given = Sum.new()
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(given.shares(WAGES)[0])
+            await hosts.close_intake()
+            assert await hosts.carry()
+
+            async def stalling(scope, receive, send):
+                if scope["path"].endswith("/fetch"):
+                    await asyncio.sleep(2.0)
+                    for each in hosts.at.values():  # the time to fetch is over
+                        await each.destroy()
+                await keeping_back(others, 204)(scope, receive, send)
+
+            others, hosts.apps[0] = hosts.apps[0], stalling
+            monkeypatch.setattr(fetched_release, "party_client", lambda *_, **__: hosts.client)
+            monkeypatch.setattr(fetched_release, "instant", lambda **_: datetime.now(UTC))
+            with pytest.raises(AgreementError, match=r"on; https://host0\.example has not"):
+                await fetched_release.fetch_release(given.collection, [given.analyst], tmp_path / "office")
+
+    run(play)
+
+
+def test_a_host_that_has_destroyed_its_shares_takes_and_signs_nothing_more(tmp_path):
+    async def play():
+        given = Sum.new()
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(given.shares(WAGES)[0])
+            await hosts.close_intake()
+            await hosts.at[0].destroy()
+            other = hosts.at[1]._agreement._held.messages[Kind.COMMITMENT, 1]
+            content, now = Handed.of(other, wanted=Kind.AGREEMENT).encode(), datetime.now(UTC)
+            request = OrganizerRequest.by(given.analyst, Asked.AGREE, given.collection.id, now, content=content)
+            assert not Standing.decode(await hosts.at[0].agree(request.encode())).message
+            assert hosts.at[0]._store.rows("SELECT * FROM agreement") == []
 
     run(play)
 

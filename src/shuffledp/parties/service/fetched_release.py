@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ async def fetch_release(
                     await _acknowledge(each)
             elif await _agreed(collection, key, client, once=once, waiting=waiting):
                 until = instant(fetch_by=collection.fetch_by) if collection.fetch_by and len(fetchers) > 1 else None
-                found_all = [await _fetched(each, once=once, until=until, waiting=waiting) for each in fetchers]
+                found_all = await _all_fetched(fetchers, once=once, until=until, waiting=waiting)
                 has_ended = all(each is Fetched.ENDED for each in found_all)
                 came = await store.thread.do(store.ended, collection.id)
                 if len(fetchers) > 1 and (came if has_ended else not once):
@@ -139,6 +140,27 @@ async def _agreed(
         waiting(all(each.stage is not None for each in standings))
 
     return await Courier(collection, key, client).carry(once=once, waiting=told)
+
+
+async def _all_fetched(
+    fetchers: Sequence[Fetcher], *, once: bool, waiting: Callable[[bool], None], until: datetime | None
+) -> list[Fetched]:
+    """Outcome of the last request to each shuffler; all are asked at once, so that none can keep others waiting."""
+    reached = dict.fromkeys(fetchers, True)
+
+    def told(fetcher: Fetcher, is_reached: bool) -> None:
+        reached[fetcher] = is_reached
+        waiting(all(reached.values()))
+
+    several = [
+        asyncio.ensure_future(_fetched(each, once=once, until=until, waiting=partial(told, each))) for each in fetchers
+    ]
+    try:
+        return await asyncio.gather(*several)
+    finally:
+        for each in several:
+            each.cancel()
+        await asyncio.gather(*several, return_exceptions=True)
 
 
 async def _fetched(

@@ -81,7 +81,7 @@ class HostAgreement:
         except RemoteProtocolError:
             raise Refused(Problem.NOT_AUTHORIZED) from None
         handed = Handed.decode(request.content)
-        if handed.kind is not Kind.NONE and self.stage is not Stage.OPEN:
+        if handed.kind is not Kind.NONE and phase is Phase.AGREEING and self.stage is not Stage.OPEN:
             message = decoded(handed.kind, handed.message)
             after, _ = await asyncio.to_thread(step, self._held, message, self._rules, self._signer)
             if after is not self._held:
