@@ -240,6 +240,25 @@ def test_relative_links_lead_to_files():
     assert {page: links for page, links in broken.items() if links} == {}
 
 
+TEST = re.compile(r"`(tests/[\w/-]+\.py)`(?:, `(test_\w+)`)?")
+
+
+def missing_tests(markdown: str) -> list[str]:
+    """Files of tests that a page names and that are not there, and tests named beside a file that lacks them."""
+    missing = []
+    for path, name in TEST.findall(markdown):
+        source = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).exists() else None
+        if source is None or (name and f"def {name}(" not in source):
+            missing.append(name or path)
+    return missing
+
+
+def test_tests_that_pages_name_are_there():
+    missing = {relative(page): missing_tests(page.read_text(encoding="utf-8")) for page in markdown_pages()}
+    assert {page: names for page, names in missing.items() if names} == {}
+    assert missing_tests("`tests/docs/test_docs.py`, `test_gone`, `tests/gone.py`") == ["test_gone", "tests/gone.py"]
+
+
 MOST_COLUMNS = 90  # of code, which the site shows beside the list of pages without scrolling
 
 
