@@ -168,10 +168,10 @@ def test_windows_of_all_people_are_covered_by_the_ones_that_are_kept():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": LINE}, "exactly one of alpha and positions"),
-        ({"groups": LINE, "alpha": 1.0, "positions": [0.0] * 6}, "exactly one of alpha and positions"),
-        ({"alpha": 1.0}, "alpha needs groups"),
-        ({"groups": LINE, "alpha": 1.0, "scale": 2.0}, "alpha needs groups, and no scale"),
+        ({"groups": LINE}, "exactly one of alpha and positions must be given; got neither"),
+        ({"groups": LINE, "alpha": 1.0, "positions": [0.0] * 6}, "alpha and positions must be given; got both"),
+        ({"alpha": 1.0}, "alpha must be given with groups .* got groups=None"),
+        ({"groups": LINE, "alpha": 1.0, "scale": 2.0}, "without scale .* got scale=2.0"),
         ({"groups": LINE, "alpha": -1.0}, "alpha must be a number that is 0 or more"),
         ({"groups": LINE, "alpha": 1.0, "noise": "cauchy"}, "noise must be one of"),
         ({"groups": LINE, "alpha": 1.0, "spacing": "wide"}, "spacing must be one of"),

@@ -55,7 +55,7 @@ def section(**keys) -> NetworkSection:
         ({"rounds": "auto", "offline": 0.1}, "rounds must be a number where offline is above 0"),
         ({"rounds": "auto", "colluding": 0.1}, "rounds must be a number where colluding is above 0"),
         ({"gate": 0.0}, "gate must be"),
-        ({"gate": 0.5, "rounds": "auto"}, "rounds must be a number beside a gate"),
+        ({"gate": 0.5, "rounds": "auto"}, "rounds must be a number where a gate is given: .* got rounds='auto'"),
         ({"gate": 0.5, "colluding": 0.1}, "gate must be left out where colluding is above 0"),
         ({"gate": 0.5, "protocol": "single"}, "gate must be left out for protocol='single'"),
         ({"graph_seed": 1}, "left out where the graph is in a file"),

@@ -60,7 +60,7 @@ class _Drawing(Protocol):
         """Public description; refused for a number of people other than the shuffler's."""
 
     def moves(self, *, source: RandomSource | None = None) -> Iterator[tuple[Integers, Integers]]:
-        """Pairs of slots and of the people whose reports fill them, part after part."""
+        """Slots, and the people whose reports fill them, in parts: two arrays of one length for each."""
 
 
 class _Landing(NamedTuple):
@@ -384,7 +384,7 @@ def _checked_weights(weights: ArrayLike) -> Floats:
             f"weights must be finite numbers of 0 or more, one row per region; got shape {array.shape}."
         )
     if array.size > _MOST_WEIGHTS:
-        raise invalid(f"at most {_MOST_WEIGHTS} in number; use regions, or fewer centers", num_weights=array.size)
+        raise invalid(f"at most {_MOST_WEIGHTS}: use regions, or fewer centers", num_weights=array.size)
     return array
 
 

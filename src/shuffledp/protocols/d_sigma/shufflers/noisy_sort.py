@@ -159,9 +159,14 @@ class NoisySortShuffler(SlotShuffler):
         if groups is not None:
             validate.instance_of(Groups, groups=groups)
         if (alpha is None) == (positions is None):
-            raise InvalidParameterError("exactly one of alpha and positions must be given.")
+            raise InvalidParameterError(
+                f"exactly one of alpha and positions must be given; got {'neither' if alpha is None else 'both'}."
+            )
         if positions is None and (groups is None or scale is not None):
-            raise InvalidParameterError("alpha needs groups, and no scale: the positions are chosen for scale 1.")
+            wrong = "groups=None" if groups is None else f"scale={scale}"
+            raise InvalidParameterError(
+                f"alpha must be given with groups and without scale (positions are chosen for scale 1); got {wrong}."
+            )
         validate.positive(scale=1 if scale is None else scale)
         self.check(alpha=alpha or 0.0, noise=noise, spacing=spacing, delta=delta, has_groups=groups is not None)
         self.groups, self.alpha, self.delta = groups, alpha, delta

@@ -81,8 +81,8 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
         validate.positive(gate=self.gate)
         if not isinstance(self.rounds, int):
             raise InvalidParameterError(
-                f"{self.title} rounds must be a number beside a gate, the most that reports may walk; got rounds="
-                f"{self.rounds!r}."
+                f"{self.title} rounds must be a number where a gate is given: the most that reports may walk; got "
+                f"rounds={self.rounds!r}."
             )
         for name in ("colluding", "fakes"):
             if getattr(self, name):
