@@ -101,7 +101,7 @@ def compose_releases(
 
 
 def compose_pure(losses: Sequence[float], *, delta: float) -> float:
-    """Loss of several pure releases together at a delta: epsilon, or alpha for the order inside groups.
+    """Loss of several pure releases composed, at a given delta: epsilon, or alpha for the order inside groups.
 
     Whatever is pure of loss a is post-processing of binary randomized response of that loss (Kairouz, Oh, Viswanath
     2015), so the answer is exact for responses. With q_i the chance that i of T of one loss a are true,

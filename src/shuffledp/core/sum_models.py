@@ -83,7 +83,7 @@ class ShareModel(SumModel):
 
     @property
     def stray(self) -> float:
-        """Stray of the sum: without a limit."""
+        """Stray of the sum: without a limit, for the same reason as `swing`."""
         return math.inf
 
     @property

@@ -266,7 +266,10 @@ class PartFile:
             self._writing = None
 
     def close(self, facts: FileFacts | None) -> None:
-        """Close the file, which has one part or more, with these facts as metadata; None if another file holds them."""
+        """Close the file, with these facts as metadata; ``facts`` is None if another file holds them.
+
+        One part or more was written before.
+        """
         self._wait()
         writer = cast(pq.ParquetWriter, self._writer)
         if facts is not None:

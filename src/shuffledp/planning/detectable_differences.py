@@ -162,7 +162,7 @@ def _quantiles(power: float, comparisons: int, level: float) -> float:
 
 
 def _solved(variance: Callable[[float], float], largest: float, quantiles: float) -> float | None:
-    """Least difference of ``quantiles`` standard errors of its own; None above the largest possible one."""
+    """Least difference of ``quantiles`` times its own standard error; None if even ``largest`` is less than that."""
     low, high = 0.0, largest
     if high < quantiles * math.sqrt(variance(high)):
         return None

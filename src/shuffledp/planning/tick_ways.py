@@ -119,7 +119,7 @@ def _way(
 
 
 def _at_loss(kind: str, protocol: ProtocolModel, central: float, delta: float, most: float | None) -> TicksModel:
-    """Model of another way with the central loss, or with as much of it as the local cap allows."""
+    """Model of another way with this central loss, or with local loss ``most`` where the central one needs more."""
     own = cast(TicksModel, protocol.local)
 
     def made(loss: float) -> TicksModel:

@@ -86,7 +86,7 @@ class DiscreteLaplaceMeanModel(RangeModel):
 
     @property
     def laplace_steps(self) -> float:
-        """Steps of the grid; a value between two grid points is rounded to one of them: a mixture of laws."""
+        """Number of steps of the grid; a value between two grid points is rounded to one of them at random."""
         return self.num_steps
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -333,7 +333,7 @@ def cap_moment(depth: float, dimension: int) -> float:
 
 
 def best_cap_loss(epsilon0: float, dimension: int) -> float:
-    """Share of the cap in the loss with the least variance of reports.
+    """Part of the loss epsilon0 to spend on hitting the cap, for the least variance of reports; in nats.
 
     With c the mass, k the moment and E = exp(epsilon0), the scale is m = k (E - 1) / (1 + (E - 1) c). Since
     dc = -f dgamma and dk = -gamma f dgamma with the same density f, its derivative has the sign of m - gamma. So

@@ -46,7 +46,7 @@ def weeks_document(plan: WeeksPlan) -> Document:
 
 
 def _once(plan: WeeksPlan) -> Iterable[str]:
-    """Sentence on the worth of asking once, by the errors shown; nothing where they are not worked out."""
+    """Sentence that compares asking once with the mean of all weeks; none where errors of asking once are unknown."""
     shown = (each for each in plan.columns if not plan.warnings(each))
     beside = [(each.once, each.of_mean) for each in shown if each.once is not None]
     if beside:

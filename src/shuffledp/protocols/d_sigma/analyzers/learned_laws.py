@@ -124,7 +124,7 @@ def _values(view: View) -> tuple[Any, Integers]:
 
 
 def laws_in_groups(answers: ArrayLike, groups: Groups, num_values: int) -> Floats:
-    """The shares of answers in everybody's own group: what there is to learn at the scale of the groups.
+    """Shares of all answers in each person's own group: the laws that can be learned at the scale of the groups.
 
     Args:
         answers: everybody's true answer, numbers from 0 on, shape (people,).

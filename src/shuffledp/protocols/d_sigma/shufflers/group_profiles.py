@@ -202,7 +202,9 @@ def moves_of(groups: Groups, order: Integers, at: Floats) -> Callable[[int], Flo
 
 
 def laplace_scales(groups: Groups, order: Integers, alpha: float, delta: float) -> Floats:
-    """Spacing of each group at which it alone is within (alpha, delta), with ranks that far apart; infinity for one.
+    """Distance between neighboring ranks at which each group alone is within (alpha, delta); shape (groups,).
+
+    Infinity for a group of one person.
 
     Groups of about one size are brought to one length (root of the sum of squared moves), and the profile that bounds
     them all tells by how much all of them may be stretched; a group whose pure loss allows more has more.

@@ -80,7 +80,7 @@ class ProtocolSection(MeanQuestion):
 
     @classmethod
     def members(cls) -> dict[str, type[Self]]:
-        """The sections of all kinds, sorted by kind; each is written by hand, and solved from the whole task."""
+        """Sections of all kinds, sorted by kind; none is generated from a registry: each is solved from a task."""
         return super(Question, cls).members()
 
     def within(self, circumstances: Circumstances) -> Self:
