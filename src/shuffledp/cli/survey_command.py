@@ -204,7 +204,8 @@ def _finish_at_mix(
     from shuffledp.documents.collections.survey_document import published_document
     from shuffledp.parties.organizer import mix_survey
 
-    if status_of(collection, ca)["phase"] == "open":
+    standing = status_of(collection, ca)
+    if any(each["phase"] == "open" for each in (standing, *standing.get("hosts", ()))):  # though others may be away
         _close(survey, collection, ca)
     found: FetchedRelease | BatchTooSmallError | AgreementError
     try:

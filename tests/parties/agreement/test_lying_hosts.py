@@ -50,6 +50,22 @@ def test_a_host_that_agrees_and_keeps_its_shares_back_is_named_in_the_end(tmp_pa
 
 
 @pytest.mark.deep
+def test_a_host_that_agrees_and_then_signs_that_it_has_nothing_is_named(tmp_path, monkeypatch):
+    async def play():
+        given = Sum.new()
+        async with hosts_of(given, tmp_path) as hosts:
+            await hosts.send(given.shares(WAGES)[0])
+            await hosts.close_intake()
+            monkeypatch.setattr(hosts.at[0]._store, "release", lambda *_: None)
+            assert await hosts.carry()
+            monkeypatch.setattr(fetched_release, "party_client", lambda *_, **__: hosts.client)
+            with pytest.raises(AgreementError, match=r"^https://host0\.example must hand over"):
+                await fetched_release.fetch_release(given.collection, [given.analyst], tmp_path / "office")
+
+    run(play)
+
+
+@pytest.mark.deep
 def test_a_host_that_stalls_keeps_the_analyst_from_no_other_host(tmp_path, monkeypatch):
     async def play():
         given = Sum.new()

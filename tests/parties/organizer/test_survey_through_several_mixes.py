@@ -8,11 +8,12 @@ import pytest
 
 from cli.running import shuffledp
 from parties.organizer.mix_in_thread import mix_in_thread
-from shuffledp.core.errors import AgreementError, InvalidParameterError
+from shuffledp.core.errors import AgreementError, InvalidParameterError, RemoteProtocolError
 from shuffledp.files.devices import randomize_each
 from shuffledp.files.reading import CsvInMemory
 from shuffledp.parties.organizer import mix_survey
 from shuffledp.parties.organizer.survey_folder import SurveyFolder
+from shuffledp.parties.service import client
 from shuffledp.parties.service.client import new_client, send
 from shuffledp.survey.survey_terms import AskedQuestion, SurveyTerms
 
@@ -27,8 +28,8 @@ def made(folder, stack, monkeypatch):
     collection = SurveyFolder(folder / "survey").read()
     assert [each.url for each in collection.hosts] == urls
     answers = CsvInMemory(b"answer\n" + b"Yes\n" * 3 + b"No\n" * 6)
-    with new_client() as client:
-        assert send(collection, randomize_each(collection.task, answers), client).stored == 9
+    with new_client() as sending:
+        assert send(collection, randomize_each(collection.task, answers), sending).stored == 9
     return collection
 
 
@@ -55,6 +56,27 @@ def test_people_are_told_on_the_page_that_hosts_who_never_agree_released_nothing
         done = shuffledp("survey", "finish", tmp_path / "survey", "--publish")
         assert (done.code, "that time is over" in done.err) == (8, True)
         assert "Nothing was released" in httpx.get(collection.page.url).text
+
+
+@pytest.mark.deep
+def test_a_mix_that_does_not_say_how_it_stands_keeps_no_other_open(tmp_path, monkeypatch):
+    def never(*_, **__):
+        raise AgreementError("that time is over.")
+
+    with ExitStack() as stack:
+        collection = made(tmp_path, stack, monkeypatch)
+        told, silent = client._status_at, collection.hosts[0].url
+
+        def status_at(url, *rest):
+            if url == silent:
+                raise RemoteProtocolError(f"{url} must answer")
+            return told(url, *rest)
+
+        monkeypatch.setattr(client, "_status_at", status_at)
+        monkeypatch.setattr(mix_survey, "finished", never)
+        assert shuffledp("survey", "finish", tmp_path / "survey").code == 8
+        for each in collection.hosts:
+            assert httpx.get(f"{each.url}{collection.path}").json()["phase"] != "open"
 
 
 def test_several_mixes_are_for_sums_alone():

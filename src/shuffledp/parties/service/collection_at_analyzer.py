@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
-from shuffledp.core.errors import InputDataError, MalformedMessageError, RemoteProtocolError
+from shuffledp.core.errors import AgreementError, InputDataError, MalformedMessageError, RemoteProtocolError
 from shuffledp.files.writing import remove_left_over
 from shuffledp.parties.http.event_log import EventLog, Happened
 from shuffledp.parties.http.http_messages import SECONDS_OF_BODY, Problem, Refused
@@ -70,6 +70,7 @@ class CollectionAtAnalyzer:
 
         Raises:
             RemoteProtocolError: if the batch is malformed, of another collection, or not signed by its shuffler.
+            AgreementError: if a host of a sum says that it has nothing, which it has agreed on.
             StorageError: if the disk did not take the batch.
             Refused: if the manifest does not come in time.
         """
@@ -115,6 +116,11 @@ class CollectionAtAnalyzer:
             raise RemoteProtocolError("a batch must be of this collection; it is of another.")
         if manifest.num_reports and manifest.number and self.collection.every is None:
             raise RemoteProtocolError("a batch must be the only one of its collection; there is another before it.")
+        if self.collection.further_shufflers and not (manifest.num_reports or manifest.number):
+            raise AgreementError(
+                f"{self.collection.hosts[host].url} must hand over what all hosts have agreed on; it has signed that "
+                "it has nothing. Nothing was released."
+            )
         return manifest, head[at:]
 
     async def release(self) -> None:

@@ -184,6 +184,8 @@ async def _fetched(
         is_reached = True
         if found is Fetched.ENDED or (found is Fetched.NOTHING and (once or _is_over(until))):
             return found
+        if found is Fetched.NOTHING:  # at once perhaps, from one that lies
+            await asyncio.sleep(FIRST_PAUSE)
 
 
 def _is_over(until: datetime | None) -> bool:
