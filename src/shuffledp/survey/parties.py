@@ -232,7 +232,8 @@ def _check_hosts(collection: "Collection") -> None:
         if set(one.key.several) & set(other.key.several):
             raise InvalidParameterError("the keys of several shufflers must be different; two are the same.")
         if one.url == other.url or (same_host(one.url, other.url) and not one.is_local):
-            raise invalid("of different hosts, since two on one host are one operator", shufflers=[one.url, other.url])
+            both = f"{one.url} and {other.url}"
+            raise invalid("of different hosts, since two on one host are one operator", shufflers=both)
 
 
 def _check_local(collection: "Collection") -> None:

@@ -25,6 +25,8 @@ def made(folder, stack, monkeypatch):
     asked = ["survey", "new", "Do you smoke?", "--sum", *mixes, "--people", 12, "--minimum", 6, "--fakes", 0]
     done = shuffledp(*asked, "--output", folder / "survey")
     assert done.code == 0, done.err
+    assert "WARNING: If more than one of the 3 mixes work together with whoever has analyst.key" in done.out
+    assert "If the mix and whoever" not in done.out
     collection = SurveyFolder(folder / "survey").read()
     assert [each.url for each in collection.hosts] == urls
     answers = CsvInMemory(b"answer\n" + b"Yes\n" * 3 + b"No\n" * 6)

@@ -27,6 +27,10 @@ _NO_FAKES = (
 _IF_REAL = "If those whom you invite are real people, none of them you, and nobody tells who sent which: "
 _KEEP = "the key that opens the answers (analyst.key): keep the folder to yourself, and a copy of it."
 _NOTHING_LEFT = "If the mix and whoever has analyst.key work together, nothing is left: they read everybody's answer."
+_TOO_MANY_JOIN = (
+    "If more than one of the {hosts} mixes work together with whoever has analyst.key, nothing is left of what is "
+    "promised: all of them together read everybody's answer."
+)
 _MADE_UP = "Whoever makes up all answers but one, as a mix that gives the tokens could, reads that one."
 _ONE_LIAR = "If one device lies, the result may be any number, and nobody sees it."
 _SERVED = (
@@ -178,7 +182,8 @@ def _report_blocks(terms: "SurveyTerms") -> Iterator[Block]:
 def _sum_blocks(terms: "SurveyTerms") -> Iterator[Block]:
     """Accuracy of a sum, with what is left if others break their word, and how many may stay away."""
     chosen, most = in_digits(terms.epsilon0, "exactly"), count_of(terms.people, "answer")
-    yield from told(_NOTHING_LEFT, _MADE_UP, _ONE_LIAR, role=Role.DANGER)
+    joined = _TOO_MANY_JOIN.format(hosts=terms.hosts) if terms.hosts > 1 else _NOTHING_LEFT
+    yield from told(joined, _MADE_UP, _ONE_LIAR, role=Role.DANGER)
     yield Text(
         f"epsilon = {chosen}, of a sum: with {most} a share is known to {_to(terms.sum_half_width)} points.", Role.LEAD
     )
