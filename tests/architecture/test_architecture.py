@@ -233,9 +233,12 @@ def names_nothing_above(module: Module) -> Iterator[Found]:
         return
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Constant) and re.fullmatch(rf"{PACKAGE}(\.\w+)+", str(node.value)):
-            target = str(node.value).split(".")[1]
+            parts = tuple(str(node.value).split(".")[1:])
+            target = unit_of(parts)
             if HEIGHT.get(target, -1) > HEIGHT.get(module.unit, len(LEVELS)):
                 yield Found(node.lineno, f"{module.unit} names {target} in a text, which lies above it")
+            elif parts[0] == "protocols" and parts[1:2] and parts[1] != module.family and module.parts[0] in KERNEL:
+                yield Found(node.lineno, f"{module.unit} names the family {parts[1]} in a text; give it a door")
 
 
 def is_short(module: Module) -> Iterator[Found]:
@@ -536,6 +539,9 @@ BROKEN = [
         "which lies above it",
     ),
     (names_nothing_above, "core/flow.py", 'ABOVE = "shuffledp.documents.page"', "names documents in a text"),
+    (names_nothing_above, "core/flow.py", 'ABOVE = "shuffledp.parties.service.intake"', "names service in a text"),
+    (names_nothing_above, "core/flow.py", 'ABOVE = "shuffledp.protocols.strata.survey.keys"', "names survey in a text"),
+    (names_nothing_above, "files/stages.py", 'FAMILY = "shuffledp.protocols.strata.laws"', "names the family strata"),
     (imports_downward, "randomizers/bounded.py", "from ..shufflers import uniform", "imports its sibling shufflers"),
     (imports_downward, "leakage/bayes.py", "import shuffledp.accounting.numerics", "bring bounds and attacks together"),
     (imports_downward, "attacks/infer.py", "from shuffledp.accounting import account", "bring bounds and attacks"),
