@@ -32,6 +32,7 @@ def test_its_statement_names_all_of_them_and_says_first_what_is_left_if_more_are
     assert f"the hosts of the shuffles ({'; '.join(URLS)})" in str(statement)
     assert Trust.HOSTS_APART.is_danger
     assert "nothing is left" in Trust.HOSTS_APART.text
+    assert "makes up the messages of all others" in Trust.HOSTS_APART.text
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,8 @@ _TRUST_IN_WORDS = {
     Trust.SHARES_APART: "nobody has all messages of one person, for whoever has them reads the answer, as an operator "
     "does who plays all hosts; and no device lies, for a single one moves the mean by any amount",
     Trust.HOSTS_APART: "no more hosts work with the analyst than the plan counts on, for beyond that nothing is left "
-    "of what is promised, and all of them together read each answer",
+    "of what is promised, and all of them together read each answer, as whoever makes up the messages of all others "
+    "reads one person's in the sum",
     Trust.ALL_BITS: "nobody but the shuffler has all messages of one person, for whoever has them counts the ones and "
     "all but reads the answer",
     Trust.NOT_TOGETHER: "the shuffler and the analyst never work together, for then nothing is left: together they "
