@@ -132,6 +132,16 @@ def read_whole(path: Path, *, most: int = _LARGEST) -> bytes:
         return file.read()
 
 
+def tables_of(text: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        ValueError: if it is not TOML; the parser's words may quote it.
+        RecursionError: if it is nested too deeply.
+    """
+    return tomllib.loads(text)
+
+
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The tables of a TOML file; errors name ``what`` it is, and quote nothing of it.
 
@@ -146,7 +156,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         reason = getattr(error, "strerror", None) or "no path"
         raise InvalidParameterError(f"{what} must be readable; got {path}: {reason}.") from None
     try:
-        return tomllib.loads(text)
+        return tables_of(text)
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError too
         # Cut the parser's quotations: the file may hold answers, if the paths were mixed up.
         quoted = re.compile(r"""(['"]).{2,}\1""", re.DOTALL)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.sum_models import ShareModel
 from shuffledp.core.validate import invalid, one_line
 from shuffledp.randomizers import KaryRandomizedResponse
-from shuffledp.survey.section import read_toml
+from shuffledp.survey.section import read_toml, tables_of
 from shuffledp.survey.task import Task
 
 LEVEL = 0.95  # of the intervals that a release has
@@ -123,7 +122,7 @@ class SurveyTerms:
         Raises:
             InvalidParameterError: if so few people make no sum.
         """
-        task = Task.from_dict(tomllib.loads(replace(self, sums=True).task_file()))
+        task = Task.from_dict(tables_of(replace(self, sums=True).task_file()))
         models = [column.randomizer.randomizer().model for column in task.columns]
         return max(m.sum_margin(self.people, LEVEL) / self.people for m in models if isinstance(m, ShareModel))
 
