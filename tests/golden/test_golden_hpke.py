@@ -31,7 +31,7 @@ def test_the_published_key_and_nonce_seal_the_published_ciphertext():
 
 def test_we_open_what_the_published_key_and_nonce_seal_without_further_data(monkeypatch):
     """The ``aad`` of a single message is always empty here: what it is for is in ``info``."""
-    monkeypatch.setattr(hpke, "report_info", lambda *_: VECTOR["info"])
+    monkeypatch.setattr(hpke, "report_info", lambda *_, **__: VECTOR["info"])
     key = AnalyzerKey(KEMS["x25519"], (private_of("recipient_private"),))
     assert key.config.public_key == VECTOR["recipient_public"]
     opener = hpke.Opener.by([key], collection_id=bytes(32), column=0)

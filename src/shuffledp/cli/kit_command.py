@@ -115,7 +115,7 @@ def doctor(
         typer.Option(metavar="FILE", readable=False, help="Certificates to trust, in place of the system's."),
     ] = None,
 ) -> None:
-    """Examine a service, the parties of a kit or of a collection, or a proxy's file.
+    """Examine a service, the parties of a kit, or a proxy's file.
 
     Names, certificates, clocks, limits, and the way of a report, as seen from outside; of a file of nginx or Caddy on
     its own machine what it logs, passes on and refuses, with the line to change.

@@ -65,7 +65,7 @@ def test_a_collection_of_too_few_ends_by_an_error_that_says_so(tmp_path):
         send(where, submissions_of(where.parties, np.arange(9) % 2))
         close(where)
         for _ in range(2):
-            with pytest.raises(BatchTooSmallError, match="at least minimum_batch = 10 reports"):
+            with pytest.raises(BatchTooSmallError, match="the reports of at least 10 people"):
                 fetch(where)
 
 

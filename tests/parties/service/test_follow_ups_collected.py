@@ -5,10 +5,8 @@ import pytest
 from parties.service.at_work import collected, run
 from parties.service.given import Parties
 from parties.service.test_ticks_collected import released, submissions_of
-from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.estimates import NOT_ASKED
 from shuffledp.parties.wire.grammar import UploadRequest
-from survey.test_blanketed_choice import task as blanketed
 from survey.test_follow_up import AFTER, AGE, QUIT, SMOKES, task
 
 ANSWERS = b"smokes,quit,age\n" + b"Yes,never,20\nNo,,\nYes,often,50\nNo,,\n" * 20
@@ -31,8 +29,3 @@ def test_uploads_have_the_same_parts_and_lengths_whoever_is_asked(tmp_path):
     assert all_people[NOT_ASKED] == pytest.approx(0.5, abs=0.1)
     among = {row["target"]: row["estimate"] for row in rows if row["statistic"] == "frequency among those asked"}
     assert among == {"never": pytest.approx(0.5, abs=0.15), "often": pytest.approx(0.5, abs=0.15)}
-
-
-def test_a_response_under_a_blanket_is_refused_by_name():
-    with pytest.raises(InvalidParameterError, match="without blanket in"):
-        Parties(blanketed())

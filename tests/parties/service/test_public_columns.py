@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from parties.service.given import task, task_near_an_order
+from parties.service.given import Parties, task, task_near_an_order
 from shuffledp.core.errors import InputDataError, RemoteProtocolError
 from shuffledp.parties.service.public_columns import PUBLIC_COLUMNS, extensions_of, public_table, shapes_of
 from shuffledp.parties.wire.grammar import Extension
@@ -23,7 +23,7 @@ def test_a_uniform_shuffle_takes_no_public_columns_at_all():
     column = task(public=["place"]).column
     assert extensions_of(column, {"place": "Ulm"}) == ()
     assert public_table(column, [(), ()]) is None
-    (shape,) = shapes_of(task(), AnalyzerKey.generate().config)
+    (shape,) = shapes_of(Parties(task()).collection, AnalyzerKey.generate().config, 0)
     assert shape.extensions == ()
 
 
@@ -37,7 +37,7 @@ def test_what_a_device_sends_is_the_table_that_the_parties_read():
 
 def test_all_extensions_have_one_length():
     lengths = {len(extensions_of(LABELLED, {"place": "x" * size, "age": 1})[0].data) for size in (1, 30, 200)}
-    (shape,) = shapes_of(task_near_an_order(), AnalyzerKey.generate().config)
+    (shape,) = shapes_of(Parties(task_near_an_order()).collection, AnalyzerKey.generate().config, 0)
     assert {(PUBLIC_COLUMNS, length) for length in lengths} == set(shape.extensions)
 
 
@@ -61,7 +61,7 @@ def test_all_extensions_have_one_length():
 def test_what_no_group_or_file_can_be_made_from_is_refused(values):
     with pytest.raises(RemoteProtocolError, match="an extension must hold"):
         public_table(LABELLED, [extension(values)])
-    (shape,) = shapes_of(task_near_an_order(), AnalyzerKey.generate().config)
+    (shape,) = shapes_of(Parties(task_near_an_order()).collection, AnalyzerKey.generate().config, 0)
     assert not shape.is_sound(extension(values))
     assert shape.is_sound(extension(["Ulm", ""]))
 
