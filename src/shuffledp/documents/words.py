@@ -139,7 +139,7 @@ def little_shuffled(statements: Sequence[PrivacyStatement], people: int) -> str:
 
 
 def epsilon0_of(local: LocalModel) -> str:
-    """The local loss with its name, in one piece; beside that of all messages of a person, that of one."""
+    """Local loss with its name, on one line; of a person who sends several messages also the loss of one message."""
     loss = f"epsilon0\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{in_digits(local.epsilon0, 'exactly')}"
     one = of_one_message(local)
     return loss if one is None else f"{loss} of all messages of a person, {in_digits(one, 'exactly')} of one"

@@ -56,7 +56,7 @@ def find_chance(model: PrefixModel, num_users: int, share: float, *, alpha: floa
 
 
 def least_share(model: PrefixModel, num_users: int, *, alpha: float, chance: float = _FOUND) -> float | None:
-    """Least share of people whose word is found with this chance; None where not even that of everybody is.
+    """Least share of people whose word is found with this chance; None if even a word that all hold is not.
 
     The arguments are those of `find_chance`, with the ``chance`` strictly between 0 and 1.
     """

@@ -87,7 +87,7 @@ def _column(plan: WeeksPlan, errors: WeeklyErrors) -> Iterable[Block]:
 
 
 def _loss(errors: WeeklyErrors) -> str:
-    """Local loss of one week; beside that of all messages, that of one."""
+    """Local loss of one week; of a person who sends several messages also the loss of one message."""
     loss = in_digits(errors.epsilon0, "exactly")
     one = errors.of_message
     return loss if one is None else f"{loss} of all messages of a person, {in_digits(one, 'exactly')} of one,"

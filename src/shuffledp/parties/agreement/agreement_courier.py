@@ -188,7 +188,7 @@ class Courier:
 
 
 async def _content(answer: httpx.Response) -> bytes:
-    """Content of an answer, read no further than a standing is long: that of a host that lies may never end."""
+    """Content of an answer, read up to the length of the longest standing: a host that lies may never end it."""
     content = bytearray()
     async for part in answer.aiter_bytes():
         content += part

@@ -51,7 +51,7 @@ class HouseholdOdds(Described):
     common_median: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields; without a common answer where nothing is stated of one."""
+        """All fields; those about a common answer only where something is stated of it."""
         return without_none(without_none(super(HouseholdOdds, self).to_dict(), "common"), "common_median")
 
 
