@@ -9,6 +9,7 @@ from parties.issuer.issuing import issuer_key
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.statement_terms import Trust
 from shuffledp.documents.collections.collection_document import collection_as_dict
+from shuffledp.parties.wire.keys import GatewayKey, in_text
 from shuffledp.parties.wire.published_keys import PublishedKey
 from shuffledp.survey import Collection, Service, WebPage
 
@@ -39,7 +40,7 @@ def test_its_statement_names_all_of_them_and_says_first_what_is_left_if_more_are
     ("changes", "words"),
     [
         ({"urls": [*URLS[:2], "https://HOST1.example:8443"]}, "must be of different hosts, since two on one host"),
-        ({"urls": [URLS[0], *URLS[:2]]}, "must be of different hosts"),
+        ({"urls": [URLS[0], *URLS[:2]]}, f"must be of different hosts, .* got shufflers='{URLS[0]} and {URLS[0]}'"),
         ({"task": sum_task(4)}, "must be as many as the hosts of the task, 4; got 3"),
         ({"task": sum_task(1)}, "must be as many as the hosts of the task, 1; got 3"),
     ],
@@ -59,6 +60,13 @@ def test_two_hosts_of_one_key_are_refused_and_so_is_an_analyst_with_an_address()
     office = replace(collection.analyzer, url="https://office.example")
     with pytest.raises(InvalidParameterError, match="who fetches carries their agreement"):
         replace(collection, analyzer=office, fetch_by=None)
+
+
+def test_a_relay_is_refused_by_its_name():
+    key = GatewayKey.generate()
+    published = PublishedKey(role=key.role, key=in_text(key.public), active_from="2020-01-01T00:00:00Z")
+    with pytest.raises(InvalidParameterError, match=r"^relay must be left out with several shufflers"):
+        Sum.new(transport="oblivious", relay="https://relay.example", gateway=published)
 
 
 def test_on_one_machine_hosts_are_one_operator_who_is_named():

@@ -215,10 +215,10 @@ def _check_hosts(collection: "Collection") -> None:
         )
     if not collection.further_shufflers:
         return
-    if collection.directory is not None or collection.every is not None or collection.local or collection.is_oblivious:
-        raise InvalidParameterError(
-            "several shufflers must go without a directory, every, local and a relay: they agree once, at the close."
-        )
+    absent = {"directory": collection.directory is None, "every": collection.every is None}
+    absent |= {"local": not collection.local, "relay": not collection.is_oblivious}
+    for name in (name for name, left_out in absent.items() if not left_out):
+        raise InvalidParameterError(f"{name} must be left out with several shufflers: they agree once, at the close.")
     if collection.ready_made:
         raise invalid("left out with several shufflers, for each of which a device makes a token", ready_made=True)
     if not collection.analyzer.fetches:
