@@ -188,6 +188,39 @@ def test_a_key_of_the_wrong_role_a_second_one_and_a_private_one_are_refused(tmp_
     assert "a kit must hold public keys alone" in refused(2, "kit", "add", made, tmp_path / "shuffler.key")
 
 
+def test_a_file_goes_into_a_kit_whole_or_not_at_all_and_never_through_a_link_out_of_it(tmp_path, monkeypatch):
+    made, key, victim = kit(tmp_path, relay=None), key_file(tmp_path, "shuffler"), tmp_path / "victim"
+    place = made / "keys" / "shuffler.key.pub"
+
+    def killed(_, target):
+        target.write_bytes(b"{")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.copyfile", killed)
+        with pytest.raises(KeyboardInterrupt):
+            add_key(made, key)
+    assert "shuffler" in missing_keys(made)
+    victim.write_text("kept")
+    place.symlink_to(victim)
+    add_key(made, key, force=True)
+    assert (victim.read_text(), place.read_bytes()) == ("kept", key.read_bytes())
+
+
+def test_each_file_is_put_into_a_folder_that_is_there_by_then(tmp_path):
+    for role in ("post-office", "relay", "mix", "issuer"):
+        changes = {"post-office": "post.example.org"} if role == "post-office" else {}
+        (here := tmp_path / role).mkdir()
+        if role == "mix":
+            (made := here / "kit").mkdir()
+            make_kit(made, Parties(hosts={"mix": "mix.example.org"}))
+        else:
+            made = kit(here, **changes)
+        readme = (made / role / "README.md").read_text()
+        first = min(readme.find(each) for each in ("install -D", "/etc/shuffledp/issuer.key") if each in readme)
+        assert 0 <= first < re.search(r"cp [^`&]* /etc/shuffledp/|$", readme).start()
+
+
 def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
     made, keys = kit(tmp_path), {role: key_file(tmp_path, role) for role in KEYS}
     file = tmp_path / "survey.collection"
@@ -219,7 +252,9 @@ def test_parties_that_could_not_work_are_refused(hosts, wrong):
         Parties(hosts=hosts)
 
 
-@pytest.mark.parametrize("text", [None, "version = 2\n[hosts]\n", "version = 1\n", "no"])
+@pytest.mark.parametrize(
+    "text", [None, "version = 2\n[hosts]\n", "version = 1\n", "version = 1\n[hosts]\nshuffler = 5\n", "no"]
+)
 def test_a_folder_that_is_no_kit_of_this_version_is_refused(tmp_path, text):
     if text is not None:
         (tmp_path / "kit.toml").write_text(text)

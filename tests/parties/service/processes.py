@@ -5,10 +5,12 @@ A process is a copy of this one, so that it starts at once.
 
 import asyncio
 import os
+import random
 import select
 import signal
 import socket
 import time
+import traceback
 from contextlib import contextmanager, suppress
 
 from parties.service.given import Parties
@@ -20,12 +22,17 @@ from shuffledp.parties.service.run_services import run_analyzer, run_issuer, run
 _SECONDS = 30.0
 _UNTOUCHED = bytes(1 << 16)  # memory that is there, and in which nobody has written
 _LONGEST_TRACE = 64
+_PORTS = range(10_000, 30_000)  # below those that systems give to whoever connects
 
 
 def free_port():
-    """A port that nobody has at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
+    """A port that nobody has at this moment, nor is given by the system while a service is between two starts.
+
+    Where nobody listens at a port of the system's own range, who connects to it may be given that same port, and hold it.
+    """
+    while True:
+        with suppress(OSError), socket.create_server(("127.0.0.1", random.choice(_PORTS))) as listening:
+            return listening.getsockname()[1]
 
 
 def until(condition, seconds=_SECONDS):
@@ -66,6 +73,9 @@ class Process:
 
                 asyncio.run(self._service(self._config, log=log, ready=ready))
                 status = 0
+        except BaseException:
+            with self._log.open("a") as file:
+                traceback.print_exc(file=file)
         finally:
             os._exit(status)
 

@@ -35,7 +35,7 @@ _BESIDE = {  # steps of a role before its service is started
     ],
     "post-office": [
         "When `members.directory` is here, which `shuffledp relay directory` writes: "
-        "`cp members.directory /etc/shuffledp/`."
+        "`install -D -m 0644 members.directory /etc/shuffledp/members.directory`."
     ],
     "analyzer": ["After the close the release is in `/var/lib/shuffledp-analyzer/releases`."],
 }
@@ -85,7 +85,7 @@ def _steps_of_relay() -> list[str]:
     return [
         f"Caddy alone is the relay. {_CADDY}",
         _NGINX.replace("Or by nginx,", "Or nginx alone,"),
-        f"Or our service. Install: {_INSTALL} Then `cp relay.toml /etc/shuffledp/ && cp {ROLES['relay'].unit} "
+        f"Or our service. Install: {_INSTALL} Then `install -D -m 0644 relay.toml /etc/shuffledp/relay.toml && cp {ROLES['relay'].unit} "
         f"/etc/systemd/system/ && systemctl enable --now {ROLES['relay'].unit}`, and `{_BEFORE_SERVICE}` as Caddyfile.",
     ]
 
@@ -140,9 +140,12 @@ def parties_of(folder: Path) -> Parties:
         raise InvalidParameterError(
             f"the kit must be a folder with {_FILE}, as `kit new` writes it; {folder} is none."
         ) from None
-    if found.get("version") != _VERSION or not isinstance(found.get("hosts"), dict):
+    if found.get("version") != _VERSION or not isinstance(hosts := found.get("hosts"), dict):
         raise invalid(f"of version {_VERSION}, which this shuffledp reads", kit=found.get("version"))
-    return Parties(hosts=found["hosts"])
+    for role, host in hosts.items():
+        if not isinstance(host, str):
+            raise invalid("a host name, as a text", **{role: host})
+    return Parties(hosts=hosts)
 
 
 def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
@@ -167,9 +170,12 @@ def add_key(folder: Path, file: Path, *, force: bool = False) -> None:
 
 
 def _copy(file: Path, place: Path) -> None:
-    """Copy a file to its place in a kit, unless it is there."""
-    if not place.exists() or not place.samefile(file):
-        shutil.copyfile(file, place)
+    """Copy a file to its place in a kit, whole or not at all, unless it is there; a link there is replaced."""
+    if place.is_symlink() or not place.exists() or not place.samefile(file):
+        partial = place.with_name(f".{place.name}.partial")
+        partial.unlink(missing_ok=True)
+        shutil.copyfile(file, partial)
+        partial.replace(place)
 
 
 def _wanted(parties: Parties) -> Iterator[str]:
@@ -205,9 +211,9 @@ def collect_command(folder: Path) -> str:
 
 def take_survey(folder: Path, file: Path, page: Path) -> None:
     """Keep the file of a survey that was registered at the kit's mix, and give its page to whoever serves it."""
-    shutil.copyfile(file, folder / COLLECTION)
+    _copy(file, folder / COLLECTION)
     if "page" in parties_of(folder).hosts:
-        shutil.copyfile(page, folder / "page" / PAGE)
+        _copy(page, folder / "page" / PAGE)
 
 
 def add_collection(folder: Path, file: Path) -> tuple[str, ...]:
