@@ -93,8 +93,14 @@ def _say_next(kit: Path) -> None:
     if missing := missing_keys(kit):
         typer.echo(f"Next: shuffledp kit add {kit} ROLE.key.pub, for {', '.join(missing)}.")
         return
+    main = parties_of(kit).main
+    if main == "post-office":
+        typer.echo(
+            f"Before: shuffledp relay directory MEMBER.key.pub ... --key operator.key --output "
+            f"{kit / main / 'members.directory'}"
+        )
     typer.echo(f"Next: {collect_command(kit)}")
-    if parties_of(kit).main != "mix":
+    if main != "mix":
         typer.echo(f"Then: shuffledp kit add {kit} {kit / 'survey.collection'}")
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.running import refused
+from cli.running import refused, shuffledp
 from parties.service.given import task
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import written
@@ -221,6 +221,52 @@ def test_each_file_is_put_into_a_folder_that_is_there_by_then(tmp_path):
         assert 0 <= first < re.search(r"cp [^`&]* /etc/shuffledp/|$", readme).start()
 
 
+AMONG_THREE = """
+name = "A question among friends"
+value = "sleeps badly"
+[randomizer]
+kind = "k-rr"
+epsilon0 = 1.0
+categories = ["No", "Yes"]
+[shuffler]
+kind = "network"
+overlay = {groups = [3]}
+links = "constant"
+[release]
+delta = 1e-3
+minimum_batch = 3
+"""
+
+
+def test_a_kit_with_a_post_office_names_the_operators_key_the_directory_and_how_to_open(tmp_path):
+    made = kit(tmp_path, shuffler=None, issuer=None, relay=None, **{"post-office": "post.example.org"})
+    command = collect_command(made)
+    assert f"--shuffler-key operator.key.pub --directory {made}/post-office/members.directory" in command
+    readme = (made / "analyzer" / "README.md").read_text()
+    assert "shuffledp relay release survey.collection --directory members.directory" in readme
+
+
+@pytest.mark.deep
+def test_the_commands_that_a_kit_with_a_post_office_prints_make_its_collection(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shuffledp("kit", "new", "kit", "--post-office", "post.example.org", "--analyzer", "office.example.net")
+    key_file(tmp_path, "shuffler").rename("operator.key.pub")
+    (tmp_path / "shuffler.key").rename("operator.key")
+    members = [f"{name}.key.pub" for name in ("ann", "bob", "cyd")]
+    for each in members:
+        shuffledp("relay", "join", "--name", each[:3], "--output", each[:-4])
+    (tmp_path / "TASK.toml").write_text(AMONG_THREE)
+    said = shuffledp("kit", "add", "kit", key_file(tmp_path, "analyzer")).out
+    printed = [line.partition(": shuffledp ")[2] for line in said.splitlines()[1:]]
+    assert len(printed) == 3
+    for line in printed:
+        given = line.replace("DATE", "2099-01-31").replace("MEMBER.key.pub ...", " ".join(members))
+        shuffledp(*given.split())
+    folder = tmp_path / "kit" / "post-office"
+    assert (folder / "members.directory").exists()
+    assert len(PostOfficeConfig.read(folder / "post-office.toml").read_collections()) == 1
+
+
 def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
     made, keys = kit(tmp_path), {role: key_file(tmp_path, role) for role in KEYS}
     file = tmp_path / "survey.collection"
@@ -244,6 +290,7 @@ def test_a_collection_of_other_parties_or_keys_is_refused(tmp_path):
         ({"analyzer": "a.example"}, "a kit must have a shuffler"),
         ({"mixer": "a.example"}, "role must be one of"),
         ({"mix": "a.example", "issuer": "b.example"}, "no party besides but relays and page; got issuer"),
+        ({"post-office": "a.example", "analyzer": ""}, "a kit with a post office must have a host of the analyzer"),
         ({"shuffler": "a.example", "second-relay": "b.example"}, "second-relay must be the second beside another"),
     ],
 )

@@ -176,6 +176,17 @@ def test_one_is_sent_at_once_where_the_promise_has_room_for_it(tmp_path, monkeyp
     assert sent == ["one"]
 
 
+@pytest.mark.parametrize(("further", "most"), [(ROOM[0], 1), ({"people": {"fakes": 2}}, 2), (ROOM[1], 4)])
+def test_fakes_cover_as_many_tests_and_no_more(tmp_path, monkeypatch, further, most):
+    sent = []
+    monkeypatch.setattr(tried_way, "send_test", lambda *_: sent.append("one"))
+    monkeypatch.setattr(tried_way, "status_of", lambda *_, **__: {"at_least_minimum": False})
+    collection = Parties(task(**further)).collection
+    said = [len(wrong(examine_by_test(collection, state=tmp_path))) for _ in range(4)]
+    assert said == [0] * most + [1] * (4 - most)
+    assert len(sent) == most
+
+
 @pytest.mark.parametrize("further", ROOM[:1])
 def test_batches_that_leave_one_by_one_have_no_room_without_fakes(monkeypatch, further):
     monkeypatch.setattr(tried_way, "status_of", lambda *_, **__: {"at_least_minimum": True})

@@ -28,7 +28,7 @@ _PORTS = range(10_000, 30_000)  # below those that systems give to whoever conne
 def free_port():
     """A port that nobody has at this moment, nor is given by the system while a service is between two starts.
 
-    Where nobody listens at a port of the system's own range, who connects to it may be given that same port, and hold it.
+    Who connects to a port of the system's own range at which nobody listens may be given that very port, and hold it.
     """
     while True:
         with suppress(OSError), socket.create_server(("127.0.0.1", random.choice(_PORTS))) as listening:

@@ -28,17 +28,22 @@ _NGINX = (
     "some hundred connections, `worker_rlimit_nofile 20000;` and in `events` `worker_connections 16384;`."
 )
 _BEFORE_SERVICE = "Caddyfile.before-service"
+_MEMBERS = "members.directory"
 _BESIDE = {  # steps of a role before its service is started
     "issuer": [
         "When whoever invites has given you `invited.json`, which `shuffledp tokens issue` writes: "
         "`cp invited.json /etc/shuffledp/`."
     ],
     "post-office": [
-        "When `members.directory` is here, which `shuffledp relay directory` writes: "
-        "`install -D -m 0644 members.directory /etc/shuffledp/members.directory`."
+        f"When `{_MEMBERS}` is here, which `shuffledp relay directory` writes: "
+        f"`install -D -m 0644 {_MEMBERS} /etc/shuffledp/{_MEMBERS}`."
     ],
     "analyzer": ["After the close the release is in `/var/lib/shuffledp-analyzer/releases`."],
 }
+_WALKED = [
+    f"When the last round has ended, open what members have handed in: `shuffledp relay release {COLLECTION} "
+    f"--directory {_MEMBERS} --key /etc/shuffledp/analyzer.key --output release`."
+]
 
 
 def make_kit(folder: Path, parties: Parties) -> None:
@@ -85,8 +90,9 @@ def _steps_of_relay() -> list[str]:
     return [
         f"Caddy alone is the relay. {_CADDY}",
         _NGINX.replace("Or by nginx,", "Or nginx alone,"),
-        f"Or our service. Install: {_INSTALL} Then `install -D -m 0644 relay.toml /etc/shuffledp/relay.toml && cp {ROLES['relay'].unit} "
-        f"/etc/systemd/system/ && systemctl enable --now {ROLES['relay'].unit}`, and `{_BEFORE_SERVICE}` as Caddyfile.",
+        f"Or our service. Install: {_INSTALL} Then `install -D -m 0644 relay.toml /etc/shuffledp/relay.toml && "
+        f"cp {ROLES['relay'].unit} /etc/systemd/system/ && systemctl enable --now {ROLES['relay'].unit}`, and "
+        f"`{_BEFORE_SERVICE}` as Caddyfile.",
     ]
 
 
@@ -120,7 +126,7 @@ def _steps_of_service(role: Role, parties: Parties) -> list[str]:
         return [*steps, f"Before the date until which it waits: {fetch}."]
     return [
         *steps,
-        *_BESIDE.get(role.name, []),
+        *(_WALKED if role.name == "analyzer" and parties.main == "post-office" else _BESIDE.get(role.name, [])),
         f"`cp {role.name}.toml {COLLECTION} /etc/shuffledp/ && cp {role.unit} /etc/systemd/system/`",
         f"`systemctl daemon-reload && systemctl enable --now {role.unit}`",
         _CADDY,
@@ -197,6 +203,8 @@ def collect_command(folder: Path) -> str:
     if parties.hosts.get("analyzer"):
         options.append(f"--analyzer {parties.url('analyzer')}")
     options += [f"--{key}-key {folder / 'keys' / key}.key.pub" for key in _wanted(parties)]
+    if parties.main == "post-office":  # it has no key: whoever signs the list of members has that of a shuffler
+        options += ["--shuffler-key operator.key.pub", f"--directory {folder / parties.main / _MEMBERS}"]
     if "issuer" in parties.hosts:
         options.append(f"--issuer {parties.url('issuer')}")
     if parties.relays:

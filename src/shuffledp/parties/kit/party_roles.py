@@ -125,7 +125,8 @@ class Parties:
 
     Raises:
         InvalidParameterError: for an unknown role, no shuffler, a name that is no host, two parties on one host, a
-            second relay alone, or others beside a mix than its relays and whoever serves pages.
+            second relay alone, a post office without the analyzer's host, or others beside a mix than its relays and
+            whoever serves pages.
     """
 
     hosts: Mapping[str, str]
@@ -145,6 +146,10 @@ class Parties:
             )
         if SECOND_RELAY in self.hosts and "relay" not in self.hosts:
             raise invalid("the second beside another", **{SECOND_RELAY: self.hosts[SECOND_RELAY]})
+        if "post-office" in self.hosts and not self.hosts.get("analyzer"):
+            raise InvalidParameterError(
+                "a kit with a post office must have a host of the analyzer, whose address its collections name."
+            )
         if "mix" in self.hosts and (others := set(self.hosts) - {"mix", *BESIDE_MIX}):
             raise InvalidParameterError(
                 f"a kit with a mix must have no party besides but relays and page; got {' and '.join(sorted(others))}."

@@ -18,6 +18,7 @@ from shuffledp.parties.kit.doctor import Finding
 from shuffledp.parties.service.client import OTHER_KEY, configs_of, new_client, refusals_in_words, status_of, upload
 from shuffledp.parties.service.device_memory import state_folder, state_written_to
 from shuffledp.parties.service.device_token import DeviceToken
+from shuffledp.parties.store.private_files import write_private
 from shuffledp.parties.wire.grammar import HpkeConfig, Report, ReportError, Submission, UploadRequest
 from shuffledp.parties.wire.hpke import Sealer
 from shuffledp.parties.wire.report_bytes import ReportLayout
@@ -66,12 +67,13 @@ def examine_by_test(
         collection: the collection, which `require_test` has let through.
         ca: file of certificates to trust in place of the system's.
         invitation: file of an invitation to spend on it, where each report needs one.
-        state: folder that keeps a token until it is spent; else that of this user.
+        state: folder that keeps a token until it is spent, and how many tests were sent; else that of this user.
     """
     folder = state_folder().with_name("tests") if state is None else state
     try:
         with new_client(certificates=ca) as plain, new_client(certificates=ca, to=collection) as client:
-            if _has_room(collection, plain):
+            if _has_room(collection, plain, folder):
+                _count_one(collection, folder)
                 refused = _spent(collection, invitation, folder, plain, client)
                 yield _told(refused)
             else:
@@ -79,7 +81,7 @@ def examine_by_test(
                     party=_TEST,
                     seen=f"none was sent: the shuffler counts one among the {collection.minimum} reports that a batch "
                     "needs, and the promise would rest on one person fewer",
-                    change="[people] fakes of the task, which cover it; or send it when enough have answered",
+                    change="[people] fakes of the task, which cover as many; or send it when enough have answered",
                 )
     except RemoteProtocolError as error:
         yield Finding(
@@ -108,12 +110,28 @@ def _spent(
     return refused
 
 
-def _has_room(collection: Collection, client: httpx.Client) -> bool:
+def _has_room(collection: Collection, client: httpx.Client, folder: Path) -> bool:
     """Whether the promise of the smallest batch holds with one person fewer than the shuffler counts."""
     people = collection.task.people
-    if collection.demonstration or people.unvouched or people.fakes:
+    if collection.demonstration or people.unvouched or _sent_before(collection, folder) < people.fakes:
         return True
     return collection.every is None and status_of(collection, client, patience=_PATIENCE)["at_least_minimum"]
+
+
+def _sent_before(collection: Collection, folder: Path) -> int:
+    """Number of tests of a collection that were sent, or tried, with this folder: each is one of its fakes."""
+    file = _count_file(collection, folder)
+    return int(file.read_bytes()) if file.exists() else 0
+
+
+def _count_one(collection: Collection, folder: Path) -> None:
+    """Count a test before it is sent: one that is not known to be stored may be."""
+    with state_written_to(folder):
+        write_private(_count_file(collection, folder), str(_sent_before(collection, folder) + 1).encode())
+
+
+def _count_file(collection: Collection, folder: Path) -> Path:
+    return folder / f"{collection.id.hex()}.tests"
 
 
 def send_test(collection: Collection, client: httpx.Client, *, token: str = "") -> ReportError | None:
