@@ -22,14 +22,11 @@ from shuffledp.parties.service.run_services import run_analyzer, run_issuer, run
 _SECONDS = 30.0
 _UNTOUCHED = bytes(1 << 16)  # memory that is there, and in which nobody has written
 _LONGEST_TRACE = 64
-_PORTS = range(10_000, 30_000)  # below those that systems give to whoever connects
+_PORTS = range(10_000, 30_000)  # below those that systems give to whoever asks for any
 
 
 def free_port():
-    """A port that nobody has at this moment, nor is given by the system while a service is between two starts.
-
-    Who connects to a port of the system's own range at which nobody listens may be given that very port, and hold it.
-    """
+    """A port that nobody has at this moment, nor is given by the system to another program while a service is down."""
     while True:
         with suppress(OSError), socket.create_server(("127.0.0.1", random.choice(_PORTS))) as listening:
             return listening.getsockname()[1]
