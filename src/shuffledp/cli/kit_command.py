@@ -48,7 +48,7 @@ def new(
     """
     require_extra("service", "a kit", ["starlette"])
     from shuffledp.files import new_folder
-    from shuffledp.parties.kit.folders import make_kit
+    from shuffledp.parties.kit.folders import is_untouched, make_kit
     from shuffledp.parties.kit.party_roles import SECOND_RELAY, Parties
 
     if len(relay or ()) > 2:
@@ -59,7 +59,7 @@ def new(
     if mix is None or analyzer is not None:
         hosts["analyzer"] = analyzer or ""
     parties = Parties(hosts=hosts)
-    with new_folder(output, force=force) as folder:
+    with new_folder(output, force=force, is_ours=is_untouched) as folder:
         make_kit(folder, parties)
     for role in parties.hosts:
         typer.echo(f"{output / role}: give it to whoever is the {role}; README.md has the steps.")

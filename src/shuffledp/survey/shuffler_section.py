@@ -144,6 +144,16 @@ class ShufflerSection(Section):
         del task
         raise invalid("'network' where members pass reports on", **{"[shuffler] kind": self.kind})
 
+    @property
+    def no_service(self) -> str:
+        """Reason why no service has a shuffle of this kind, where none has."""
+        return "nothing would be shuffled" if self.kind == "none" else "no service has it"
+
+    @property
+    def in_words(self) -> str:
+        """Name of the shuffle in a sentence."""
+        return "no shuffle" if self.kind == "none" else f"a {self.kind} shuffle"
+
     def messages_of(self, shuffler: Shuffler, num_messages: int) -> float:
         """Mean number of messages that a person sends, who has ``num_messages`` reports."""
         del shuffler

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _NOT_IN_FOLDERS = re.compile("[^A-Za-z0-9_-]+")
 _LONGEST_FOLDER = 60
-_NO_SERVICE = {"none": "nothing would be shuffled", "network": "walks need the directory of those who pass reports on"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,7 +335,7 @@ def require_service(task: Task, *, relayed: bool) -> None:
     known = shuffler.is_kept_by_uniform or shuffler.needs_groups or shuffler.needs_strata
     known = known or (relayed and shuffler.needs_graph)
     reasons = {
-        f"[shuffler] of kind {shuffler.kind!r}": None if known else _NO_SERVICE.get(shuffler.kind, "no service has it"),
+        f"[shuffler] of kind {shuffler.kind!r}": None if known else shuffler.no_service,
         "by or weight": "no service shuffles inside strata yet" if shuffler.needs_strata else None,
         "file in [groups]": "devices do not know its rows" if shuffler.needs_groups and shuffler.files else None,
         "id in [people]": "a report that names a person hides nobody" if task.people.id else None,

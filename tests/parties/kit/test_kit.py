@@ -10,7 +10,15 @@ from parties.service.given import task
 from shuffledp.core.errors import InvalidParameterError
 from shuffledp.core.instants import written
 from shuffledp.files.key_files import read_public, write_key
-from shuffledp.parties.kit.folders import add_collection, add_key, collect_command, make_kit, missing_keys, parties_of
+from shuffledp.parties.kit.folders import (
+    add_collection,
+    add_key,
+    collect_command,
+    is_untouched,
+    make_kit,
+    missing_keys,
+    parties_of,
+)
 from shuffledp.parties.kit.party_roles import ROLES, Parties
 from shuffledp.parties.mix.mix_config import MixConfig
 from shuffledp.parties.relay.post_office_config import PostOfficeConfig
@@ -169,6 +177,19 @@ def test_a_kit_takes_keys_then_the_collection_and_holds_no_secret(tmp_path):
         read = READERS[role].read(made / role / f"{role}.toml")
         assert len(read.read_collections()) == 1
     assert not [each for each in made.rglob("*") if each.is_file() and b"PRIVATE" in each.read_bytes()]
+
+
+def test_only_a_kit_to_which_nothing_was_added_may_be_replaced(tmp_path):
+    """Mutant: any folder with a kit.toml is replaced, and with it the keys that parties have sent."""
+    made = kit(tmp_path)
+    assert is_untouched(made)
+    assert not is_untouched(tmp_path)
+    beside = made / "shuffler" / "notes.txt"
+    beside.write_text("mine")
+    assert not is_untouched(made)
+    beside.unlink()
+    add_key(made, key_file(tmp_path, "shuffler"))
+    assert not is_untouched(made)
 
 
 def test_a_key_of_the_wrong_role_a_second_one_and_a_private_one_are_refused(tmp_path):

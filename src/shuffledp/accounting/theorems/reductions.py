@@ -187,7 +187,7 @@ class SwapCost(Theorem):
 
     def concerns(self, model: ProtocolModel) -> bool:
         """Whether the shuffle is not a random walk, which other theorems cover."""
-        return super().concerns(model) and model.shuffle.kind != "network"
+        return super().concerns(model) and not model.shuffle.is_walk
 
     def hypotheses(self, model: ProtocolModel, *, delta: float) -> tuple[Hypothesis, ...]:
         """Hypotheses: a shuffle with known swap costs, one common randomizer, and a blanket bound for its reports."""

@@ -62,20 +62,9 @@ def _quote(plan: Plan, people: str) -> str:
     if guarantee.is_trivial or not isinstance(guarantee, DifferentialPrivacy):
         return ""
     epsilon, delta = (in_digits(each, first.kind.relation) for each in (guarantee.epsilon, guarantee.delta))
-    ways = dict.fromkeys([*(column.chosen.kind for column in plan.columns), _shuffle(plan)])
+    ways = dict.fromkeys([*(column.chosen.kind for column in plan.columns), plan.task.shuffler.in_words])
     asked = listed([column.label for column in plan.task.columns])
     return (
         f"If {people} answer, what is released about {asked} is protected by {listed(list(ways))} with differential "
         f"privacy of epsilon {epsilon} and delta {delta} under the stated conditions."
     )
-
-
-def _shuffle(plan: Plan) -> str:
-    """Name of the shuffler, in words."""
-    shuffler = plan.task.shuffler
-    if shuffler.needs_groups:
-        return "a shuffle inside groups"
-    if shuffler.needs_strata:
-        return "a uniform shuffle inside strata"
-    known = {"none": "no shuffle", "network": "random walks", "imperfect": "an imperfect shuffle"}
-    return known.get(shuffler.kind, f"a {shuffler.kind} shuffle")

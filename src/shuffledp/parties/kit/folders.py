@@ -58,6 +58,16 @@ def make_kit(folder: Path, parties: Parties) -> None:
             (place / file).write_text(text, encoding="utf-8")
 
 
+def is_untouched(folder: Path) -> bool:
+    """Whether a folder is a kit as `make_kit` made it, to which nobody has added a key, a collection or any file."""
+    try:
+        parties = parties_of(folder)
+    except InvalidParameterError:
+        return False
+    made = {folder / name / file for name in parties.hosts for file in files_of(role_of(name), parties.seen_by(name))}
+    return {each for each in folder.rglob("*") if not each.is_dir()} <= made | {folder / _FILE}
+
+
 def files_of(role: Role, parties: Parties) -> dict[str, str]:
     """Names and texts of the files in a party's folder."""
     files = {"README.md": _steps(role, parties)}

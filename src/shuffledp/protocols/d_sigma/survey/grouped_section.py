@@ -31,6 +31,7 @@ class GroupedSection(ShufflerSection):
     """Family of the shufflers that hide the order inside groups and leave each report near its sender."""
 
     needs_groups: ClassVar[bool] = True
+    in_words: ClassVar[str] = "a shuffle inside groups"
     order: str = "auto"
     groups: GroupsSection | None = field(default=None, metadata=ELSEWHERE)
 

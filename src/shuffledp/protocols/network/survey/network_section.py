@@ -38,6 +38,8 @@ class NetworkSection(LinkKeys, HandIn, GraphKeys, ShufflerSection):
     kind: ClassVar[str] = "network"
     needs_graph: ClassVar[bool] = True
     of_each_column: ClassVar[bool] = True  # dummies come from its randomizer
+    no_service: ClassVar[str] = "walks need the directory of those who pass reports on"
+    in_words: ClassVar[str] = "random walks"
     rounds: int | float | str = AUTO
     laziness: float = 0.0
     dropouts: float = 0.0

@@ -252,6 +252,7 @@ class ImperfectSection(PlainSection):
     """
 
     __slots__ = ()
+    in_words: ClassVar[str] = "an imperfect shuffle"
 
     def in_rounds(self, shuffler: Shuffler, local: LocalModel) -> Shuffler:
         """The shuffler; for several messages of each person one shuffle for each round, where it is imperfect."""

@@ -36,6 +36,7 @@ class StratifiedSection(ShufflerSection):
     """A uniform ``[shuffler]`` inside strata, for a task with the top-level key ``by``, ``weight`` or both."""
 
     needs_strata: ClassVar[bool] = True
+    in_words: ClassVar[str] = "a uniform shuffle inside strata"
     by: str | None = field(default=None, metadata=ELSEWHERE)
     weight: str | None = field(default=None, metadata=ELSEWHERE)
     weight_classes: int = field(default=WEIGHT_CLASSES, metadata=ELSEWHERE)
