@@ -20,7 +20,10 @@ from shuffledp.survey.section import read_toml
 
 _FILE = "kit.toml"
 _VERSION = 1
-_INSTALL = '`python3 -m venv /opt/shuffledp && /opt/shuffledp/bin/pip install ".[cli,service,fast]"` in the sources.'
+_INSTALL = (
+    '`python3 -m venv /opt/shuffledp && /opt/shuffledp/bin/pip install ".[cli,service,fast]"` in the sources; '
+    "`export PATH=/opt/shuffledp/bin:$PATH`."
+)
 _CADDY = "TLS by Caddy, which gets its certificate itself: `cp Caddyfile /etc/caddy/ && systemctl reload caddy`."
 _NGINX = (
     "Or by nginx, with a certificate that you have, which `nginx.conf` names: `cp nginx.conf "
